@@ -1,0 +1,29 @@
+# Every target makes the virtual environment it needs; PYTHON chooses another interpreter (3.10 or newer).
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+READY   = $(VENV)/.ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)  ## the whole job on the recorded example site
+	$(BIN)/dedup-crawler demo
+
+test: $(READY)  ## the whole test suite
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## speed beside what one would use instead, as ratios in one run
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,ops,rounds
+
+$(READY): setup.py constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,test,lint]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,192 @@
+"""The whole job on the recorded example site: what ``dedup-crawler demo`` does, step by step.
+
+Serve the recording, crawl its first part, label, train, then crawl on twice from the same point: as any crawler would,
+and with the filter. Both are real crawls by Scrapy over HTTP on loopback; what was needed and what was lost is counted
+against the recorded truth.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from dedup_crawler.errors import BadInputError, DedupError
+from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.methods import method_from_spec
+from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.store import PageStore
+
+_PROJECT = Path(__file__).resolve().parent.parent
+_RECORDING = _PROJECT / "examples" / "forum.warc.zst"
+_TRUTH = _PROJECT / "examples" / "forum.truth.csv.gz"
+
+Say = Callable[[str], None]
+
+
+class CrawlFailedError(DedupError, RuntimeError):
+    """A crawl of the demo did not end well; the text holds the last lines that Scrapy wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOutcome:
+    """Counts of the part of the crawl after learning."""
+
+    n_needed: int
+    """Pages that the first part had not shown and the unfiltered crawl found."""
+    n_fetched_without: int
+    n_fetched_with: int
+    n_lost: int
+    """Needed pages that the filtered crawl did not fetch."""
+    n_unknown: int
+    """URLs that the truth does not know (404 of what was not recorded)."""
+
+    @property
+    def n_saved(self) -> int:
+        """Fetches that the filter spared."""
+        return self.n_fetched_without - self.n_fetched_with
+
+
+class _Steps:
+    """Says each step and how long it took."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        self._say(f"{title} ...")
+        start = time.perf_counter()
+        yield
+        self.seconds[title] = time.perf_counter() - start
+        self._say(f"  {self.seconds[title]:.1f} s")
+
+
+def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> DemoOutcome:
+    """Run the demo in *folder* (default: a temporary one, removed at the end) and print its tables.
+
+    Raises
+    ------
+    BadInputError
+        If the example site is not there: it is part of the repository, not of the wheel.
+    CrawlFailedError
+        If one of the crawls fails.
+    """
+    for path in (_RECORDING, _TRUTH):
+        if not path.is_file():
+            raise BadInputError(f"the demo needs {path}: run it in a clone of the repository.")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _run(folder, first_pages, method, say)
+    with tempfile.TemporaryDirectory(prefix="dedup-demo-") as temporary:
+        return _run(Path(temporary), first_pages, method, say)
+
+
+def _run(folder: Path, first_pages: int, method: str, say: Say) -> DemoOutcome:
+    steps = _Steps(say)
+    first, without, with_filter, model = (folder / name for name in ("first.db", "without.db", "with.db", "model"))
+    for path in folder.glob("*.db*"):
+        path.unlink()
+    for path in folder.glob("job*"):
+        shutil.rmtree(path)
+    with steps.step("read the recorded forum"):
+        site = RecordedSite([_RECORDING])
+    with site:
+        say(f"  {site.n_urls} URLs of {site.origin}, served at {site.address}/")
+        with steps.step(f"crawl the first {first_pages} pages: scrapy crawl content -a pages={first_pages}"):
+            _crawl(site, first, folder / "job", pages=first_pages)
+        with steps.step("label the pages"):
+            _label(first, say)
+        with steps.step(f"train {method}"):
+            _train(first, model, method, say)
+        for database, job in ((without, "job-without"), (with_filter, "job-with")):
+            shutil.copyfile(first, database)
+            shutil.copytree(folder / "job", folder / job)
+        with steps.step("crawl on without the filter"):
+            _crawl(site, without, folder / "job-without")
+        with steps.step("crawl on with DuplicateFilterMiddleware"):
+            _crawl(site, with_filter, folder / "job-with", model=model)
+        outcome = _outcome(site, first, without, with_filter)
+    _print_tables(outcome, steps.seconds)
+    return outcome
+
+
+def _crawl(site: RecordedSite, database: Path, job: Path, *, pages: int | None = None, model: Path | None = None) -> None:
+    settings = {"JOBDIR": job, "AUTOTHROTTLE_ENABLED": False, "LOG_LEVEL": "WARNING"}
+    if model is not None:
+        settings["DEDUP_MODEL"] = model
+    arguments = {"url": f"{site.address}/", "db": database} | ({"pages": pages} if pages is not None else {})
+    command = [sys.executable, "-m", "scrapy", "crawl", "content"]
+    command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    # the arguments are ours: paths of this run and a loopback address
+    done = subprocess.run(command, cwd=_PROJECT, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        raise CrawlFailedError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+def _label(database: Path, say: Say) -> None:
+    with PageStore(database) as store:
+        report = label_store(store)
+    say(f"  {report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates")
+
+
+def _train(database: Path, model: Path, method: str, say: Say) -> None:
+    with PageStore(database) as store:
+        data = training_data(store)
+    learner = method_from_spec(method).fit(data.urls, data.clusters, data.referrers)
+    learner.save(model)
+    for name, value in learner.quality_.items():
+        say(f"  {name.replace('_', ' ')}: {value}")
+
+
+def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> DemoOutcome:
+    truth = read_truth(_TRUTH)
+
+    def shown(database: Path) -> tuple[set[str], int, int]:
+        """Pages that a crawl showed, URLs fetched, and URLs that the truth does not know."""
+        with PageStore(database) as store:
+            urls = [site.recorded_url(url) for url in store.urls()]
+        known = [url for url in urls if url in truth]
+        return {truth[url] for url in known}, len(urls), len(urls) - len(known)
+
+    pages_first, n_first, _ = shown(first)
+    pages_without, n_without, n_unknown = shown(without)
+    pages_with, n_with, _ = shown(with_filter)
+    needed = pages_without - pages_first
+    return DemoOutcome(len(needed), n_without - n_first, n_with - n_first, len(needed - pages_with), n_unknown)
+
+
+def _print_tables(outcome: DemoOutcome, seconds: dict[str, float]) -> None:
+    console = Console(width=100)
+    table = Table(title="the crawl after learning", title_justify="left", box=box.MARKDOWN)
+    table.add_column("what")
+    table.add_column("count", justify="right")
+    for what, count in (
+        ("pages needed (not shown by the first part)", outcome.n_needed),
+        ("fetched without the filter", outcome.n_fetched_without),
+        ("fetched with the filter", outcome.n_fetched_with),
+        ("saved", outcome.n_saved),
+        ("pages lost, by the recorded truth", outcome.n_lost),
+    ):
+        table.add_row(what, str(count))
+    console.print(table)
+    times = Table(title="time", title_justify="left", box=box.MARKDOWN)
+    times.add_column("step")
+    times.add_column("seconds", justify="right")
+    for title, taken in seconds.items():
+        times.add_row(title, f"{taken:.1f}")
+    console.print(times)

@@ -1,0 +1,71 @@
+"""Every error this package raises on purpose, in one tree.
+
+DedupError
+├── NotFittedError       (also ValueError)          a method was asked before it learnt anything
+├── BadInputError        (also ValueError)          a value of the user cannot be used; the text names it and the way out
+├── MissingExtraError    (also ImportError)         an optional dependency is not installed
+├── EmptyTextError       (also ValueError)          a text without terms has no fingerprint
+├── StoreError           (also OSError)             the crawl database cannot be opened, read or written
+│   ├── ForeignDatabaseError                        the file was written by another program
+│   └── SchemaVersionError                          the file was written by another version of this one
+├── ModelError           (also OSError)             a model folder cannot be used
+│   ├── DamagedModelError                           a file is missing, altered or unreadable
+│   └── ModelVersionError                           the folder was written in a format this version does not know
+└── ServeError           (also OSError)             a recorded site cannot be served
+
+The command line prints such an error as one line on stderr and exits with status 1; anything else is a bug and
+shows its traceback.
+"""
+
+from __future__ import annotations
+
+
+class DedupError(Exception):
+    """Something the user can act on: the text says what was found, where, and what would help."""
+
+
+class NotFittedError(DedupError, ValueError):
+    """A method was asked for a canonical form before :meth:`fit` or :meth:`load`."""
+
+
+class BadInputError(DedupError, ValueError):
+    """A value given by the user (URL, option, file, column) cannot be used."""
+
+
+class MissingExtraError(DedupError, ImportError):
+    """An optional dependency is needed here and is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}, which is not installed: pip install 'dedup-crawler[{extra}]'")
+
+
+class EmptyTextError(DedupError, ValueError):
+    """A text without terms has no fingerprint: an empty page is a duplicate of nothing."""
+
+
+class StoreError(DedupError, OSError):
+    """The crawl database cannot be opened, read or written; nothing that was committed is lost."""
+
+
+class ForeignDatabaseError(StoreError):
+    """The database exists but was not written by this program; it was left untouched."""
+
+
+class SchemaVersionError(StoreError):
+    """The database was written by a version of this program whose tables differ; it was left untouched."""
+
+
+class ModelError(DedupError, OSError):
+    """A model folder cannot be used."""
+
+
+class DamagedModelError(ModelError):
+    """A file of a model folder is missing, altered or unreadable: train again, or restore the folder."""
+
+
+class ModelVersionError(ModelError):
+    """A model folder was written in a format that this version does not read."""
+
+
+class ServeError(DedupError, OSError):
+    """A recorded site cannot be served (no response in the recording, port taken)."""

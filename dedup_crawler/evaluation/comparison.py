@@ -1,0 +1,121 @@
+"""Methods beside each other on one crawl, under one protocol.
+
+The first part of a crawl trains, the rest judges. Training sees only our own labels, and only those that the first part
+gives by itself: it is clustered anew without the pages after it. What judges is a truth where there is one, else our
+labels of the whole crawl.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.methods import Canonicalizer
+from dedup_crawler.pages.records import LabelledPage
+
+
+@dataclass(frozen=True)
+class JudgedCrawl:
+    """A crawl cut into a part to learn from and a part to be judged on."""
+
+    site: str
+    judge: str
+    """``"truth"`` or ``"own labels"``."""
+    training: Sequence[LabelledPage]
+    training_clusters: Sequence[int]
+    """Our own labels of the training part alone."""
+    test_urls: Sequence[str]
+    training_pages: Sequence[Hashable]
+    """What the training URLs show, as the judge says."""
+    test_pages: Sequence[Hashable]
+    n_unjudged: int
+    """Pages left out because the judge does not know their URL."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one crawl."""
+
+    method: str
+    cold: CrawlOutcome
+    warm: CrawlOutcome
+    normalization: NormalizationQuality
+    fit_s: float
+    canonicalize_us: float
+    """Microseconds per URL, median of the passes over the test part."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """All counts and rates, flat enough for JSON."""
+        rates = ("precision", "recall", "f1", "n_lost", "n_avoidable", "saved")
+        quality = ("compression", "dup_reduction", "false_positive_rate")
+        return {
+            "method": self.method,
+            "fit_s": self.fit_s,
+            "canonicalize_us": self.canonicalize_us,
+            "cold": asdict(self.cold) | {rate: getattr(self.cold, rate) for rate in rates},
+            "warm": asdict(self.warm) | {rate: getattr(self.warm, rate) for rate in rates},
+            "normalization": asdict(self.normalization) | {rate: getattr(self.normalization, rate) for rate in quality},
+        }
+
+
+def judged_crawl(
+    site: str, pages: Sequence[LabelledPage], truth: Mapping[str, str] | None, train_fraction: float
+) -> JudgedCrawl:
+    """Cut a crawl (in crawl order) and find its judge.
+
+    Raises
+    ------
+    BadInputError
+        If the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
+    """
+    if not 0 < train_fraction < 1:
+        raise BadInputError(f"train fraction is {train_fraction}; give a share between 0 and 1, such as 0.75.")
+    known = [page for page in pages if truth is None or page.url in truth]
+    if truth is not None and not known:
+        raise BadInputError(f"the truth knows none of the {len(pages)} URLs of {site}; is it that of another crawl?")
+    cut = round(train_fraction * len(known))
+    if not 0 < cut < len(known):
+        raise BadInputError(f"{site} has {len(known)} judged pages: too few to learn from a part of them.")
+    shown: list[Hashable]
+    shown = list(cluster_labelled(known)) if truth is None else [truth[page.url] for page in known]
+    return JudgedCrawl(
+        site=site,
+        judge="own labels" if truth is None else "truth",
+        training=known[:cut],
+        training_clusters=cluster_labelled(known[:cut]),
+        test_urls=[page.url for page in known[cut:]],
+        training_pages=shown[:cut],
+        test_pages=shown[cut:],
+        n_unjudged=len(pages) - len(known),
+    )
+
+
+def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl, clock: Callable[[], float] = time.perf_counter) -> Row:
+    """Fit *method* on the training part and judge it on the rest."""
+    start = clock()
+    method.fit(
+        [page.url for page in crawl.training],
+        crawl.training_clusters,
+        [page.referrer for page in crawl.training],
+    )
+    fit_s = clock() - start
+    seen = set(method.canonicalize_many(page.url for page in crawl.training))
+    passes = []
+    for _ in range(3):
+        start = clock()
+        forms = method.canonicalize_many(crawl.test_urls)
+        passes.append(clock() - start)
+    return Row(
+        method=label,
+        cold=replay(forms, crawl.test_pages),
+        warm=replay(forms, crawl.test_pages, seen_forms=seen, seen_clusters=set(crawl.training_pages)),
+        normalization=normalization_quality(forms, crawl.test_pages),
+        fit_s=fit_s,
+        canonicalize_us=sorted(passes)[1] / len(crawl.test_urls) * 1e6,
+    )

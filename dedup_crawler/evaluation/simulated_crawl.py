@@ -1,0 +1,83 @@
+"""The simulated crawl of SIGIR'17, cold, and as a crawl that goes on, warm.
+
+K. Xu, Z. Liu, J. Callan, SIGIR 2017, section 4: URLs come in crawl order, one whose canonical form was seen is not
+fetched. The paper starts with nothing seen (*cold*) and counts the clusters of the test pages. A user's crawl goes on
+(*warm*): the forms of the training pages are seen, and a page that they show already is not needed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOutcome:
+    """Counts of one simulated crawl, in URLs and pages (clusters)."""
+
+    n_urls: int
+    n_fetched: int
+    n_needed: int
+    """Pages that some URL shows and that were not known before."""
+    n_covered: int
+    """Needed pages that were fetched at least once."""
+
+    @property
+    def precision(self) -> float:
+        """Share (0-1) of the fetches that brought a needed page; 1 where nothing was fetched."""
+        return self.n_covered / self.n_fetched if self.n_fetched else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share (0-1) of the needed pages that were fetched; 1 where none was needed."""
+        return self.n_covered / self.n_needed if self.n_needed else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall (0-1)."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    @property
+    def n_lost(self) -> int:
+        """Needed pages that were never fetched."""
+        return self.n_needed - self.n_covered
+
+    @property
+    def n_avoidable(self) -> int:
+        """Fetches that a perfect filter would have saved."""
+        return self.n_urls - self.n_needed
+
+    @property
+    def saved(self) -> float:
+        """Share (0-1) of the avoidable fetches that were saved; those that lost a page do not count."""
+        useless = self.n_urls - self.n_fetched - self.n_lost
+        return useless / self.n_avoidable if self.n_avoidable else 0.0
+
+
+def replay(
+    forms: Sequence[str],
+    clusters: Sequence[Hashable],
+    *,
+    seen_forms: Collection[str] = (),
+    seen_clusters: Collection[Hashable] = (),
+) -> CrawlOutcome:
+    """Crawl URLs in order, fetching those whose form was not seen.
+
+    Parameters
+    ----------
+    forms, clusters
+        Canonical form and page of each URL; same length.
+    seen_forms, seen_clusters
+        What an earlier crawl saw; empty for a cold crawl.
+    """
+    seen = set(seen_forms)
+    needed = set(clusters) - set(seen_clusters)
+    covered: set[Hashable] = set()
+    n_fetched = 0
+    for form, cluster in zip(forms, clusters, strict=True):
+        if form not in seen:
+            seen.add(form)
+            n_fetched += 1
+            covered.add(cluster)
+    return CrawlOutcome(len(forms), n_fetched, len(needed), len(covered & needed))

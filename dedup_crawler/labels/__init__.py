@@ -1,0 +1,1 @@
+"""Which pages are the same: main text, cosine scores, simhash, duplicate clusters, and how right they are."""

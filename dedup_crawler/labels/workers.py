@@ -1,0 +1,119 @@
+"""A function applied to many items in worker processes: in order, with few items in memory, not ended by one of them.
+
+Workers are started afresh (``spawn``), never forked: the parent may have threads. They leave Ctrl-C to the parent,
+which stops them on its way out. A worker that dies (killed for memory, crashed in C code) costs the item it died of,
+not the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Chunk = list[Item]
+
+_CHUNKS_PER_WORKER = 3
+"""In flight: one being worked on, one waiting for the worker, one waiting for its turn in the order."""
+
+
+class WorkerPool(Generic[Item, Result]):
+    """Maps *function* over chunks of items in *n_workers* processes; a context manager.
+
+    Parameters
+    ----------
+    function
+        Chunk of items -> as many results. Importable by name from a module, as are its arguments (they are pickled).
+    lost
+        Item -> result, for an item that killed its worker.
+    n_workers
+        Processes, >= 1.
+    """
+
+    def __init__(
+        self, function: Callable[[Chunk[Item]], list[Result]], lost: Callable[[Item], Result], n_workers: int
+    ) -> None:
+        self._function = function
+        self._lost = lost
+        self._n_workers = n_workers
+        self._executor: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> WorkerPool[Item, Result]:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stop()
+
+    def map(self, chunks: Iterable[Chunk[Item]]) -> Iterator[Result]:
+        """Yield the results in the order of the items; takes new chunks only as results are taken."""
+        upcoming = iter(chunks)
+        waiting: deque[tuple[Chunk[Item], Future[list[Result]]]] = deque()
+        while True:
+            for chunk in itertools.islice(upcoming, self._n_workers * _CHUNKS_PER_WORKER - len(waiting)):
+                waiting.append((chunk, self._submit(chunk)))
+            if not waiting:
+                return
+            try:
+                results = waiting[0][1].result()
+            except BrokenProcessPool:
+                interrupted = [chunk for chunk, _ in waiting]
+                waiting.clear()
+                yield from self._one_by_one(itertools.chain.from_iterable(interrupted))
+            else:
+                waiting.popleft()
+                yield from results
+
+    def _one_by_one(self, items: Iterable[Item]) -> Iterator[Result]:
+        """After a worker died, nobody knows of which item: give each item of the chunks in flight a task of its own."""
+        self._stop()
+        for item in items:
+            yield self._alone(item)
+
+    def _alone(self, item: Item) -> Result:
+        try:
+            return self._submit([item]).result()[0]
+        except BrokenProcessPool:
+            self._stop()
+            return self._lost(item)
+
+    def _submit(self, chunk: Chunk[Item]) -> Future[list[Result]]:
+        with _interrupts_held_back():
+            if self._executor is None:
+                context = multiprocessing.get_context("spawn")
+                self._executor = ProcessPoolExecutor(self._n_workers, context, _ignore_interrupts)
+            try:
+                return self._executor.submit(self._function, chunk)
+            except BrokenProcessPool as error:
+                refused: Future[list[Result]] = Future()
+                refused.set_exception(error)
+                return refused
+
+    def _stop(self) -> None:
+        if self._executor is not None:
+            executor, self._executor = self._executor, None
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back while processes are started: they inherit the mask, so it cannot hit them half imported."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)

@@ -1,0 +1,1 @@
+"""What runs inside a live Scrapy crawl: the add-on, the filter and the collector of pages."""

@@ -1,0 +1,71 @@
+"""Writing the pages of a running crawl: the store, a clock that flushes it, and one answer to a failing disk."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import create_looping_call
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.store import PageStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+    from dedup_crawler.pages.records import Page
+
+_FLUSH_S = 5.0
+"""A slow crawl that is killed loses no more than this."""
+
+
+class PageRecorder:
+    """Keeps the pages of a crawl in *location*.
+
+    A write that fails ends the recording: *on_error* is called once with the error, later pages are let go. The crawl
+    itself is none of its business.
+
+    Raises
+    ------
+    StoreError
+        If the database cannot be opened.
+    """
+
+    def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:
+        self._store: PageStore | None = PageStore(location)
+        self._on_error = on_error
+        self._clock: AsyncioLoopingCall | LoopingCall | None = None
+
+    def start(self) -> None:
+        """Flush every few seconds from now on; needs the event loop."""
+        self._clock = create_looping_call(self._flush)
+        self._clock.start(_FLUSH_S, now=False)
+
+    def add(self, page: Page) -> None:
+        """Store *page*, soon."""
+        self._guard(lambda store: store.add(page))
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._clock is not None and self._clock.running:
+            self._clock.stop()
+        self._guard(PageStore.close)
+        self._store = None
+
+    def _flush(self) -> None:
+        self._guard(PageStore.flush)
+
+    def _guard(self, action: Callable[[PageStore], None]) -> None:
+        store = self._store
+        if store is None:
+            return
+        try:
+            action(store)
+        except StoreError as error:
+            self._store = None
+            with contextlib.suppress(StoreError):  # it has been told already
+                store.close()
+            self._on_error(error)

@@ -1,0 +1,218 @@
+"""The one protocol of every method: fit on a crawl, then give canonical forms.
+
+Options are keyword-only, stored untouched and checked in :meth:`Canonicalizer.fit`; what is learnt ends in ``_``; a second
+fit forgets the first (the contract of scikit-learn's estimators, with one verb of our own, ``canonicalize``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
+from dedup_crawler.methods.model_folder import ModelFiles, read_model, write_model
+from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, slots=True)
+class Referrer:
+    """The page that holds the link."""
+
+    url: str
+    form: str
+    """Its canonical form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a URL has its canonical form."""
+
+    url: str
+    form: str
+    reason: str
+    """One sentence for a person."""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    """Counts behind the reason."""
+
+
+class Canonicalizer(ABC):
+    """Gives all URLs of a page one string, its canonical form: a key to compare by, never a URL to fetch."""
+
+    name: ClassVar[str]
+    """Name on the command line, in model folders and in tables."""
+
+    hosts: frozenset[str] = frozenset()
+    """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
+
+    progress: Callable[[int, int, float], None] | None = None
+    """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
+
+    def fit(
+        self, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None = None
+    ) -> Self:
+        """Learn from a crawl.
+
+        Parameters
+        ----------
+        urls
+            In crawl order.
+        clusters
+            ``clusters[i]`` names the page that ``urls[i]`` shows; singletons included, they are the negatives.
+        referrers
+            ``referrers[i]`` is the URL that ``urls[i]`` was found on.
+
+        Raises
+        ------
+        BadInputError
+            If the lengths differ, there is no URL, or an option is out of range.
+        """
+        _check_lengths(type(self).__name__, urls, clusters, referrers)
+        self._check_options()
+        forms = [normal_form(url) for url in urls]
+        self.hosts = frozenset(filter(None, map(host_of, forms)))
+        self.n_urls_ = len(urls)
+        self.n_clusters_ = len(set(clusters))
+        self.data_digest_ = _digest(forms, clusters, referrers)
+        self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
+        return self
+
+    def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
+        """Canonical form of *url*: equal forms are believed to be the same page.
+
+        Never raises for a string, whatever it holds; a URL of an unknown host comes back in normal form.
+
+        Raises
+        ------
+        NotFittedError
+            Before :meth:`fit` or :meth:`load`.
+        """
+        form = normal_form(url)
+        if host_of(form) not in self.hosts:
+            self._check_fitted()
+            return form
+        return self._form(form, referrer)
+
+    def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
+        """Canonical forms of *urls*, in order."""
+        return [self.canonicalize(url) for url in urls]
+
+    def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
+        """Say which form *url* gets and why."""
+        form = self.canonicalize(url, referrer)
+        normal = normal_form(url)
+        if host_of(normal) not in self.hosts:
+            return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
+        return self._explain(normal, form)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the model as a folder of JSON (and weights) that a person can read; a reader never sees half of it."""
+        self._check_fitted()
+        files = ModelFiles(tables=self._tables(), weights=self._weights())
+        return write_model(Path(folder), self._description(), files)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        ModelError
+            If the folder is missing, damaged, of a newer format, or holds another method.
+        """
+        return cls.from_files(*read_model(Path(folder), cls.name))
+
+    @classmethod
+    def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
+        """Restore a model from the verified contents of its folder."""
+        try:
+            model = cls(**description["options"])
+            model._check_options()
+            model.hosts = frozenset(description["hosts"])
+            model.n_urls_ = description["counts"]["urls"]
+            model.n_clusters_ = description["counts"]["clusters"]
+            model.data_digest_ = description["training_data_digest"]
+        except (BadInputError, KeyError, TypeError) as error:
+            raise DamagedModelError(f"model.json does not describe a {cls.name} model: {error}. Train again.") from error
+        model._restore(files)
+        return model
+
+    def options(self) -> dict[str, Any]:
+        """Options as given to the constructor."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    @property
+    def quality_(self) -> dict[str, Any]:
+        """What fitting measured of its own result; goes into ``model.json``."""
+        return {}
+
+    @abstractmethod
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        """Learn; *urls* are in normal form."""
+
+    @abstractmethod
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        """Canonical form of a URL in normal form on a known host."""
+
+    @abstractmethod
+    def _explain(self, url: str, form: str) -> Explanation:
+        """Explain the form of a URL in normal form on a known host."""
+
+    def _check_options(self) -> None:  # noqa: B027 - most methods have none
+        """Raise BadInputError for an option out of range."""
+
+    def _tables(self) -> dict[str, Any]:
+        """File name -> JSON value, for what was learnt."""
+        return {}
+
+    def _weights(self) -> dict[str, Any]:
+        """Name -> array, for what was learnt by a network."""
+        return {}
+
+    def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
+        """Take back what `_tables` and `_weights` gave."""
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "data_digest_"):
+            name = type(self).__name__
+            raise NotFittedError(
+                f"{name} has learnt nothing yet: call fit(urls, clusters), or {name}.load(folder), before canonicalize()."
+            )
+
+    def _description(self) -> dict[str, Any]:
+        return {
+            "method": self.name,
+            "options": self.options(),
+            "hosts": sorted(self.hosts),
+            "counts": {"urls": self.n_urls_, "clusters": self.n_clusters_},
+            "training_data_digest": self.data_digest_,
+            "quality": self.quality_,
+        }
+
+
+def _check_lengths(
+    name: str, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None
+) -> None:
+    if len(urls) != len(clusters):
+        raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(clusters)} clusters; give one cluster per URL.")
+    if referrers is not None and len(referrers) != len(urls):
+        raise BadInputError(
+            f"{name}.fit got {len(urls)} URLs and {len(referrers)} referrers; give one referrer (or None) per URL."
+        )
+    if not urls:
+        raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
+
+
+def _digest(urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None) -> str:
+    digest = hashlib.sha256()
+    for i, (url, cluster) in enumerate(zip(urls, clusters, strict=True)):
+        referrer = referrers[i] if referrers is not None else None
+        digest.update(f"{url}\t{cluster}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

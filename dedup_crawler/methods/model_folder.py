@@ -1,0 +1,148 @@
+"""A model is a folder that a person can read: ``model.json``, tables in JSON, weights in safetensors. No pickle.
+
+``model.json`` holds a digest of every other file and one of itself, so that a missing or altered file is one clear error
+and never a wrong answer. A folder is written beside its place and renamed, so that a reader never sees half of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
+
+FORMAT = 1
+_DESCRIPTION = "model.json"
+_WEIGHTS = "weights.safetensors"
+_WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
+_KEYS = {"options": dict, "hosts": list, "counts": dict, "training_data_digest": str, "files": dict, "method": str}
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """What a method learnt: tables (file name -> JSON value) and weights (name -> numpy array)."""
+
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
+    """Write a model folder in place of what *folder* held; the same contents give the same bytes."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / _DESCRIPTION).is_file()):
+        raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    contents = {name: _json_bytes(table) for name, table in files.tables.items()}
+    if files.weights:
+        from safetensors.numpy import save
+
+        contents[_WEIGHTS] = save(dict(files.weights))
+    manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
+    manifest["digest"] = _sha256(_json_bytes(manifest))
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        new.chmod(0o755)
+        for name, data in {**contents, _DESCRIPTION: _json_bytes(manifest)}.items():
+            (new / name).write_bytes(data)
+        _replace(folder, new)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return folder
+
+
+def method_of(folder: Path) -> str:
+    """Name of the method that a model folder holds."""
+    return str(_read_manifest(folder)["method"])
+
+
+def model_digest(folder: Path) -> str:
+    """Digest of everything in a model folder: two models with one digest give the same forms."""
+    return str(_read_manifest(folder)["digest"])
+
+
+def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
+    """Description and verified contents of a model folder.
+
+    Raises
+    ------
+    DamagedModelError
+        If a file is missing, altered or unreadable.
+    ModelVersionError
+        If the folder was written in another format.
+    ModelError
+        If it holds another method than *method*.
+    """
+    manifest = _read_manifest(folder)
+    if manifest["method"] != method:
+        raise ModelError(f"{folder} holds a {manifest['method']} model, not {method}.")
+    tables: dict[str, Any] = {}
+    weights: dict[str, Any] = {}
+    for name, digest in manifest["files"].items():
+        data = _verified(folder, name, digest)
+        if name == _WEIGHTS:
+            from safetensors.numpy import load
+
+            weights = load(data)
+        else:
+            tables[name] = json.loads(data)
+    return manifest, ModelFiles(tables, weights)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    if not folder.exists():
+        raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
+    path = folder / _DESCRIPTION
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DamagedModelError(f"{path} cannot be read ({type(error).__name__}). {_WAY_OUT}") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
+    if manifest["format"] != FORMAT:
+        raise ModelVersionError(
+            f"{folder} was written in format {manifest['format']}; this version reads format {FORMAT}. "
+            "Train again, or install the version of dedup-crawler that wrote it."
+        )
+    digest = manifest.pop("digest", None)
+    if digest != _sha256(_json_bytes(manifest)):
+        raise DamagedModelError(f"{path} was altered: its digest does not match. {_WAY_OUT}")
+    for key, kind in _KEYS.items():
+        if not isinstance(manifest.get(key), kind):
+            raise DamagedModelError(f"{path} has no usable {key!r}. {_WAY_OUT}")
+    return {**manifest, "digest": digest}
+
+
+def _verified(folder: Path, name: str, digest: str) -> bytes:
+    if Path(name).name != name:
+        raise DamagedModelError(f"{folder / _DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
+    try:
+        data = (folder / name).read_bytes()
+    except OSError as error:
+        raise DamagedModelError(f"{folder} lacks {name}. {_WAY_OUT}") from error
+    if _sha256(data) != digest:
+        raise DamagedModelError(f"{folder / name} was altered: its digest does not match. {_WAY_OUT}")
+    return data
+
+
+def _replace(folder: Path, new: Path) -> None:
+    # a folder cannot be renamed over one that holds files: the old one steps aside for an instant
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+        folder.rename(old / "model")
+        new.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        new.rename(folder)
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

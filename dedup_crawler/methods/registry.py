@@ -1,0 +1,78 @@
+"""All methods by name."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.keep_all import KeepAll
+from dedup_crawler.methods.model_folder import method_of, read_model
+from dedup_crawler.methods.options import options_of, read_spec
+from dedup_crawler.methods.scrapy_form import ScrapyForm
+from dedup_crawler.methods.seq2seq import Seq2Seq
+from dedup_crawler.methods.strip_query import StripQuery
+
+METHODS: dict[str, type[Canonicalizer]] = {method.name: method for method in (KeepAll, ScrapyForm, StripQuery, Seq2Seq)}
+"""Name -> class, in the order of tables."""
+
+
+def make_method(name: str, **options: Any) -> Canonicalizer:
+    """Build the method that the command line calls *name*.
+
+    Raises
+    ------
+    BadInputError
+        If there is no such method, or it has no such option.
+    """
+    method = find_method(name)
+    try:
+        return method(**options)
+    except TypeError as error:
+        raise BadInputError(f"{name}: {error}") from error
+
+
+def method_from_spec(spec: str) -> Canonicalizer:
+    """Build a method from text, such as ``keep-all`` or ``seq2seq:preset=paper,seed=1``.
+
+    Raises
+    ------
+    BadInputError
+        If the method, an option or a value is not known.
+    """
+    name, texts = read_spec(spec)
+    known = {option.name: option for option in options_of(find_method(name))}
+    unknown = [option for option in texts if option not in known]
+    if unknown:
+        raise BadInputError(f"{name} has no option {unknown[0]!r}; known: {', '.join(known) or 'none'}.")
+    return make_method(name, **{option: known[option].read(text) for option, text in texts.items()})
+
+
+def load_model(folder: str | Path) -> Canonicalizer:
+    """Read a model folder of any method; imports no training library.
+
+    Raises
+    ------
+    ModelError
+        If the folder is missing, damaged or of another format.
+    """
+    folder = Path(folder)
+    method = find_method(method_of(folder))
+    return method.from_files(*read_model(folder, method.name))
+
+
+def find_method(name: str) -> type[Canonicalizer]:
+    """Class of the method *name*.
+
+    Raises
+    ------
+    BadInputError
+        If there is none; the text names the nearest.
+    """
+    if name not in METHODS:
+        close = difflib.get_close_matches(name, METHODS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise BadInputError(f"unknown method {name!r}; known: {', '.join(METHODS)}.{hint}")
+    return METHODS[name]

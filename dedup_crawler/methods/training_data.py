@@ -1,0 +1,48 @@
+"""What a store gives a method to learn from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import host_of, normal_form
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """URLs in crawl order with their clusters and referrers; same length."""
+
+    urls: list[str]
+    clusters: list[int]
+    referrers: list[str | None]
+
+
+def training_data(store: PageStore) -> TrainingData:
+    """All labelled pages of *store*.
+
+    Raises
+    ------
+    BadInputError
+        If it holds no pages, or pages without a cluster.
+    """
+    pages = list(store.labelled_pages())
+    n_unlabelled = sum(page.cluster is None for page in pages)
+    if not pages:
+        raise BadInputError("the database holds no pages: crawl or import some first.")
+    if n_unlabelled:
+        raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
+    return TrainingData(
+        [page.url for page in pages],
+        [page.cluster for page in pages if page.cluster is not None],
+        [page.referrer for page in pages],
+    )
+
+
+def default_model_folder(urls: Sequence[str]) -> Path:
+    """``models/<host>`` for the host that most URLs are of; a port is written ``_8000``."""
+    hosts = Counter(host_of(normal_form(url)) for url in urls)
+    return Path("models") / (hosts.most_common(1)[0][0].replace(":", "_") or "unknown-host")

@@ -1,0 +1,192 @@
+"""The training loop of the translator: counted pairs of token numbers in, weights out.
+
+Distinct pairs are trained once, weighted by how often they occur: on real sites thousands of URL pairs are a few dozen
+pairs of templates. The same seed on the CPU gives the same weights, bit for bit (one thread, deterministic kernels).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.networks.translator import Translator
+from dedup_crawler.networks.vocabulary import PAD, START
+
+Progress = Callable[[int, int, float], None]
+"""Called after each epoch with its number, the number of epochs at most, and the share of pairs translated exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Source and target as token numbers, both closed by END, and how many URL pairs they stand for."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to train; see the presets of :class:`dedup_crawler.methods.seq2seq.Seq2Seq`."""
+
+    hidden: int
+    optimizer: str  # "adam" or "sgd"
+    learning_rate: float
+    batch_size: int
+    max_steps: int
+    """Optimiser steps at most (and 30 epochs at least); it is they that count, however few distinct pairs there are."""
+    init_range: float
+    """Weights start uniform in +- this."""
+    count_power: float
+    """A pair weighs its count to this power: 1 trains as if every URL pair were trained, 0.5 hears rare pairs too."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The best weights seen, and the share (0-1, weighted by count) of pairs that they translate exactly."""
+
+    weights: dict[str, np.ndarray]
+    exact: float
+    n_epochs: int
+    losses: tuple[float, ...]
+
+
+def train(
+    pairs: Sequence[Pair],
+    n_tokens: int,
+    recipe: Recipe,
+    *,
+    seed: int,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> Fit:
+    """Train a translator.
+
+    Raises
+    ------
+    BadInputError
+        If *device* is not there.
+    """
+    place = _device(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
+        torch.manual_seed(seed)
+        with _one_thread():
+            return _Training(pairs, n_tokens, recipe, seed, place).run(progress)
+
+
+class _Training:
+    _MIN_EPOCHS = 30
+    _LOOK_EVERY = 50  # steps between two looks at what is translated exactly; a look costs about half an epoch
+
+    def __init__(self, pairs: Sequence[Pair], n_tokens: int, recipe: Recipe, seed: int, device: torch.device) -> None:
+        self.recipe, self.device = recipe, device
+        self.order = np.random.default_rng(seed)
+        self.pairs = pairs
+        self.model = Translator(n_tokens, recipe.hidden).to(device)
+        for parameter in self.model.parameters():
+            nn.init.uniform_(parameter, -recipe.init_range, recipe.init_range)
+        if recipe.optimizer == "sgd":
+            self.optimizer: torch.optim.Optimizer = torch.optim.SGD(self.model.parameters(), lr=recipe.learning_rate)
+        else:
+            self.optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate)
+        n_batches = math.ceil(len(pairs) / recipe.batch_size)
+        self.n_epochs = max(self._MIN_EPOCHS, math.ceil(recipe.max_steps / n_batches))
+        self.look_every = math.ceil(self._LOOK_EVERY / n_batches)  # epochs
+        # at a constant rate the fit swings between epochs and never settles
+        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, self.n_epochs)
+
+    def run(self, progress: Progress | None) -> Fit:
+        best_exact, best = -1.0, self._weights()
+        losses: list[float] = []
+        for epoch in range(1, self.n_epochs + 1):
+            losses.append(self._epoch())
+            self.schedule.step()
+            if epoch % self.look_every and epoch != self.n_epochs:
+                continue
+            exact = self._exact(self.pairs)
+            if progress is not None:
+                progress(epoch, self.n_epochs, exact)
+            if exact > best_exact:
+                best_exact, best = exact, self._weights()
+            if best_exact == 1.0:
+                break
+        return Fit(best, best_exact, epoch, tuple(losses))
+
+    def _epoch(self) -> float:
+        self.model.train()
+        total, weight = 0.0, 0.0
+        order = self.order.permutation(len(self.pairs))
+        for start in range(0, len(order), self.recipe.batch_size):
+            batch = [self.pairs[i] for i in order[start : start + self.recipe.batch_size]]
+            source, lengths, target = self._tensors(batch)
+            logits = self.model(source, lengths, _shifted(target))  # (B, T, V)
+            # (B, T): the categorical cross-entropy; the paper's binary one behaves alike, a constant factor aside
+            loss = nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=PAD, reduction="none")
+            counts = torch.tensor([pair.count**self.recipe.count_power for pair in batch], device=self.device)  # (B,)
+            mean = (loss.sum(1) / (target != PAD).sum(1) * counts).sum() / counts.sum()
+            self.optimizer.zero_grad()
+            mean.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
+            self.optimizer.step()
+            total += float(mean.detach()) * len(batch)
+            weight += len(batch)
+        return total / weight
+
+    def _exact(self, pairs: Sequence[Pair]) -> float:
+        """Share of *pairs*, weighted by count, that are translated to the letter."""
+        self.model.eval()
+        right = 0
+        for start in range(0, len(pairs), 256):
+            batch = pairs[start : start + 256]
+            source, lengths, target = self._tensors(batch)
+            said = self.model.translate(source, lengths, target.shape[1])
+            said = nn.functional.pad(said, (0, target.shape[1] - said.shape[1]), value=PAD)
+            rows = (said == target).all(dim=1).tolist()
+            right += sum(pair.count for pair, same in zip(batch, rows, strict=True) if same)
+        return right / sum(pair.count for pair in pairs)
+
+    def _tensors(self, batch: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
+        lengths = torch.tensor([len(pair.source) for pair in batch])
+        source = _padded([pair.source for pair in batch])
+        return source.to(self.device), lengths, _padded([pair.target for pair in batch]).to(self.device)
+
+    def _weights(self) -> dict[str, np.ndarray]:
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.model.state_dict().items()}
+
+
+class _one_thread:  # noqa: N801 - reads as a statement
+    """Two spinning threads on a busy machine cost thirty times more than they bring, and change the sums."""
+
+    def __enter__(self) -> None:
+        self.n_threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+
+    def __exit__(self, *error: object) -> None:
+        torch.set_num_threads(self.n_threads)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise BadInputError(f"unknown device {name!r}; use cpu, or cuda on a machine with an NVIDIA card.") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise BadInputError(f"device {name!r} was asked for, but torch sees no CUDA here; use --device cpu.")
+    return device
+
+
+def _padded(sequences: Sequence[tuple[int, ...]]) -> Tensor:
+    longest = max(map(len, sequences))
+    return torch.tensor([[*sequence, *[PAD] * (longest - len(sequence))] for sequence in sequences])
+
+
+def _shifted(target: Tensor) -> Tensor:
+    """What the decoder has read before it says each token: START, then all but the last."""
+    start = torch.full_like(target[:, :1], START)
+    return torch.cat([start, target[:, :-1]], dim=1)

@@ -1,0 +1,1 @@
+"""What was crawled: the store, the import of recordings, and serving a recording as a live site."""

@@ -1,0 +1,120 @@
+"""Plain bytes of a file that may be compressed, however many gzip members or zstd frames it was written in.
+
+Damage ends a member or frame, not the file: what follows the next start mark is read again, and a :class:`Gap` tells
+the reader that the bytes on both sides of it do not belong together.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import zstandard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+_PLAIN_CHUNK = 2**18
+_PACKED_CHUNK = 2**13  # a hostile zstd chunk may grow 30,000 times
+_GZIP_MARK = b"\x1f\x8b\x08"
+_ZSTD_MARK = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE_MARK = b"\x2a\x4d\x18"  # after a first byte of 0x50-0x5f
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes are missing here."""
+
+    reason: str
+
+
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def read_chunks(path: Path, on_read: Callable[[int], None]) -> Iterator[bytes | Gap]:
+    """Uncompressed chunks of *path*, told by its first bytes, not by its name.
+
+    Parameters
+    ----------
+    path
+        Plain, gzip or zstd.
+    on_read
+        Called with the number of bytes (of the file) read so far.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(0)
+        make_decoder, mark, name = _codec(start)
+        size = _PLAIN_CHUNK if make_decoder is None else _PACKED_CHUNK
+
+        def raw_chunks() -> Iterator[bytes]:
+            n_read = 0
+            while chunk := file.read(size):
+                n_read += len(chunk)
+                yield chunk
+                on_read(n_read)  # not before: what is told as read has been used
+
+        if make_decoder is None:
+            yield from raw_chunks()
+        else:
+            yield from _unpack(raw_chunks(), make_decoder, mark, name)
+
+
+def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:
+    if start.startswith(_GZIP_MARK):
+        return (lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)), _GZIP_MARK, "gzip member"
+    if start == _ZSTD_MARK or (start[1:] == _ZSTD_SKIPPABLE_MARK and start[0] >> 4 == 5):
+        return (lambda: zstandard.ZstdDecompressor().decompressobj()), _ZSTD_MARK, "zstd frame"
+    return None, b"", ""
+
+
+def _unpack(
+    raw: Iterator[bytes], make_decoder: Callable[[], _Decoder], mark: bytes, name: str
+) -> Iterator[bytes | Gap]:
+    """Undo one member (frame) after the other; after damage, go on at the next *mark*."""
+    data = b""
+    decoder: _Decoder | None = None
+    is_searching = False
+    while True:
+        if not data:
+            data = next(raw, b"")
+            if not data:
+                break
+        is_fresh = decoder is None
+        if is_fresh and is_searching:
+            found = data.find(mark)
+            if found < 0:
+                tail, data = data[1 - len(mark) :], next(raw, b"")
+                data = tail + data if data else b""
+                if not data:
+                    break
+                continue
+            data = data[found:]
+        elif is_fresh:
+            data = data.lstrip(b"\0")  # tapes and block devices pad with zeros
+            if not data:
+                continue
+        if decoder is None:
+            decoder = make_decoder()
+        try:
+            plain = decoder.decompress(data)
+        except (zlib.error, zstandard.ZstdError) as error:
+            if not is_searching:
+                yield Gap(f"damaged {name}: {error}")
+            is_searching, decoder, data = True, None, data[1:] if is_fresh else data
+            continue
+        if plain:
+            is_searching = False
+            yield plain
+        data = b""
+        if decoder.eof:
+            data, decoder = decoder.unused_data, None
+    if decoder is not None and not is_searching:
+        yield Gap(f"the file ends in the middle of a {name}")

@@ -1,0 +1,59 @@
+"""What was crawled, as plain frozen records: the only shape in which pages leave the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One response to one URL, as it was received.
+
+    Redirects and errors are pages too: a redirect has its 3xx *status* and *redirect_to*, an error its 4xx or 5xx
+    status and whatever body it came with.
+    """
+
+    url: str
+    """As requested; unique in a store."""
+    status: int = 200
+    """HTTP status, 100-599."""
+    referrer: str | None = None
+    """URL of the page that held the link; None for a start URL or where it is not known."""
+    redirect_to: str | None = None
+    """Absolute URL that a redirect leads to."""
+    content_type: str | None = None
+    """``Content-Type`` header as received, charset included."""
+    content: bytes = b""
+    """Body with transfer and content encodings undone, charset untouched."""
+    fetched_at: float | None = None
+    """Seconds since 1970 (UTC)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What the labeller reads off one page."""
+
+    url: str
+    title: str
+    """Text of ``<title>``, white space folded; empty where there is none."""
+    canonical_link: str | None
+    """Absolute URL of ``<link rel=canonical>``."""
+    main_text: str
+    """Text to compare pages by; empty where the page has none."""
+    simhash: int | None
+    """64-bit fingerprint of the main text, 0 <= value < 2**64; None where there is not enough text."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPage:
+    """A page without its body: what clustering, training and evaluation read, in crawl order."""
+
+    url: str
+    referrer: str | None
+    status: int
+    redirect_to: str | None
+    title: str
+    main_text: str
+    simhash: int | None
+    cluster: int | None
+    """Number of its duplicate cluster; None while the page is not labelled."""

@@ -1,0 +1,362 @@
+"""The crawl database: everything that was fetched, and what was found out about it.
+
+Records go in and come out; rows, sessions and SQL stay in here. One thread writes, any number may read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import zstandard
+from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ..errors import StoreError
+from .database import Database
+from .records import LabelledPage, Page
+from .schema import ImportRow, PageRow, ScoreRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from sqlalchemy import Connection, Row
+    from typing_extensions import Unpack
+
+    from .records import PageText
+
+T = TypeVar("T")
+
+_BATCH_PAGES = 100
+_BATCH_BYTES = 16 * 2**20  # of compressed bodies: a batch of huge files must not fill the memory
+_BATCH_S = 5.0
+_CHUNK_PAGES = 50  # read at once
+_CHUNK_ROWS = 1000  # of the small tables
+_N_TRIES = 3
+_COMPRESSION_LEVEL = 3
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+
+_PAGE_COLUMNS = (
+    PageRow.url,
+    PageRow.status,
+    PageRow.referrer,
+    PageRow.redirect_to,
+    PageRow.content_type,
+    PageRow.content,
+    PageRow.fetched_at,
+)
+_LABELLED_COLUMNS = (
+    PageRow.url,
+    PageRow.referrer,
+    PageRow.status,
+    PageRow.redirect_to,
+    PageRow.title,
+    PageRow.main_text,
+    PageRow.simhash,
+    PageRow.cluster,
+)
+
+
+class PageStore:
+    """The pages of a crawl, in crawl order, with their texts, clusters and scores.
+
+    Pages are written in transactions of at most 100 pages, 16 MiB of compressed bodies, or what came in 5 s (looked
+    at when a page is added; :meth:`flush` writes at once). A process that is killed loses at most that; the database
+    opens afterwards.
+
+    A URL that is stored keeps its first answer, unless that was an error (status >= 400) and the new one is not.
+    URLs are compared byte by byte. No database holds NUL characters and lone surrogates alike: in every string they
+    are replaced by U+FFFD, as HTML does; bodies are kept exactly.
+
+    Parameters
+    ----------
+    location
+        A path (SQLite), or any SQLAlchemy URL (recognised by its ``://``).
+    create
+        Whether to make the database where there is none.
+
+    Raises
+    ------
+    StoreError
+        If the database is missing (*create* false) or cannot be opened, and from any method that cannot read or
+        write it. Pages that could not be written are kept, so that :meth:`flush` can be tried again.
+    ForeignDatabaseError, SchemaVersionError
+        If another program, or another version of this one, wrote it.
+    """
+
+    def __init__(self, location: str | Path, *, create: bool = True) -> None:
+        self._database = Database(location, create=create)
+        self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL)
+        self._buffer: dict[str, dict[str, Any]] = {}
+        self._positions: dict[str, int] = {}
+        self._buffered_bytes = 0
+        self._buffered_since = 0.0
+        self._n_new = 0
+
+    def __enter__(self) -> PageStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left and give back the connections."""
+        try:
+            self.flush()
+        finally:
+            self._database.close()
+
+    # Pages in
+
+    def add(self, page: Page) -> None:
+        """Take *page*, and write all unwritten pages if it is time."""
+        row = self._row(page)
+        now = time.monotonic()
+        if not self._buffer:
+            self._buffered_since = now
+        known = self._buffer.get(row["url"])
+        if known is None or _is_better(row["status"], known["status"]):
+            self._buffer[row["url"]] = row
+            self._buffered_bytes += len(row["content"])
+        is_full = len(self._buffer) >= _BATCH_PAGES or self._buffered_bytes >= _BATCH_BYTES
+        if is_full or now - self._buffered_since >= _BATCH_S:
+            self.flush()
+
+    def add_many(self, pages: Iterable[Page]) -> int:
+        """Write *pages* in batches; how many of their URLs were new."""
+        self.flush()
+        n_before = self._n_new
+        for page in pages:
+            self.add(page)
+        self.flush()
+        return self._n_new - n_before
+
+    def flush(self) -> None:
+        """Write all unwritten pages and import positions in one transaction."""
+        if not self._buffer and not self._positions:
+            return
+        with self._database.errors():
+            for n_tries_left in reversed(range(_N_TRIES)):
+                try:
+                    n_new = self._write_buffer()
+                    break
+                except StoreError as error:
+                    # Another process has written one of these URLs since we looked: look again.
+                    if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
+                        raise
+        self._n_new += n_new
+        self._buffer.clear()
+        self._positions.clear()
+        self._buffered_bytes = 0
+
+    def _write_buffer(self) -> int:
+        with self._database.writing() as connection:
+            n_new = _write_pages(connection, self._buffer)
+            for source, n_records in self._positions.items():
+                connection.execute(delete(ImportRow).where(ImportRow.source == source))
+                connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
+        return n_new
+
+    def _row(self, page: Page) -> dict[str, Any]:
+        return {
+            "url": _storable(page.url),
+            "referrer": _storable(page.referrer),
+            "status": page.status,
+            "redirect_to": _storable(page.redirect_to),
+            "content_type": _storable(page.content_type),
+            "content": self._compressor.compress(page.content) if page.content else b"",
+            "fetched_at": page.fetched_at,
+        }
+
+    # Pages out
+
+    def __len__(self) -> int:
+        """URLs stored."""
+        self.flush()
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(PageRow)).scalar_one()
+
+    def __contains__(self, url: str) -> bool:
+        url = _storable(url)
+        if url in self._buffer:
+            return True
+        with self._database.reading() as connection:
+            return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
+
+    def get(self, url: str) -> Page | None:
+        """The page of *url*, if it is stored."""
+        self.flush()
+        with self._database.reading() as connection:
+            row = connection.execute(select(*_PAGE_COLUMNS).where(PageRow.url == _storable(url))).first()
+        return None if row is None else self._page(row)
+
+    def urls(self) -> Iterator[str]:
+        """All URLs in crawl order."""
+        return (row.url for row in self._rows(select(PageRow.id, PageRow.url), PageRow.id, _CHUNK_ROWS))
+
+    def pages(self, *, start: int = 0) -> Iterator[Page]:
+        """Pages in crawl order without the first *start*, a few at a time in memory."""
+        self.flush()
+        with self._database.reading() as connection:
+            first = connection.execute(select(PageRow.id).order_by(PageRow.id).offset(start).limit(1)).scalar()
+        if first is None:
+            return iter(())
+        query = select(PageRow.id, *_PAGE_COLUMNS).where(PageRow.id >= first)
+        return map(self._page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+
+    def uncleaned_pages(self) -> Iterator[Page]:
+        """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
+        query = select(PageRow.id, *_PAGE_COLUMNS).where(PageRow.main_text.is_(None))
+        return map(self._page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+
+    def labelled_pages(self) -> Iterator[LabelledPage]:
+        """Pages without bodies, in crawl order; one that is not cleaned has an empty title and text."""
+        rows = self._rows(select(PageRow.id, *_LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
+        return map(_labelled_page, rows)
+
+    def _rows(
+        self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
+    ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
+        """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
+        self.flush()
+        last = None
+        while True:
+            chunk_query = query.order_by(key).limit(n_rows)
+            if last is not None:
+                chunk_query = chunk_query.where(key > last)
+            with self._database.reading() as connection:
+                rows = connection.execute(chunk_query).all()
+            yield from rows
+            if len(rows) < n_rows:
+                return
+            last = rows[-1].id
+
+    def _page(self, row: Row[Unpack[tuple[Any, ...]]]) -> Page:
+        try:
+            content = zstandard.ZstdDecompressor().decompress(row.content) if row.content else b""
+        except zstandard.ZstdError as error:
+            raise StoreError(f"{self._database.name}: the body of {row.url} is damaged ({error})") from error
+        return Page(
+            url=row.url,
+            status=row.status,
+            referrer=row.referrer,
+            redirect_to=row.redirect_to,
+            content_type=row.content_type,
+            content=content,
+            fetched_at=row.fetched_at,
+        )
+
+    # What was found out
+
+    def write_texts(self, texts: Iterable[PageText]) -> None:
+        """Store what was read off the pages; every 100 texts are safe."""
+        self.flush()
+        statement = update(PageRow).where(PageRow.url == bindparam("key"))
+        for chunk in _chunks(texts, _BATCH_PAGES):
+            with self._database.writing() as connection:
+                connection.execute(statement, [_text_row(text) for text in chunk])
+
+    def write_clusters(self, clusters: Mapping[str, int]) -> None:
+        """Replace all clusters by *clusters* (URL -> number) in one transaction."""
+        self.flush()
+        statement = update(PageRow).where(PageRow.url == bindparam("key"))
+        with self._database.writing() as connection:
+            connection.execute(update(PageRow).where(PageRow.cluster.is_not(None)).values(cluster=null()))
+            for chunk in _chunks(clusters.items(), _CHUNK_ROWS):
+                rows = [{"key": _storable(url), "cluster": cluster} for url, cluster in chunk]
+                connection.execute(statement, rows)
+
+    def write_scores(self, scores: Iterable[tuple[str, str, float]]) -> None:
+        """Replace all scores by *scores* (URL, URL, cosine 0-1) in one transaction."""
+        self.flush()
+        with self._database.writing() as connection:
+            connection.execute(delete(ScoreRow))
+            for chunk in _chunks(scores, _CHUNK_ROWS):
+                rows = [
+                    {"url1": _storable(url1), "url2": _storable(url2), "score": score} for url1, url2, score in chunk
+                ]
+                connection.execute(insert(ScoreRow), rows)
+
+    def scores(self) -> Iterator[tuple[str, str, float]]:
+        """All scores in the order in which they were written."""
+        query = select(ScoreRow.id, ScoreRow.url1, ScoreRow.url2, ScoreRow.score)
+        return ((row.url1, row.url2, row.score) for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS))
+
+    # Imports
+
+    def import_position(self, source: str) -> int:
+        """How many records of *source* (digest of a file) were imported; 0 if it is unknown."""
+        self.flush()
+        with self._database.reading() as connection:
+            position = connection.execute(select(ImportRow.n_records).where(ImportRow.source == source)).scalar()
+        return position or 0
+
+    def set_import_position(self, source: str, n_records: int) -> None:
+        """Note that *n_records* of *source* are done; written together with the pages added before."""
+        self._positions[source] = n_records
+
+
+def _write_pages(connection: Connection, rows: Mapping[str, dict[str, Any]]) -> int:
+    """Insert the rows (URL -> columns) whose URL is unknown, replace stored errors; how many were new."""
+    known_query = select(PageRow.url, PageRow.status).where(PageRow.url.in_(list(rows)))
+    known = {row.url: row.status for row in connection.execute(known_query)}
+    new = [row for url, row in rows.items() if url not in known]
+    better = [row for url, row in rows.items() if url in known and _is_better(row["status"], known[url])]
+    if new:
+        connection.execute(insert(PageRow), new)
+    if better:
+        nothing_read_yet = dict.fromkeys(("title", "canonical_link", "main_text", "simhash", "cluster"))
+        replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
+        connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
+    return len(new)
+
+
+def _is_better(status: int, known_status: int) -> bool:
+    return known_status >= 400 > status
+
+
+def _text_row(text: PageText) -> dict[str, Any]:
+    return {
+        "key": _storable(text.url),
+        "title": _storable(text.title),
+        "canonical_link": _storable(text.canonical_link),
+        "main_text": _storable(text.main_text),
+        "simhash": None if text.simhash is None else _signed(text.simhash),
+    }
+
+
+def _labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
+    return LabelledPage(
+        url=row.url,
+        referrer=row.referrer,
+        status=row.status,
+        redirect_to=row.redirect_to,
+        title=row.title or "",
+        main_text=row.main_text or "",
+        simhash=None if row.simhash is None else row.simhash % 2**64,
+        cluster=row.cluster,
+    )
+
+
+def _signed(fingerprint: int) -> int:
+    return fingerprint - 2**64 if fingerprint >= 2**63 else fingerprint
+
+
+def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk
+
+
+@overload
+def _storable(text: str) -> str: ...
+@overload
+def _storable(text: str | None) -> str | None: ...
+def _storable(text: str | None) -> str | None:
+    return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

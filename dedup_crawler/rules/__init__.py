@@ -1,0 +1,1 @@
+"""What miners share: mapping templates to templates, and judging a mapping by the pages it merges."""

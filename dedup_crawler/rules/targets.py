@@ -1,0 +1,213 @@
+"""Which template should stand for which: what a translator of templates is trained on.
+
+Two ways to choose a target:
+
+* :func:`cluster_targets`, as SIGIR'17 (section 3) does: each cluster chooses for itself, its URL with the fewest tokens,
+  then with the highest sum of document frequencies. Clusters that hold different templates contradict each other.
+* :func:`global_targets`, the same criterion lifted from URLs to templates: of all templates that clusters link, the one
+  that most URLs can be mapped to is the target of them all, also where a cluster lacks it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, join
+
+_MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: cost grows with the square
+_MAX_CANDIDATES = 12  # most frequent targets that are tried for one template
+_MAX_WRONG = 0.10  # the filter of KDD'08, WSDM'10 and SIGIR'17: false-positive rate of a rule on the training pages
+_CONSTANTS = ("0", "1")
+
+Rank = Callable[["TemplatedUrl"], tuple[float, ...]]
+"""Smaller is the better target: fewest tokens first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatedUrl:
+    """A crawled URL, cut into template and arguments, and the cluster of the page it shows."""
+
+    url: str
+    template: Template
+    arguments: Arguments
+    cluster: int
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMapping:
+    """A target template and, for each of its arguments, the number of the source's argument (or a constant 0 or 1)."""
+
+    target: Template
+    origins: tuple[int | str, ...]
+
+    def written(self) -> Template:
+        """The target in the source's placeholders: what a translator has to say.
+
+        >>> TemplateMapping("http://a.example/t/<num1>?page=<one2>", (2, "1")).written()
+        'http://a.example/t/<num2>?page=1'
+        """
+
+        def placed(placeholder: str, number: int) -> str:
+            origin = self.origins[number - 1]
+            return origin if isinstance(origin, str) else f"{placeholder.rstrip('0123456789>')}{origin}>"
+
+        return PLACEHOLDER.sub(lambda match: placed(match[0], int(match[1])), self.target)
+
+    def then(self, following: TemplateMapping) -> TemplateMapping:
+        """This mapping followed by one of its target."""
+        origins = tuple(origin if isinstance(origin, str) else self.origins[origin - 1] for origin in following.origins)
+        return TemplateMapping(following.target, origins)
+
+
+def identity(template: Template) -> TemplateMapping:
+    """The mapping of a template to itself."""
+    return TemplateMapping(template, tuple(range(1, count_placeholders(template) + 1)))
+
+
+def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMapping | None:
+    """How the arguments of *target* come from those of *source*; None if one of them does not."""
+    numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
+    origins: list[int | str] = []
+    for argument in target.arguments:
+        if argument in numbers:
+            origins.append(numbers[argument])
+        elif argument in _CONSTANTS:
+            origins.append(argument)
+        else:
+            return None
+    return TemplateMapping(target.template, tuple(origins))
+
+
+def cluster_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> Counter[tuple[Template, Template]]:
+    """Count the (source, target) pairs of all clusters of two or more URLs, targets mapped to themselves included.
+
+    An argument of the target that the source lacks gets the next free number: what a translator learns from it cannot
+    be decoded, which is how the paper's method keeps its hands off (``/prev/10135`` -> ``/98579``).
+    """
+    pairs: Counter[tuple[Template, Template]] = Counter()
+    for members in _by_cluster(urls).values():
+        if len(members) > 1:
+            target = min(members, key=rank)
+            pairs.update((url.template, _paper_target(url, target)) for url in members)
+    return pairs
+
+
+def global_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> dict[Template, TemplateMapping]:
+    """Choose for each template the one target that stands for all templates of the same pages.
+
+    Returns
+    -------
+    dict
+        Source template -> mapping; templates that are their own target are left out.
+    """
+    examples: dict[Template, list[TemplatedUrl]] = defaultdict(list)
+    for url in urls:
+        examples[url.template].append(url)
+    links = _links(urls, examples)
+    ranks = {template: rank(members[0]) for template, members in examples.items()}
+    chosen: dict[Template, TemplateMapping] = {}
+    for group in _connected(links):
+        left = set(group)
+        while left:
+            reached = {target: _routes(target, links, left) for target in left}
+            best = min(left, key=lambda t: (-sum(len(examples[s]) for s in reached[t]), ranks[t], t))
+            chosen.update((source, route) for source, route in reached[best].items() if source != best)
+            left -= reached[best].keys()
+    return chosen
+
+
+Links = dict[Template, dict[Template, TemplateMapping]]
+"""Target -> source -> mapping from source to target."""
+
+
+def _links(urls: Sequence[TemplatedUrl], examples: dict[Template, list[TemplatedUrl]]) -> Links:
+    votes: dict[Template, Counter[TemplateMapping]] = defaultdict(Counter)
+    for members in _by_cluster(urls).values():
+        if len(members) > 1:
+            for source, mapping in _mappings_within(members[:_MAX_PER_CLUSTER]):
+                votes[source][mapping] += 1
+    known = {url.url: url.cluster for url in urls}
+    links: Links = defaultdict(dict)
+    for source, mappings in votes.items():
+        for mapping, n_clusters in mappings.most_common(_MAX_CANDIDATES):
+            if n_clusters > 1 and _holds(mapping, examples[source], known):
+                links[mapping.target].setdefault(source, mapping)
+    return links
+
+
+def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, TemplateMapping]]:
+    representatives: dict[Template, TemplatedUrl] = {}
+    for url in members:
+        representatives.setdefault(url.template, url)
+    return {
+        (source.template, mapping)
+        for source in members
+        for target in representatives.values()
+        if target.template != source.template and (mapping := mapping_between(source, target)) is not None
+    }
+
+
+def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
+    """Whether few of the forms that the mapping gives are shared by different pages."""
+    written = mapping.written()
+    groups: dict[str, set[int]] = defaultdict(set)
+    sizes: Counter[str] = Counter()
+    for source in sources:
+        form = join(written, source.arguments)
+        groups[form].add(source.cluster)
+        sizes[form] += 1
+    for form, pages in groups.items():
+        if form in known:
+            pages.add(known[form])
+            sizes[form] += 1
+    merged = [pages for form, pages in groups.items() if sizes[form] > 1]
+    return sum(len(pages) > 1 for pages in merged) <= _MAX_WRONG * len(merged)
+
+
+def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Template, TemplateMapping]:
+    """Shortest chain of mappings from every template that reaches *target*, itself included."""
+    routes = {target: identity(target)}
+    frontier = [target]
+    while frontier:
+        step = []
+        for reached in frontier:
+            for source, mapping in links.get(reached, {}).items():
+                if source in allowed and source not in routes:
+                    routes[source] = mapping.then(routes[reached])
+                    step.append(source)
+        frontier = step
+    return routes
+
+
+def _connected(links: Links) -> Iterable[set[Template]]:
+    neighbours: dict[Template, set[Template]] = defaultdict(set)
+    for target, sources in links.items():
+        for source in sources:
+            neighbours[source].add(target)
+            neighbours[target].add(source)
+    seen: set[Template] = set()
+    for start in neighbours:
+        if start not in seen:
+            group = {start}
+            stack = [start]
+            while stack:
+                new = neighbours[stack.pop()] - group
+                group |= new
+                stack += new
+            seen |= group
+            yield group
+
+
+def _by_cluster(urls: Sequence[TemplatedUrl]) -> dict[int, list[TemplatedUrl]]:
+    clusters: dict[int, list[TemplatedUrl]] = defaultdict(list)
+    for url in urls:
+        clusters[url.cluster].append(url)
+    return clusters
+
+
+def _paper_target(source: TemplatedUrl, target: TemplatedUrl) -> Template:
+    numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
+    origins = tuple(numbers.setdefault(argument, len(numbers) + 1) for argument in target.arguments)
+    return TemplateMapping(target.template, origins).written()

@@ -1,0 +1,93 @@
+"""The normal form of a URL: what RFC 3986 (section 6.2.2) says is the same for every server, and nothing more.
+
+Lower-case scheme and host, upper-case ``%xx``, unreserved characters decoded, characters that a URL may not hold
+encoded, default port and fragment dropped, an empty path written ``/``. What is only *often* the same (order of the
+query, ``www``, trailing slash, index files) is left to what a site's own pages teach.
+
+It is the identity of every method, so it runs for every link of a crawl: one regular expression recognises a URL that
+is in normal form already, as most are.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_LEGAL = r"A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;="
+# %xx that stays: upper-case, and not the code of an unreserved character
+_KEPT_ESCAPE = r"%(?!2D|2E|5F|7E|3[0-9]|4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])[0-9A-F]{2}"
+# "unrolled": a run of legal characters, then escape and run, so that no input can make it backtrack
+_IS_NORMAL = re.compile(
+    rf"https?://[a-z0-9.\-]+(?::(?!80/|443/)[1-9][0-9]*)?/[{_LEGAL}]*(?:{_KEPT_ESCAPE}[{_LEGAL}]*)*", re.ASCII
+).fullmatch
+_PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/?#]*)([^#]*)", re.ASCII | re.DOTALL)
+_ESCAPE_OR_ILLEGAL = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_LEGAL}]", re.ASCII)
+_HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?", re.ASCII)
+_DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+_WHITE_SPACE = "".join(map(chr, range(0x21)))
+
+
+def normal_form(url: str) -> str:
+    """Write *url* in its normal form: ASCII, idempotent, never an exception.
+
+    A string without ``scheme://`` only has its illegal characters encoded.
+
+    >>> normal_form("HTTP://Forum.Example:80/%7euser/a b?q=%c3%a9#top")
+    'http://forum.example/~user/a%20b?q=%C3%A9'
+    """
+    if _IS_NORMAL(url):
+        return url
+    url = url.strip(_WHITE_SPACE)
+    parts = _PARTS.match(url)
+    if parts is None:
+        return _encode(url.partition("#")[0])
+    scheme, authority, rest = parts.group(1).lower(), parts.group(2), parts.group(3)
+    if not rest.startswith("/"):
+        rest = "/" + rest
+    return f"{scheme}://{_normal_authority(scheme, authority)}{_encode(rest)}"
+
+
+def host_of(url: str) -> str:
+    """Host and port of a URL in normal form, without user and password; empty where there is none.
+
+    >>> host_of("http://127.0.0.1:8000/x")
+    '127.0.0.1:8000'
+    """
+    start = url.find("://")
+    if start < 0:
+        return ""
+    end = url.find("/", start + 3)
+    authority = url[start + 3 :] if end < 0 else url[start + 3 : end]
+    return authority.rpartition("@")[2]
+
+
+def _normal_authority(scheme: str, authority: str) -> str:
+    user, at, host = authority.rpartition("@")
+    if (match := _HOST_AND_PORT.fullmatch(host)) is None:
+        return f"{_encode(user)}{at}{_normal_host(host)}"  # malformed: nothing is known about its port
+    name, port = match[1], (match[2] or "").lstrip("0")
+    if port == _DEFAULT_PORTS.get(scheme):
+        port = ""
+    return f"{_encode(user)}{at}{_normal_host(name)}{':' if port else ''}{port}"
+
+
+def _normal_host(name: str) -> str:
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            pass  # no such host can exist; it still gets a form of its own, with its bytes escaped
+    # an escape may decode to a capital and a capital may stand beside one: encode, then lower all but the escapes
+    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name))
+
+
+def _encode(text: str) -> str:
+    return _ESCAPE_OR_ILLEGAL.sub(_one_code, text)
+
+
+def _one_code(match: re.Match[str]) -> str:
+    found = match[0]
+    if len(found) == 3:
+        character = chr(int(found[1:], 16))
+        return character if character in _UNRESERVED else found.upper()
+    return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+setup(
+    name="dedup-crawler",
+    version="0.1.0",
+    description="Learns which URLs of a site lead to the same page, and drops duplicates of Scrapy crawls before the fetch",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    license_files=["LICENSE"],
+    python_requires=">=3.10",
+    packages=find_packages(include=["dedup_crawler", "dedup_crawler.*"]),
+    package_data={"dedup_crawler": ["py.typed"]},
+    install_requires=[
+        "Scrapy>=2.13",
+        "SQLAlchemy>=2.0",
+        "click>=8.1",
+        "numpy>=1.26",
+        "rich>=13",
+        "safetensors>=0.4",
+        "warcio>=1.7.5",
+        "xxhash>=3.4",
+        "zstandard>=0.22",
+    ],
+    extras_require={
+        "train": [
+            "jusText>=3.0.1",
+            "lxml_html_clean>=0.4",  # jusText needs it beside lxml 6 and does not say so
+            "scikit-learn>=1.4",
+            "scipy>=1.11",
+            "simhash>=2.1.2",
+            "torch>=2.2",
+        ],
+        "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4"],
+        "lint": ["mypy>=1.10", "ruff>=0.6"],
+    },
+    entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.cli:main"]},
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Framework :: Scrapy",
+        "Intended Audience :: Developers",
+        "Programming Language :: Python :: 3",
+        "Topic :: Internet :: WWW/HTTP :: Indexing/Search",
+        "Typing :: Typed",
+    ],
+)

@@ -1,0 +1,164 @@
+"""A small site on loopback and the crawls that visit it: what the tests of the live parts share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dedup_crawler.methods import make_method
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+QUICK = {"AUTOTHROTTLE_ENABLED": "False", "RETRY_TIMES": "1"}
+
+
+@dataclass
+class Answer:
+    """What the site says to one URL."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
+    body: bytes = b""
+    delay_s: float = 0.0
+
+
+class Site:
+    """Serves what it was told, 404 for all else, and remembers what was asked for."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer | list[Answer]] = {}
+        self.asked: list[str] = []
+        self.delay_s = 0.0
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.answer(self)
+
+            do_POST = do_GET  # noqa: N815 - the name that http.server asks for
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 128  # the default, 5, makes a crawl with more connections wait for a second
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        self.url = f"http://{self.host}"
+
+    def __enter__(self) -> Site:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer one request; of several answers to a URL the last one stays."""
+        self.asked.append(handler.path)
+        known = self.answers.get(handler.path, Answer(404))
+        answer = known if isinstance(known, Answer) else known.pop(0) if len(known) > 1 else known[0]
+        time.sleep(answer.delay_s + self.delay_s)
+        try:
+            handler.send_response(answer.status)
+            for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+                handler.send_header(name, value)
+            handler.end_headers()
+            handler.wfile.write(answer.body)
+        except OSError:
+            pass  # the crawler was killed
+
+    def page(self, path: str, *links: str, status: int = 200, delay_s: float = 0.0, html: str = "") -> None:
+        """Serve a page that holds *links* (written as ``href`` values) and *html*."""
+        anchors = "".join(f'<a href="{link}">{link}</a>' for link in links)
+        body = f"<html><head><title>{path}</title></head><body>{anchors}{html}</body></html>"
+        self.answers[path] = Answer(status, body=body.encode(), delay_s=delay_s)
+
+    def redirect(self, path: str, target: str, status: int = 302, delay_s: float = 0.0) -> None:
+        """Serve a redirect."""
+        self.answers[path] = Answer(status, {"Location": target}, delay_s=delay_s)
+
+    def robots(self, *disallowed: str) -> None:
+        """Serve a robots.txt."""
+        text = "User-agent: *\n" + "".join(f"Disallow: {path}\n" for path in disallowed)
+        self.answers["/robots.txt"] = Answer(200, {"Content-Type": "text/plain"}, text.encode())
+
+    def count(self, path: str) -> int:
+        """How often *path* was asked for."""
+        return Counter(self.asked)[path]
+
+
+@dataclass
+class Crawl:
+    """How a crawl ended."""
+
+    status: int
+    log: str
+    stats: dict[str, object] = field(default_factory=dict)
+    seen: dict[str, dict[str, object]] = field(default_factory=dict)
+
+    def lines(self, level: str) -> list[str]:
+        """Log lines of a level."""
+        return [line for line in self.log.splitlines() if f" {level}: " in line]
+
+
+def strip_query_model(folder: Path, *hosts: str) -> Path:
+    """A model that believes all URLs that differ in their query to be one page."""
+    urls = [f"http://{host}/" for host in hosts]
+    return Path(make_method("strip-query").fit(urls, range(len(urls))).save(folder))
+
+
+def command(*arguments: str, settings: dict[str, object] | None = None) -> list[str]:
+    """A Scrapy command line."""
+    sets = [part for name, value in (settings or {}).items() for part in ("-s", f"{name}={value}")]
+    return [sys.executable, "-W", "error::DeprecationWarning", "-m", "scrapy", *arguments, *sets]
+
+
+def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
+    """Run a crawl to its end; a deprecation warning of Scrapy fails the test."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert "DeprecationWarning" not in done.stderr, done.stderr
+    return Crawl(done.returncode, done.stderr)
+
+
+def crawl_content(url: str, db: Path, *arguments: str, **settings: object) -> Crawl:
+    """Crawl with our spider, out of the repository."""
+    line = command("crawl", "content", "-a", f"url={url}", "-a", f"db={db}", *arguments, settings={**QUICK, **settings})
+    return run(line)
+
+
+def walk(site: Site, folder: Path, *, addon: bool = True, prefix: Sequence[str] = (), **settings: object) -> Crawl:
+    """Crawl with a stranger's spider (tests/walker.py) in a folder that is no project."""
+    out = folder / "walk.json"
+    own: dict[str, object] = {
+        **QUICK,
+        "ROBOTSTXT_OBEY": "True",
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        "TELNETCONSOLE_ENABLED": "False",
+        "REMOTE_CONTROL_ENABLED": "False",
+    }
+    if addon:
+        own["ADDONS"] = json.dumps({"dedup_crawler.Addon": 500})
+    walker = str(REPOSITORY / "tests" / "walker.py")
+    line = command("runspider", walker, "-a", f"url={site.url}/", "-a", f"out={out}", settings={**own, **settings})
+    crawl = run([*prefix, *line], folder)
+    if out.exists():
+        written = json.loads(out.read_text())
+        crawl.stats, crawl.seen = written["stats"], written["seen"]
+    return crawl

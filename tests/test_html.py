@@ -1,0 +1,124 @@
+"""Title, canonical link and paragraphs of pages, also of pages that lie about themselves."""
+
+from __future__ import annotations
+
+import justext
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.html import decode, read_html, stop_words
+
+URL = "http://site.example/dir/page"
+LONG = "This is the text of the page and it is long enough that it will be taken for the main text of the page. " * 3
+PAGES = [
+    f"<html><head><title>T</title></head><body><h1>Head</h1><p>{LONG}</p><ul><li><a href=x>nav</a></ul></body></html>",
+    f"<p>{LONG}<br><br>{LONG}</p><div>short</div>",
+    "just words",
+    "<table><tr><td>a<td>b</table><select><option>one<option>two</select><pre>\n code\n  more </pre>",
+    f"<body><script>var x = '<p>no</p>'</script><style>p {{}}</style><!-- c --><form><p>{LONG}</p><button>Go</button>",
+    "<h2>Title</h2><p>&copy; 2020</p>\xa9<a href=1>x</a> tail",
+    "<svg><title>icon</title></svg><frameset><frame src=x></frameset>",
+]
+TAGS = st.sampled_from(
+    ["<p>", "</p>", "<br>", "<a href=x>", "</a>", "<td>", "<h1>", "</h1>", "<b>", "<script>", "</div>"]
+)
+
+
+def same_as_justext(html: str) -> None:
+    theirs = justext.justext(html, justext.get_stoplist("English"))
+    ours = read_html(html, URL, "English").paragraphs
+    assert [(each.text, each.is_main) for each in ours] == [(each.text, not each.is_boilerplate) for each in theirs]
+
+
+@pytest.mark.parametrize("html", PAGES)
+def test_paragraphs_are_those_of_justext(html: str) -> None:
+    """Whole pages, fragments, tables, forms and scripts give the paragraphs that jusText itself gives."""
+    same_as_justext(html)
+
+
+@given(st.lists(TAGS | st.sampled_from(["word", " ", LONG, "is it the one"]), max_size=20).map("".join))
+def test_tag_soup_gives_the_paragraphs_of_justext(soup: str) -> None:
+    """However tags are left open or closed twice, the paragraphs are those of jusText."""
+    same_as_justext(f"<html><body>.{soup}")
+
+
+def test_title_and_canonical_link() -> None:
+    """The title has its white space folded; the canonical link is made absolute, whatever else its rel says."""
+    html = read_html(
+        "<html><head><title>\n A  &amp; B\n</title><link rel=stylesheet href=s.css>"
+        "<link rel='nofollow Canonical' href=' ../x?a=1 '></head><body>text<title>no</title></body></html>",
+        URL,
+        "English",
+    )
+
+    assert (html.title, html.canonical_link) == ("A & B", "http://site.example/x?a=1")
+
+
+@pytest.mark.parametrize("href", ["", "http://[broken"])
+def test_a_broken_canonical_link_is_none(href: str) -> None:
+    """An empty link or one that is no URL is as none at all."""
+    assert read_html(f"<head><link rel=canonical href='{href}'></head><p>x", URL, "English").canonical_link is None
+
+
+@pytest.mark.parametrize("html", ["", " \n ", "<!-- nothing -->", "<html></html>"])
+def test_nothing_to_read(html: str) -> None:
+    """A page without content has no paragraphs, and is no error."""
+    assert read_html(html, URL, "English").paragraphs == ()
+
+
+def test_xml_declaration_of_a_decoded_page() -> None:
+    """XHTML that declares a charset was decoded by it already; it is not decoded a second time."""
+    html = read_html(
+        "<?xml version='1.0' encoding='iso-8859-1'?>\n<html><body><p>caf\u00e9 \u20ac</p></body></html>", URL, "English"
+    )
+
+    assert [each.text for each in html.paragraphs] == ["caf\u00e9 \u20ac"]
+
+
+def test_nesting_that_the_parser_cuts_is_noticed() -> None:
+    """HTML nested 100,000 deep is read in a moment and marked as cut; nested 200 deep it is whole."""
+    deep, fine = (read_html("<div>" * depth + "core", URL, "English") for depth in (100_000, 200))
+
+    assert deep.is_cut
+    assert not fine.is_cut
+    assert [each.text for each in fine.paragraphs] == ["core"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ("é€".encode(), "text/html; charset=utf-8", "é€"),
+        ("é".encode("latin-1"), "text/html; charset=utf-8", "\ufffd"),
+        ("é€".encode("cp1252"), "text/html", "é€"),
+        ("é".encode("koi8-r", "replace"), "text/html; charset=no-such-charset", "?"),
+        (b"<meta charset='windows-1251'>" + "Привет".encode("cp1251"), None, "<meta charset='windows-1251'>Привет"),
+        ("\ufeffé".encode("utf-16"), "text/html; charset=latin-1", "é"),
+        (b"ab", "text/html; charset=hex", "ab"),
+        (b"a..b", "text/html; charset=idna", "a..b"),
+        (b"x", "text/html; charset=undefined", "x"),
+        (b"+2AA-", "text/html; charset=utf-7", None),
+    ],
+)
+def test_charsets(body: bytes, content_type: str | None, text: str | None) -> None:
+    """Header, byte order mark and meta element are believed as browsers do; a lie costs letters, not the run."""
+    decoded = decode(body, content_type)
+
+    decoded.encode()  # no lone surrogates
+    assert text is None or decoded.removeprefix("\ufeff") == text
+
+
+@given(
+    st.binary(max_size=60), st.sampled_from(["utf-8", "utf-16", "ascii", "gbk", "idna", "utf-7", "rot13", "zlib", "\0"])
+)
+def test_no_body_is_too_odd_to_decode(body: bytes, charset: str) -> None:
+    """Any bytes under any charset give a text that UTF-8 can spell."""
+    decode(body, f"text/html; charset={charset}").encode()
+
+
+def test_stop_words_of_unknown_languages() -> None:
+    """A language that jusText does not know is named together with those that it knows."""
+    assert "the" in stop_words("English")
+    with pytest.raises(BadInputError, match=r"language = 'Klingon' has no stop words; known: .*English"):
+        stop_words("Klingon")

@@ -1,0 +1,192 @@
+"""Labelling a crawl in its database: what is found, what is kept, and going on after an interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dedup_crawler.labels.labelling import cluster_labelled, label_store
+from dedup_crawler.labels.main_text import MAX_BYTES
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.store import PageStore
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = "http://site.example/"
+PROSE = "This is the text of the page and it is long enough that it will be taken for what the page is about. " * 3
+
+LABEL_IN_SUBPROCESS = """
+import sys
+from pathlib import Path
+from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.pages.store import PageStore
+
+if __name__ == "__main__":
+    try:
+        with PageStore(sys.argv[1]) as store:
+            label_store(store, n_workers=2, progress=lambda step, n_done: Path(sys.argv[2]).touch())
+    except KeyboardInterrupt:
+        sys.exit(77)
+"""
+
+
+def page(path: str, body: str, **fields: object) -> Page:
+    html = f"<html><head><title>Title</title></head><body>{body}</body></html>"
+    return Page(SITE + path, referrer=SITE, content_type="text/html", content=html.encode(), **fields)  # type: ignore[arg-type]
+
+
+def crawl(store: PageStore) -> None:
+    store.add_many(
+        [
+            page("", f"<p>{PROSE}</p>"),
+            page("?sid=1", f"<p>{PROSE}</p>"),
+            page("topic", f"<p>{PROSE} Another topic.</p>"),
+            page("post/1", "", status=302, redirect_to=SITE + "topic#1"),
+            page("empty1", ""),
+            page("empty2", ""),
+        ]
+    )
+
+
+def clusters(store: PageStore) -> list[int | None]:
+    return [each.cluster for each in store.labelled_pages()]
+
+
+def test_labels_a_crawl(tmp_path: Path) -> None:
+    """Equal pages and a redirect are joined, empty pages are not; the report counts what the store then holds."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        crawl(store)
+        steps: list[tuple[str, int]] = []
+        report = label_store(store, progress=lambda step, n_done: steps.append((step, n_done)))
+
+        assert clusters(store) == [0, 0, 1, 1, 2, 3]
+        assert cluster_labelled(list(store.labelled_pages())) == [0, 0, 1, 1, 2, 3]
+        assert (SITE, SITE + "?sid=1", 1.0) in set(store.scores())
+        assert steps == [("main text", 6), ("scores", 6), ("clusters", 6)]
+    assert (report.n_pages, report.n_cleaned, report.n_without_text, report.n_skipped) == (6, 6, 3, 0)
+    assert (report.n_clusters, report.n_duplicates, report.skipped) == (4, 2, ())
+
+
+def test_labels_what_was_crawled_since(tmp_path: Path) -> None:
+    """A second run cleans the new pages only, and joins them with the old."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        crawl(store)
+        label_store(store)
+        store.add_many([page("topic?sid=2", f"<p>{PROSE} Another topic.</p>")])
+        report = label_store(store)
+
+        assert (report.n_pages, report.n_cleaned) == (7, 1)
+        assert clusters(store) == [0, 0, 1, 1, 2, 3, 1]
+        assert label_store(store).n_cleaned == 0
+
+
+@pytest.mark.parametrize("n_pages", [0, 120])
+@pytest.mark.parametrize("body", ["", f"<p>{PROSE}</p>"], ids=["all empty", "all equal"])
+def test_a_site_of_one_page(tmp_path: Path, n_pages: int, body: str) -> None:
+    """No pages, only empty pages, only one page under many URLs: labelling ends and says so."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(page(str(n), body) for n in range(n_pages))
+        report = label_store(store, n_workers=1)
+
+    assert report.n_pages == n_pages
+    assert report.n_clusters == (min(n_pages, 1) if body else n_pages)
+    assert report.n_without_text == (0 if body else n_pages)
+
+
+def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    """Pages over a limit are skipped with URL and reason; the others are labelled."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        crawl(store)
+        store.add_many([page("big", "x" * MAX_BYTES), page("deep", "<div>" * 5_000 + "x")])
+        report = label_store(store)
+
+        assert clusters(store) == [0, 0, 1, 1, 2, 3, 4, 5]
+    assert report.n_skipped == 2
+    assert [url for url, _ in report.skipped] == [SITE + "big", SITE + "deep"]
+
+
+def test_an_error_keeps_what_was_cleaned(tmp_path: Path) -> None:
+    """Where a run breaks off, the texts written by then are kept, and the next run reads the others only."""
+
+    def give_up(step: str, n_done: int) -> None:
+        raise RuntimeError(f"{step} {n_done}")
+
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(page(str(n), f"<p>page {n}</p>") for n in range(250))
+        with pytest.raises(RuntimeError, match="main text 100"):
+            label_store(store, n_workers=1, progress=give_up)
+
+        assert label_store(store, n_workers=1).n_cleaned == 150
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
+def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
+    """
+    Ctrl-C to the whole process group in the middle of cleaning ends it without a word from the workers; the database
+    opens, has the texts that were written, and a second run does the rest.
+    """
+    database, started = tmp_path / "crawl.db", tmp_path / "started"
+    script = tmp_path / "label.py"
+    script.write_text(LABEL_IN_SUBPROCESS)
+    with PageStore(database) as store:
+        body = "".join(f"<p>{PROSE} {n}</p>" for n in range(20))
+        store.add_many(page(str(n), f"{body} {n}") for n in range(1_000))
+    process = subprocess.Popen(
+        [sys.executable, script, database, started],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not started.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 77, errors
+    assert errors == ""
+    with PageStore(database) as store:
+        report = label_store(store, n_workers=2)
+        assert 0 < report.n_cleaned < 1_000
+        assert report.n_pages == 1_000
+        assert None not in clusters(store)
+
+
+WITHOUT_EXTRAS = """
+import sys
+sys.modules.update(dict.fromkeys(["justext", "scipy", "sklearn", "simhash", "lxml_html_clean", "torch"]))
+import dedup_crawler.labels.labelling, dedup_crawler.labels.truth
+from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.labels.clusters import cluster_pages
+from dedup_crawler.labels.cosine import term_frequencies
+from dedup_crawler.labels.main_text import clean_pages
+
+assert cluster_pages([], []) == []
+for use in (lambda: clean_pages([]), lambda: term_frequencies(["a text"])):
+    try:
+        use()
+    except MissingExtraError as error:
+        print(error)
+"""
+
+
+def test_needs_the_extra_only_where_it_is_used() -> None:
+    """Without jusText, SciPy and the rest everything can be imported; using it names the package and the way out."""
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[train]'",
+        "Scoring pages by cosine needs scipy, which is not installed: pip install 'dedup-crawler[train]'",
+    ]

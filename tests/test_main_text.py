@@ -1,0 +1,171 @@
+"""The text of pages of every kind, in this process and in workers, and what is skipped."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from simhash import Simhash
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.main_text import MAX_BYTES, clean_page, clean_pages
+from dedup_crawler.pages.records import Page, PageText
+
+SENTENCE = "This is a sentence that is in the middle of the text, and it has many of the words that are so frequent. "
+ARTICLE = f"<html><head><title>Head</title></head><body><p>{SENTENCE * 5}</p><p>Contact</p></body></html>"
+LISTING = "<html><title>Index</title><table><tr><td><a href=a>alpha.txt</a><td>12K<tr><td><a href=b>beta.txt</a><td>7K"
+
+
+def page(body: str | bytes, content_type: str | None = "text/html; charset=utf-8", status: int = 200) -> Page:
+    content = body.encode() if isinstance(body, str) else body
+    return Page("http://site.example/dir/", status, content_type=content_type, content=content)
+
+
+def text_of(body: str | bytes, content_type: str | None = "text/html; charset=utf-8", status: int = 200) -> str:
+    text, reason = clean_page(page(body, content_type, status))
+    assert reason is None
+    return text.main_text
+
+
+def test_an_article_is_its_main_text() -> None:
+    """Where jusText finds most of the page, its text is taken and the rest left out."""
+    assert text_of(ARTICLE) == (SENTENCE * 5).strip()
+
+
+def test_a_page_without_prose_is_all_that_it_shows() -> None:
+    """A listing, of which jusText keeps nothing, is its whole visible text, a line a paragraph."""
+    assert text_of(LISTING) == "alpha.txt\n12K\nbeta.txt\n7K"
+
+
+def test_a_page_with_little_prose_is_all_that_it_shows() -> None:
+    """Where jusText keeps a small part only, what it drops may be what the page is about."""
+    cells = "".join(f"<td>cell {n}" for n in range(300))
+
+    assert "cell 299" in text_of(f"<html><p>{SENTENCE * 5}</p><table>{cells}")
+
+
+def test_simhash_is_of_the_words() -> None:
+    """The fingerprint is the package's of the lower-cased words; fewer than 30 words have none."""
+    text, _ = clean_page(page(ARTICLE))
+    words = text.main_text.lower().replace(",", "").replace(".", "").split()
+
+    assert text.simhash == Simhash(Counter(words)).value
+    assert clean_page(page("<p>" + "word " * 29))[0].simhash is None
+    assert clean_page(page("<p>" + "word " * 30))[0].simhash is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "text"),
+    [
+        ("one\n\n  two\tthree \r\nfour", "text/plain", 200, "one\ntwo three\nfour"),
+        ("a,b\n1,2\n", "text/csv; charset=utf-8", 200, "a,b\n1,2"),
+        ("<html><p>moved", "text/html", 302, ""),
+        ("<html><p>not found", "text/html", 404, "not found"),
+        ("\x89PNG\r\n\x1a\n\0\0", "image/png", 200, ""),
+        ("%PDF-1.7 text", "application/pdf", 200, ""),
+        ("<!DOCTYPE html><p>untyped", None, 200, "untyped"),
+        ("untyped text", None, 200, "untyped text"),
+        (b"\x1f\x8b\0\0", None, 200, ""),
+        ("<p>xhtml", "Application/XHTML+xml", 200, "xhtml"),
+        ("", "text/html", 200, ""),
+        ("", "text/plain", 200, ""),
+        ("a\0b<p>c", "text/html", 200, "a\ufffdb\nc"),
+    ],
+)
+def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int, text: str) -> None:
+    """What has text by its type has one; redirects, images and archives have none; without a type the body decides."""
+    assert text_of(body, content_type, status) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        bytes(range(256)) * 40,
+        b"\x89PNG\r\n\x1a\n" + bytes(5000),
+        b"\xff\xfe" + b"\xd8\x00" * 500,
+        b"\0" * 3000,
+        b"<" * 9000,
+    ],
+)
+def test_binary_served_as_html(body: bytes) -> None:
+    """Bytes that are no HTML at all give some text or none, with the same answer each time, and never an exception."""
+    first, reason = clean_page(page(body))
+
+    assert reason is None
+    assert clean_page(page(body))[0] == first
+    first.main_text.encode()
+
+
+def test_a_page_of_20_megabytes_is_skipped() -> None:
+    """A body over the limit is not parsed: empty text and the reason; one just below the limit is read."""
+    text, reason = clean_page(page("<p>" + "word " * 4_000_000))
+
+    assert (text.main_text, text.simhash) == ("", None)
+    assert reason == f"20000003 bytes, more than {MAX_BYTES}"
+    assert text_of("word\n" * (MAX_BYTES // 5), "text/plain").startswith("word\n")
+
+
+def test_a_page_nested_too_deep_is_skipped() -> None:
+    """Of HTML nested 100,000 deep the parser reads a part only, which nothing may be compared by."""
+    text, reason = clean_page(page("<title>T</title>" + "<div>" * 100_000 + "core"))
+
+    assert (text.title, text.main_text) == ("T", "")
+    assert reason == "nested too deep to be read whole"
+
+
+def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the parsers raise becomes the reason for which that page has no text."""
+    monkeypatch.setattr("lxml.html.fromstring", lambda *args, **kwargs: 1 / 0)
+
+    text, reason = clean_page(page("<p>x"))
+
+    assert text.main_text == ""
+    assert reason == "ZeroDivisionError: division by zero"
+
+
+def pages(n: int) -> Iterator[Page]:
+    for number in range(n):
+        yield Page(f"http://site.example/{number}", content_type="text/html", content=f"<p>page {number}".encode())
+
+
+def test_workers_give_what_one_process_gives() -> None:
+    """In two processes, started from a parent with another thread, all texts come in order, skipped ones included."""
+    skipped: list[tuple[str, str]] = []
+    big = Page("http://site.example/big", content_type="text/html", content=b"x" * (MAX_BYTES + 1))
+    given = [*pages(150), big, *pages(20)]
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        texts = list(clean_pages(given, n_workers=2, on_skip=lambda url, reason: skipped.append((url, reason))))
+    finally:
+        done.set()
+        thread.join()
+
+    assert texts == list(clean_pages(given, n_workers=1))
+    assert [text.url for text in texts] == [each.url for each in given]
+    assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
+
+
+def test_pages_are_taken_as_texts_are() -> None:
+    """An endless crawl can be cleaned: pages are not read ahead without bound, and closing early ends the workers."""
+    texts = clean_pages(pages(10**9), n_workers=2)
+
+    assert [next(texts).url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
+    texts.close()
+    assert next(texts, None) is None
+
+
+def test_no_pages() -> None:
+    """Nothing to clean is nothing."""
+    assert list[PageText](clean_pages([])) == []
+
+
+def test_says_what_is_wrong_with_the_options() -> None:
+    """A number of workers or a language that cannot be is said at the call, before any page."""
+    with pytest.raises(BadInputError, match="n_workers = 0: give 1 or more"):
+        clean_pages([], n_workers=0)
+    with pytest.raises(BadInputError, match="language = 'Elvish'"):
+        clean_pages([], language="Elvish")

@@ -1,0 +1,290 @@
+"""The filter in real crawls over real HTTP: every way to lose a page that we know of is a test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from live_site import Answer, Crawl, Site, crawl_content, strip_query_model, walk
+
+from dedup_crawler.pages.store import PageStore
+
+SLOW_S = 0.6
+
+
+def build_many_cases(site: Site) -> None:
+    """One page for each case; the model believes /x?1 and /x?2 to be the same page."""
+    site.robots("/private?1")
+    redirecting = [f"/p{n}" for n in range(10)]
+    pairs = [f"/twin{n}?{side}" for n in range(5) for side in "ab"]
+    html = "".join(
+        f'<a class="{how}" href="{path}">x</a>'
+        for how, path in [
+            ("optout", "/optout?1"),
+            ("optout", "/optout?2"),
+            ("post", "/post?1"),
+            ("post", "/post?2"),
+            ("again", "/again?1"),
+            ("again", "/again?2"),
+            ("media", "/media?1"),
+            ("media", "/media?2"),
+        ]
+    )
+    others = ["/login", "/gone?1", "/gone?2", "/private?1", "/private?2", "/moved?1", "/moved?2", "/shaky?1", "/?home"]
+    site.page("/slow", "/last", delay_s=3 * SLOW_S)
+    site.page("/last")
+    outside = ["/slow", "/outside?1", "/outside?2", "/endless?1", "/endless?2", "/loop?1", "/loop?2"]
+    site.page("/", *redirecting, *pairs, *others, *outside, html=html)
+    for path in redirecting:
+        site.redirect(path, f"{path}?ok", status=301)
+        site.page(f"{path}?ok")
+    for path in [*pairs, "/login", "/private?1", "/private?2", "/optout?1", "/optout?2", "/post?1", "/post?2"]:
+        site.page(path)
+    for path in ["/again?1", "/again?2", "/media?1", "/media?2", "/gone?2", "/moved?2"]:
+        site.page(path)
+    for path in ["/outside?2", "/endless?2", "/loop?2", "/?home"]:
+        site.page(path)
+    site.page("/gone?1", status=404, delay_s=SLOW_S)
+    site.redirect("/moved?1", "/login", delay_s=SLOW_S)
+    site.redirect("/outside?1", site.url.replace("127.0.0.1", "localhost") + "/elsewhere", delay_s=SLOW_S)
+    site.redirect("/endless?1", "/chain1", delay_s=SLOW_S)
+    for n in range(1, 6):
+        site.redirect(f"/chain{n}", f"/chain{n + 1}")
+    site.redirect("/loop?1", "/loop?1&turn", delay_s=SLOW_S)
+    site.redirect("/loop?1&turn", "/loop?1")
+    site.answers["/shaky?1"] = [Answer(500), Answer(200, body=b"<html>now</html>")]
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The site of the many cases."""
+    with Site() as site:
+        build_many_cases(site)
+        yield site
+
+
+@pytest.fixture(scope="module")
+def crawl(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
+    """One filtered crawl of it."""
+    folder = tmp_path_factory.mktemp("crawl")
+    model = strip_query_model(folder / "model", site.host)
+    crawl = walk(site, folder, DEDUP_MODEL=model, REDIRECT_MAX_TIMES=3, LOG_LEVEL="DEBUG")
+    assert crawl.status == 0, crawl.log
+    return crawl
+
+
+def statuses(crawl: Crawl, *paths: str) -> list[object]:
+    """Status that the spider's callback was given, None where it was not called."""
+    return [crawl.seen.get(path, {}).get("status") for path in paths]
+
+
+def asked_at_once(site: Site, *paths: str) -> bool:
+    """Whether all of *paths* were asked for while the crawl had other work, and not only when it had run dry."""
+    return max(site.asked.index(path) for path in paths) < site.asked.index("/last")
+
+
+def test_pages_that_redirect_to_another_form_of_themselves_are_all_kept(crawl: Crawl, site: Site):
+    """A redirect is no duplicate of its own source: 10 of 10 pages reach the spider (a fingerprinter loses all)."""
+    paths = [f"/p{n}?ok" for n in range(10)]
+    assert statuses(crawl, *paths) == [200] * 10
+    assert asked_at_once(site, *paths)
+
+
+def test_of_two_duplicates_one_is_fetched(crawl: Crawl, site: Site):
+    """Of five pairs five pages are fetched, and the five others never reach the site."""
+    for n in range(5):
+        assert statuses(crawl, f"/twin{n}?a", f"/twin{n}?b") == [200, None]
+        assert site.count(f"/twin{n}?b") == 0
+
+
+def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
+    """The errback gets an IgnoreRequest with the canonical form, and finds form and reason in the meta."""
+    dropped = crawl.seen["/twin0?b"]
+    assert "duplicate by its canonical form" in str(dropped["error"])
+    assert dropped["dedup_canonical"] == f"{site.url}/twin0"
+    assert "the query is dropped" in str(dropped["dedup_reason"])
+    assert "dedup_reason" in crawl.seen["/twin0?a"]
+    assert crawl.seen["/twin0?a"]["dedup_reason"] is None
+
+
+def test_the_first_drop_of_a_reason_is_logged_once(crawl: Crawl):
+    """The log shows what happens and is not flooded; the end is one line with the totals."""
+    assert crawl.log.count("Filtered duplicate-content request") == 1
+    assert crawl.log.count("Duplicate filter: ") == 1
+
+
+def test_an_owner_that_is_gone_is_replaced(crawl: Crawl, site: Site):
+    """The first URL answers 404 while its duplicate waits: the duplicate is fetched."""
+    assert statuses(crawl, "/gone?2") == [200]
+    assert asked_at_once(site, "/gone?2")
+
+
+def test_an_owner_that_robots_txt_forbids_is_replaced(crawl: Crawl, site: Site):
+    """What may not be fetched owns nothing."""
+    assert site.count("/private?1") == 0
+    assert statuses(crawl, "/private?2") == [200]
+
+
+def test_an_owner_that_redirects_to_a_seen_page_is_replaced(crawl: Crawl, site: Site):
+    """The dupefilter swallows the redirect to a page that was seen (a login page): the duplicate is fetched."""
+    assert statuses(crawl, "/moved?2") == [200]
+    assert asked_at_once(site, "/moved?2")
+
+
+def test_an_owner_that_is_swallowed_without_a_signal_is_replaced(crawl: Crawl):
+    """Redirects off the site, redirects without an end and redirects in a circle: their duplicates are fetched."""
+    assert statuses(crawl, "/outside?2", "/endless?2", "/loop?2") == [200, 200, 200]
+
+
+def test_a_retry_is_no_duplicate_of_itself(crawl: Crawl, site: Site):
+    """500, then 200: the second try is sent and reaches the spider."""
+    assert site.count("/shaky?1") == 2
+    assert statuses(crawl, "/shaky?1") == [200]
+
+
+def test_the_start_page_owns_its_form(crawl: Crawl, site: Site):
+    """A link back to the start page under another URL is dropped, though start requests are never dropped."""
+    assert statuses(crawl, "/", "/?home") == [200, None]
+
+
+@pytest.mark.parametrize("kind", ["optout", "post", "again", "media"])
+def test_requests_that_must_not_be_touched_pass(crawl: Crawl, kind: str):
+    """meta["dedup"] = False, POST, dont_filter and requests without a callback are all sent."""
+    assert statuses(crawl, f"/{kind}?1", f"/{kind}?2") == [200, 200]
+
+
+def test_robots_txt_is_asked_for_once_and_never_dropped(crawl: Crawl, site: Site):
+    """The request for robots.txt is no business of the filter."""
+    assert site.count("/robots.txt") >= 1
+    assert "robotstxt/response_status_count/200" in crawl.stats
+
+
+def test_stats_add_up(crawl: Crawl):
+    """What was processed was kept or dropped, and the seen forms are counted."""
+    stats = {key.removeprefix("dedup/"): value for key, value in crawl.stats.items() if key.startswith("dedup/")}
+    assert stats["request/processed"] == stats["request/kept"] + stats["request/dropped"]
+    assert stats["request/dropped"] >= 6
+    assert stats["request/released"] >= 5
+    assert stats["request/skipped"] >= 6
+    assert "'dedup/seen/size': " in crawl.log  # counted at the very end, when the spider has written its own
+    assert stats["seen/restored"] == 0
+
+
+def small_site(site: Site) -> Site:
+    """Two duplicates, a page of another name."""
+    site.robots()
+    site.page("/", "/a?1", "/a?2", "/b")
+    for path in ["/a?1", "/a?2", "/b"]:
+        site.page(path)
+    return site
+
+
+def test_dry_run_drops_nothing_and_counts(tmp_path: Path):
+    """Everything is decided and counted, and every request is sent."""
+    with Site() as site:
+        small_site(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DRY_RUN="True")
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, 200, 200]
+    assert crawl.stats["dedup/request/would_drop"] == 1
+    assert "dedup/request/dropped" not in crawl.stats
+    assert "1 would have been dropped (dry run)" in crawl.log
+
+
+def test_plain_settings_are_enough(tmp_path: Path):
+    """Without the add-on, one line in DOWNLOADER_MIDDLEWARES switches the filter on."""
+    with Site() as site:
+        small_site(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        middlewares = json.dumps({"dedup_crawler.DuplicateFilterMiddleware": 120})
+        crawl = walk(site, tmp_path, addon=False, DEDUP_MODEL=model, DOWNLOADER_MIDDLEWARES=middlewares)
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, None, 200]
+
+
+def test_works_without_a_twisted_reactor(tmp_path: Path):
+    """Filter and collector run on bare asyncio."""
+    with Site() as site:
+        small_site(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        collect = tmp_path / "pages.db"
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_COLLECT=collect, TWISTED_REACTOR_ENABLED="False")
+    assert crawl.status == 0
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, None, 200]
+    with PageStore(collect, create=False) as store:
+        assert len(store) == 3
+
+
+def test_a_host_that_the_model_does_not_know_passes(tmp_path: Path):
+    """Rules of one site are never applied to another."""
+    with Site() as site:
+        small_site(site)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=strip_query_model(tmp_path / "model", "forum.example"))
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, 200, 200]
+    assert crawl.stats["dedup/model/unknown_host"] == 4
+
+
+def test_without_a_model_the_crawl_goes_on_unfiltered_and_says_so(tmp_path: Path):
+    """No DEDUP_MODEL, no filter; the add-on may be there for the collector alone."""
+    with Site() as site:
+        small_site(site)
+        crawl = walk(site, tmp_path)
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, 200, 200]
+    assert crawl.log.count("DEDUP_MODEL is not set") == 1
+
+
+def test_switched_off(tmp_path: Path):
+    """DEDUP_ENABLED = False leaves a project with a model as it was."""
+    with Site() as site:
+        small_site(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_ENABLED="False")
+    assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, 200, 200]
+
+
+@pytest.mark.parametrize("damage", ["missing", "altered"])
+def test_a_model_that_cannot_be_used_stops_the_crawl_at_its_start(tmp_path: Path, damage: str):
+    """One ERROR line that names the setting, exit status 1, and not one request."""
+    model = tmp_path / "model"
+    with Site() as site:
+        small_site(site)
+        if damage == "altered":
+            strip_query_model(model, site.host)
+            (model / "model.json").write_text("{")
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model)
+        assert site.asked == []
+    assert crawl.status == 1
+    assert len(crawl.lines("ERROR")) == 1
+    assert f"DEDUP_MODEL = {str(model)!r}" in crawl.lines("ERROR")[0]
+    assert "Traceback" not in crawl.log
+
+
+def test_a_second_crawl_knows_what_the_first_one_fetched(tmp_path: Path):
+    """With DEDUP_COLLECT stored pages count as seen: another URL of such a page is dropped, its own URL is not."""
+    with Site() as site:
+        small_site(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        settings = {"DEDUP_MODEL": model, "DEDUP_COLLECT": tmp_path / "pages.db"}
+        assert walk(site, tmp_path, **settings).stats["dedup/seen/restored"] == 0
+        site.page("/", "/a?3", "/a?1", "/c?1")
+        site.page("/a?3")
+        site.page("/c?1")
+        site.page("/b", status=404)
+        crawl = walk(site, tmp_path, **settings)
+    assert crawl.stats["dedup/seen/restored"] == 3
+    assert statuses(crawl, "/a?3", "/a?1", "/c?1") == [None, 200, 200]
+
+
+def test_our_spider_keeps_pages_that_redirect_to_themselves(tmp_path: Path):
+    """The content spider follows redirects itself, and the filter lets it: source and target are both stored."""
+    with Site() as site:
+        site.robots()
+        site.page("/", *(f"/p{n}" for n in range(10)), "/p0?again")
+        for n in range(10):
+            site.redirect(f"/p{n}", f"/p{n}?ok", status=301)
+            site.page(f"/p{n}?ok")
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl_content(f"{site.url}/", tmp_path / "crawl.db", DEDUP_MODEL=model)
+    with PageStore(tmp_path / "crawl.db", create=False) as store:
+        stored = {page.url.removeprefix(site.url): page.status for page in store.pages()}
+    assert stored == {"/": 200} | {f"/p{n}": 301 for n in range(10)} | {f"/p{n}?ok": 200 for n in range(10)}

@@ -1,0 +1,72 @@
+"""The normal form of a URL."""
+
+import pytest
+from hypothesis import given
+
+from dedup_crawler.urls.normal import host_of, normal_form
+from url_strategies import urls
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("HTTP://Forum.Example/", "http://forum.example/"),
+        ("http://forum.example", "http://forum.example/"),
+        ("http://forum.example?a=1", "http://forum.example/?a=1"),
+        ("http://forum.example:80/a", "http://forum.example/a"),
+        ("https://forum.example:443/a", "https://forum.example/a"),
+        ("https://forum.example:80/a", "https://forum.example:80/a"),
+        ("http://forum.example:/a", "http://forum.example/a"),
+        ("http://forum.example:0080/a", "http://forum.example/a"),
+        ("http://127.0.0.1:8000/a", "http://127.0.0.1:8000/a"),
+        ("http://[::1]:80/a", "http://[::1]/a"),
+        ("http://forum.example/a#top", "http://forum.example/a"),
+        ("http://forum.example/%7euser/%c3%a9", "http://forum.example/~user/%C3%A9"),
+        ("http://forum.example/a b", "http://forum.example/a%20b"),
+        ("http://forum.example/é", "http://forum.example/%C3%A9"),
+        ("http://müller.example/", "http://xn--mller-kva.example/"),
+        ("  http://forum.example/a\n", "http://forum.example/a"),
+        ("http://forum.example/100%", "http://forum.example/100%25"),
+        ("http://forum.example/%%341", "http://forum.example/%2541"),
+        ("http://Me:Pw@Forum.Example/", "http://Me:Pw@forum.example/"),
+        ("http://forum.example/A?B=C", "http://forum.example/A?B=C"),
+        ("http://forum.example/a\x00b", "http://forum.example/a%00b"),
+        ("http://forum.example/a//b/./c", "http://forum.example/a//b/./c"),
+        ("mailto:someone", "mailto:someone"),
+        ("", ""),
+    ],
+)
+def test_writes_what_the_standard_calls_equal_in_one_way(url, expected):
+    """Each line is one spelling that RFC 3986 calls equal, or one that must be left alone."""
+    assert normal_form(url) == expected
+
+
+@given(urls)
+def test_is_idempotent_and_ascii_for_every_string(url):
+    """No string raises, and the normal form of a normal form is itself."""
+    form = normal_form(url)
+
+    assert form.isascii()
+    assert normal_form(form) == form
+
+
+def test_takes_linear_time_on_hostile_input():
+    """A long URL that almost matches the fast pattern is not tried in exponentially many ways."""
+    url = "http://forum.example/" + "a%3A" * 50_000 + "\ud800"
+
+    assert normal_form(url).endswith("a%3A%ED%A0%80")
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://forum.example/x", "forum.example"),
+        ("http://127.0.0.1:8000/x", "127.0.0.1:8000"),
+        ("http://me:pw@forum.example/x", "forum.example"),
+        ("http://forum.example", "forum.example"),
+        ("no url", ""),
+    ],
+)
+def test_names_host_and_port(url, host):
+    """Host with port, without user and password; empty for what is no URL."""
+    assert host_of(url) == host

@@ -1,0 +1,91 @@
+"""Templates: function tokens, argument tokens and placeholders."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.urls.templates import Templater, count_placeholders, count_tokens, join
+from url_strategies import urls
+
+HOST = "http://a.example"
+UUID = "123e4567-e89b-12d3-a456-426614174000"
+
+
+def test_the_example_of_the_paper():
+    """SIGIR'17: ``/user/123/mike`` is ``/user/arg1/arg2``."""
+    templater = Templater([HOST, "user"])
+
+    assert templater.split(f"{HOST}/user/123/mike") == (f"{HOST}/user/<arg1>/<arg2>", ("123", "mike"))
+
+
+def test_learns_function_tokens_by_document_frequency():
+    """What one URL in a hundred contains stays; ids, and words of few URLs, do not."""
+    crawl = [f"{HOST}/user/{i}/name{i}" for i in range(990)] + [f"{HOST}/about/{i}" for i in range(10)]
+    templater = Templater.learn(count_tokens(crawl), min_document_frequency=0.01)
+
+    assert templater.split(f"{HOST}/about/3")[0] == f"{HOST}/about/<arg1>"
+    assert templater.split(f"{HOST}/user/3/name3")[0] == f"{HOST}/user/<arg1>/<arg2>"
+    rarer = Templater.learn(count_tokens(crawl), min_document_frequency=0.02)
+    assert rarer.split(f"{HOST}/about/3")[0] == f"{HOST}/<arg1>/<arg2>"
+
+
+def test_a_small_crawl_does_not_make_every_token_a_function():
+    """One percent of fifty URLs is half a URL: a token has to be in five all the same."""
+    templater = Templater.learn(count_tokens(f"{HOST}/page/{word}" for word in "abcdefgh"))
+
+    assert templater.split(f"{HOST}/page/a")[0] == f"{HOST}/page/<arg1>"
+
+
+@pytest.mark.parametrize("argument", ["7", "0123456789", "deadbeef42", "9F3C0011", UUID, UUID.upper()])
+def test_numbers_hex_and_uuids_are_arguments_however_frequent(argument):
+    """Numbers, long hex strings and UUIDs are arguments even when every URL holds them."""
+    crawl = [f"{HOST}/x/{argument}/{i}" for i in range(200)]
+
+    assert Templater.learn(count_tokens(crawl)).split(crawl[0])[0].startswith(f"{HOST}/x/<arg1>/")
+
+
+def test_the_same_argument_has_the_same_placeholder():
+    """An id that occurs twice is one argument."""
+    templater = Templater([HOST, "user", "posts", "of"])
+
+    assert templater.split(f"{HOST}/user/7/posts?of=7") == (f"{HOST}/user/<arg1>/posts?of=<arg1>", ("7",))
+
+
+@pytest.mark.parametrize(
+    "slug", ["a-title", "a-much-longer-title-with-11-words-and-a-number-in-it", "title", "how-do-i-write-this"]
+)
+def test_deep_templates_hold_slugs_of_any_length(slug):
+    """Whatever the length of its slug, and though ``how``, ``do``, ``this`` are frequent words, a topic has one template."""
+    deep = Templater([HOST, "topic"], ["how", "do", "i", "write", "this"], deep=True)
+
+    assert deep.split(f"{HOST}/topic/42-{slug}") == (f"{HOST}/topic/<num1>-<any2>", ("42", slug))
+
+
+def test_deep_templates_hold_paths_of_any_depth():
+    """Neighbouring argument tokens are one argument, so that a directory tree has one template; numbers stay apart."""
+    deep = Templater([HOST, "pub", "html"], deep=True)
+
+    assert deep.split(f"{HOST}/pub/a/b/c.html") == (f"{HOST}/pub/<any1>.html", ("a/b/c",))
+    assert deep.split(f"{HOST}/pub/a/7/c/") == (f"{HOST}/pub/<any1>/<num2>/<any3>/", ("a", "7", "c"))
+
+
+def test_deep_templates_say_what_a_number_is():
+    """``page=1`` and ``page=2`` are two templates: the first is often a default, the second never."""
+    deep = Templater([HOST, "list", "page"], deep=True)
+
+    assert deep.split(f"{HOST}/list?page=1")[0] == f"{HOST}/list?page=<one1>"
+    assert deep.split(f"{HOST}/list?page=2")[0] == f"{HOST}/list?page=<num1>"
+    assert deep.split(f"{HOST}/list/{UUID}")[0] == f"{HOST}/list/<hex1>"
+
+
+@given(st.lists(urls, min_size=1, max_size=4), st.booleans(), st.data())
+def test_template_and_arguments_give_back_every_url(crawl, deep, data):
+    """Whatever the function tokens are, splitting and joining loses nothing, and placeholders are counted from 1."""
+    counts = count_tokens(crawl)
+    known = st.sets(st.sampled_from([*counts.tokens, *counts.words, "<arg1>", "7"]))
+    templater = Templater(data.draw(known), data.draw(known), deep=deep)
+    for url in crawl:
+        template, arguments = templater.split(url)
+
+        assert join(template, arguments) == url
+        assert count_placeholders(template) == len(arguments)

@@ -1,0 +1,13 @@
+"""Strings that break parsers of URLs: shared by the tests that state laws over them."""
+
+from hypothesis import strategies as st
+
+_ODD = st.text(alphabet="abAé1%/?=&.;:#@[]<>arg \x00-_~,+\ud800", max_size=40)
+
+urls = st.one_of(
+    st.text(max_size=60),
+    _ODD,
+    _ODD.map(lambda rest: "http://h.example" + rest),
+    _ODD.map(lambda rest: "HTTPS://H.example/" + rest),
+    _ODD.map(lambda rest: "http://" + rest),
+)

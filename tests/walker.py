@@ -1,0 +1,64 @@
+"""A stranger's spider: follows links, knows nothing of dedup_crawler, writes down what its callbacks were given.
+
+The class of a link says how to ask: ``optout``, ``post``, ``again`` (dont_filter), ``media`` (no callback),
+``copy`` (the meta of the response, as spiders often do).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
+from scrapy.http.request import NO_CALLBACK
+
+
+class Walker(Spider):
+    """Follows all links."""
+
+    name = "walker"
+    allowed_domains = ("127.0.0.1",)
+
+    def __init__(self, url: str, out: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [url]
+        self.out = out
+        self.seen: dict[str, dict[str, Any]] = {}
+
+    async def parse(self, response: Any) -> Any:
+        """Follow."""
+        self.note(response.request, status=response.status)
+        if not isinstance(response, HtmlResponse):
+            return
+        for link in response.css("a"):
+            url, how = response.urljoin(link.attrib["href"]), link.attrib.get("class")
+            if how == "media":
+                media = await self.crawler.engine.download_async(Request(url, callback=NO_CALLBACK))
+                self.note(media.request, status=media.status)
+                continue
+            yield Request(
+                url,
+                method="POST" if how == "post" else "GET",
+                meta={"dedup": False} if how == "optout" else response.meta if how == "copy" else {},
+                dont_filter=how == "again",
+                errback=self.failed,
+            )
+
+    def failed(self, failure: Any) -> None:
+        """Note what was not fetched, and why."""
+        self.note(failure.request, error=f"{failure.type.__name__}: {failure.getErrorMessage()}")
+
+    def note(self, request: Request, **facts: Any) -> None:
+        """Write down, by path and query."""
+        parts = urlsplit(request.url)
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        meta = {key: request.meta.get(key) for key in ("dedup_canonical", "dedup_reason")}
+        self.seen.setdefault(path, {}).update(facts | meta)
+
+    def closed(self, reason: str) -> None:
+        """Write all of it to a file."""
+        stats = self.crawler.stats.get_stats()
+        Path(self.out).write_text(json.dumps({"stats": stats, "seen": self.seen}, default=str))
