@@ -5,7 +5,7 @@ from setuptools import find_packages, setup
 setup(
     name="dedup-crawler",
     version="0.1.0",
-    description="Learns which URLs of a site lead to the same page, and drops duplicates of Scrapy crawls before the fetch",
+    description="Learns which URLs of a site lead to the same page, and drops the duplicates of Scrapy crawls",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
@@ -14,7 +14,7 @@ setup(
     packages=find_packages(include=["dedup_crawler", "dedup_crawler.*"]),
     package_data={"dedup_crawler": ["py.typed"]},
     install_requires=[
-        "Scrapy>=2.13",
+        "Scrapy>=2.19",
         "SQLAlchemy>=2.0",
         "click>=8.1",
         "numpy>=1.26",

@@ -16,7 +16,6 @@ from typing import Any
 import justext
 import numpy as np
 import pytest
-from dedup_crawler.pages.importing import import_files
 from simhash import Simhash, SimhashIndex
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
@@ -26,6 +25,7 @@ from dedup_crawler.labels.comparing import word_counts
 from dedup_crawler.labels.cosine import group_scores, score_pairs, term_frequencies
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.labels.simhash import near_duplicate_pairs, simhash
+from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.pages.store import PageStore
 

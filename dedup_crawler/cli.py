@@ -23,7 +23,9 @@ from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.methods import METHODS, Canonicalizer, Referrer, load_model, method_from_spec
 from dedup_crawler.methods.options import Option, options_of
 
-_DATABASE = click.option("--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL.")
+_DATABASE = click.option(
+    "--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL."
+)
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
 
 
@@ -52,7 +54,7 @@ def main() -> None:
     dedup-crawler label                                   find out which are the same
     dedup-crawler train seq2seq                           learn which URLs lead to the same page
     dedup-crawler evaluate                                what it would save and lose
-    """
+    """  # noqa: D301 - click reads the control character
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
 
 
@@ -243,7 +245,9 @@ def explain(model: Path, url: str, other: str | None, as_json: bool) -> None:
 
 @main.command()
 @click.option("--db", "databases", multiple=True, default=["crawl.db"], show_default=True, help="One or more crawls.")
-@click.option("--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db.")
+@click.option(
+    "--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db."
+)
 @click.option(
     "--method", "specs", multiple=True, help="Name, or name:option=value,...; default: all methods as they are."
 )
@@ -279,7 +283,7 @@ def evaluate(
         for spec in specs:
             with _progress(f"{crawl.site}: {spec}") as advance:
                 method = method_from_spec(spec)
-                method.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)  # noqa: B023
+                method.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
                 rows.append(evaluate_method(method, spec, crawl))
         rows_of_sites[crawl.site] = rows
         if not as_json:
@@ -293,7 +297,9 @@ def evaluate(
 
 
 @main.command()
-@click.option("--folder", type=click.Path(path_type=Path), default=None, help="Where to work; default: a temporary one.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=None, help="Where to work; default: a temporary one."
+)
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
 @click.option("--method", default="seq2seq", show_default=True, help="Method to train.")
 def demo(folder: Path | None, first_pages: int, method: str) -> None:

@@ -124,7 +124,9 @@ def _run(folder: Path, first_pages: int, method: str, say: Say) -> DemoOutcome:
     return outcome
 
 
-def _crawl(site: RecordedSite, database: Path, job: Path, *, pages: int | None = None, model: Path | None = None) -> None:
+def _crawl(
+    site: RecordedSite, database: Path, job: Path, *, pages: int | None = None, model: Path | None = None
+) -> None:
     settings = {"JOBDIR": job, "AUTOTHROTTLE_ENABLED": False, "LOG_LEVEL": "WARNING"}
     if model is not None:
         settings["DEDUP_MODEL"] = model

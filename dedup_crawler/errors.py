@@ -2,7 +2,7 @@
 
 DedupError
 ├── NotFittedError       (also ValueError)          a method was asked before it learnt anything
-├── BadInputError        (also ValueError)          a value of the user cannot be used; the text names it and the way out
+├── BadInputError        (also ValueError)          a value of the user cannot be used: which, and the way out
 ├── MissingExtraError    (also ImportError)         an optional dependency is not installed
 ├── EmptyTextError       (also ValueError)          a text without terms has no fingerprint
 ├── StoreError           (also OSError)             the crawl database cannot be opened, read or written

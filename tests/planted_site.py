@@ -21,8 +21,8 @@ def session_ids(n_pages: int = 60, n_visits: int = 3, seed: int = 0) -> Crawl:
     draw = random.Random(seed)
     visits = [(page, f"{HOST}/topic.php?t={page + 100}") for page in range(n_pages)]
     for page in range(n_pages):
-        for _ in range(n_visits - 1):
-            visits.append((page, f"{HOST}/topic.php?t={page + 100}&sid={draw.getrandbits(64):016x}"))
+        sids = [f"{draw.getrandbits(64):016x}" for _ in range(n_visits - 1)]
+        visits += [(page, f"{HOST}/topic.php?t={page + 100}&sid={sid}") for sid in sids]
     visits += [(n_pages + i, f"{HOST}/member.php?u={i + 100}") for i in range(n_pages)]
     draw.shuffle(visits)
     return Crawl([url for _, url in visits], [page for page, _ in visits])

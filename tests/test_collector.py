@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from live_site import Answer, Site, walk
-
 from dedup_crawler.pages.store import PageStore
+from live_site import Answer, Site, walk
 
 
 def test_pages_of_a_strangers_spider_are_stored(tmp_path: Path):

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from live_site import QUICK, REPOSITORY, Answer, Crawl, Site, command, crawl_content, run
 
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
+from live_site import QUICK, REPOSITORY, Answer, Crawl, Site, command, crawl_content, run
 
 
 def stored(db: Path) -> dict[str, Page]:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from live_site import Answer, Crawl, Site, crawl_content, strip_query_model, walk
 
 from dedup_crawler.pages.store import PageStore
+from live_site import Answer, Crawl, Site, crawl_content, strip_query_model, walk
 
 SLOW_S = 0.6
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.urls.templates import Templater, count_placeholders, count_tokens, join
+from dedup_crawler.urls.templates import Templater, compiled, count_placeholders, count_tokens, join
 from url_strategies import urls
 
 HOST = "http://a.example"
@@ -55,17 +55,19 @@ def test_the_same_argument_has_the_same_placeholder():
     "slug", ["a-title", "a-much-longer-title-with-11-words-and-a-number-in-it", "title", "how-do-i-write-this"]
 )
 def test_deep_templates_hold_slugs_of_any_length(slug):
-    """Whatever the length of its slug, and though ``how``, ``do``, ``this`` are frequent words, a topic has one template."""
+    """Whatever the length of its slug, and though some of its words are frequent, a topic has one template."""
     deep = Templater([HOST, "topic"], ["how", "do", "i", "write", "this"], deep=True)
 
     assert deep.split(f"{HOST}/topic/42-{slug}") == (f"{HOST}/topic/<num1>-<any2>", ("42", slug))
 
 
 def test_deep_templates_hold_paths_of_any_depth():
-    """Neighbouring argument tokens are one argument, so that a directory tree has one template; numbers stay apart."""
+    """Neighbouring argument tokens are one argument, so that a tree has one template; numbers stay apart."""
     deep = Templater([HOST, "pub", "html"], deep=True)
 
-    assert deep.split(f"{HOST}/pub/a/b/c.html") == (f"{HOST}/pub/<any1>.html", ("a/b/c",))
+    assert deep.split(f"{HOST}/pub/a/b/c.html") == (f"{HOST}/pub/<path1>.html", ("a/b/c",))
+    assert deep.split(f"{HOST}/pub/a/b/c/d/e.html")[0] == f"{HOST}/pub/<path1>.html"
+    assert deep.split(f"{HOST}/pub/a.html")[0] == f"{HOST}/pub/<any1>.html"
     assert deep.split(f"{HOST}/pub/a/7/c/") == (f"{HOST}/pub/<any1>/<num2>/<any3>/", ("a", "7", "c"))
 
 
@@ -88,4 +90,5 @@ def test_template_and_arguments_give_back_every_url(crawl, deep, data):
         template, arguments = templater.split(url)
 
         assert join(template, arguments) == url
+        assert compiled(template)(*arguments) == url
         assert count_placeholders(template) == len(arguments)

@@ -96,7 +96,9 @@ def judged_crawl(
     )
 
 
-def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl, clock: Callable[[], float] = time.perf_counter) -> Row:
+def evaluate(
+    method: Canonicalizer, label: str, crawl: JudgedCrawl, clock: Callable[[], float] = time.perf_counter
+) -> Row:
     """Fit *method* on the training part and judge it on the rest."""
     start = clock()
     method.fit(

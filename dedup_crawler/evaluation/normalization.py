@@ -1,8 +1,8 @@
 """The metrics of WWW'10: how much a set of URLs shrinks, how much of its duplication goes, and at what error.
 
-T. Lei et al., "A pattern tree-based approach to learning URL normalization rules", WWW 2010, section 5. Compression alone
-rewards merging everything: read it beside the false-positive rate. Where a form joins two clusters the paper does not
-say which of them is left; here it is the cluster of the form's first URL.
+T. Lei et al., "A pattern tree-based approach to learning URL normalization rules", WWW 2010, section 5. Compression
+alone rewards merging everything: read it beside the false-positive rate. Where a form joins two clusters the paper
+does not say which of them is left; here it is the cluster of the form's first URL.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ _COLUMNS: tuple[_Column, ...] = (
     ("us/URL", lambda row: row.canonicalize_us, ".1f"),
 )
 LEGEND = (
-    "P, R, F1, lost: cold simulated crawl of SIGIR'17 (lost: pages never fetched). fetched, saved, lost warm, kept: the "
-    "crawl goes on after the training part (saved: share of the avoidable fetches; kept: share of the needed pages). "
+    "P, R, F1, lost: cold simulated crawl of SIGIR'17 (lost: pages never fetched). "
+    "fetched, saved, lost warm, kept: the crawl goes on after the training part "
+    "(saved: share of the avoidable fetches; kept: share of the needed pages). "
     "compr., dup-red., fpr: WWW'10."
 )
 

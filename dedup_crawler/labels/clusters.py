@@ -7,7 +7,7 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
 - the same, where the lines stand in another order (a list sorted otherwise): only under a title, for a text file has
   none, and the order of its lines is what it says;
 - pages with the same title and status that are likely near-duplicates (cosine of 0.99 or more within a referrer group,
-  or simhashes within 3 bits) and whose texts hardly differ (:func:`~.comparing.is_nearly_equal`).
+  or simhashes within 3 bits) and whose texts hardly differ (:func:`~dedup_crawler.labels.comparing.is_nearly_equal`).
 
 A page without text is joined by redirects only. An error page is never joined with one of another status, for the
 status is part of what has to agree.
@@ -20,11 +20,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ..pages.records import LabelledPage
-from ..urls.normal import normal_form
-from .comparing import MIN_WORDS, is_nearly_equal, is_reordered, n_words
-from .cosine import DUPLICATE_SCORE
-from .simhash import near_duplicate_pairs
+from dedup_crawler.labels.comparing import MIN_WORDS, is_nearly_equal, is_reordered, n_words
+from dedup_crawler.labels.cosine import DUPLICATE_SCORE
+from dedup_crawler.labels.simhash import near_duplicate_pairs
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.urls.normal import normal_form
 
 MAX_SIMHASH_DISTANCE = 3
 """Bits; the threshold of Manku et al. and of SIGIR'17."""
@@ -67,8 +67,8 @@ def cluster_pages(pages: Sequence[LabelledPage], scores: Iterable[tuple[str, str
     pages
         In crawl order, each URL once, with main texts and simhashes; their own cluster numbers are not looked at.
     scores
-        As :func:`~.cosine.score_pairs` gives them for the same pages; those below 0.99 and those of other URLs are
-        left out.
+        As :func:`dedup_crawler.labels.cosine.score_pairs` gives them for the same pages; those below 0.99 and those of
+        other URLs are left out.
 
     Returns
     -------

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MissingExtraError
-from ..pages.records import LabelledPage
+from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 from w3lib.encoding import html_to_unicode
 
-from ..errors import BadInputError, MissingExtraError
+from dedup_crawler.errors import BadInputError, MissingExtraError
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
@@ -40,7 +40,7 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
     import lxml.etree
     import lxml.html
 
-    from .paragraphs import classified_paragraphs
+    from dedup_crawler.labels.paragraphs import classified_paragraphs
 
     parser = lxml.html.HTMLParser()
     try:

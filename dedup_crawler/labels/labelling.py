@@ -11,13 +11,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..pages.records import LabelledPage, PageText
-from .clusters import cluster_pages
-from .cosine import score_pairs
-from .main_text import clean_pages
+from dedup_crawler.labels.clusters import cluster_pages
+from dedup_crawler.labels.cosine import score_pairs
+from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
-    from ..pages.store import PageStore
+    from dedup_crawler.pages.store import PageStore
 
 BATCH_PAGES = 100
 """Texts that an interrupted run may have to read again, at most."""
@@ -61,7 +61,7 @@ def label_store(
     store
         Read and written.
     n_workers, language
-        See :func:`~.main_text.clean_pages`.
+        See :func:`~dedup_crawler.labels.main_text.clean_pages`.
     seed
         Of the sample of scores below the threshold.
     progress
@@ -70,7 +70,7 @@ def label_store(
     Raises
     ------
     BadInputError, MissingExtraError
-        As :func:`~.main_text.clean_pages` and :func:`~.cosine.score_pairs`.
+        As :func:`~dedup_crawler.labels.main_text.clean_pages` and :func:`~dedup_crawler.labels.cosine.score_pairs`.
 
     Notes
     -----

@@ -17,12 +17,12 @@ import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, islice
 
-from ..errors import BadInputError
-from ..pages.records import Page, PageText
-from .comparing import n_words, word_counts
-from .html import HtmlText, decode, read_html, stop_words
-from .simhash import simhash
-from .workers import WorkerPool
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.comparing import n_words, word_counts
+from dedup_crawler.labels.html import HtmlText, decode, read_html, stop_words
+from dedup_crawler.labels.simhash import simhash
+from dedup_crawler.labels.workers import WorkerPool
+from dedup_crawler.pages.records import Page, PageText
 
 MAX_BYTES = 5_000_000
 """A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""

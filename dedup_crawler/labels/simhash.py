@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import BadInputError, EmptyTextError
+from dedup_crawler.errors import BadInputError, EmptyTextError
 
 Fingerprints = npt.NDArray[np.uint64]
 

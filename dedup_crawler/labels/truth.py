@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import BadInputError
+from dedup_crawler.errors import BadInputError
 
 
 @dataclass(frozen=True, slots=True)

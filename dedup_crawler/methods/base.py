@@ -1,7 +1,7 @@
 """The one protocol of every method: fit on a crawl, then give canonical forms.
 
-Options are keyword-only, stored untouched and checked in :meth:`Canonicalizer.fit`; what is learnt ends in ``_``; a second
-fit forgets the first (the contract of scikit-learn's estimators, with one verb of our own, ``canonicalize``).
+Options are keyword-only, stored untouched and checked in :meth:`Canonicalizer.fit`; what is learnt ends in ``_``; a
+second fit forgets the first (the contract of scikit-learn's estimators, with one verb of our own, ``canonicalize``).
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ class Canonicalizer(ABC):
     progress: Callable[[int, int, float], None] | None = None
     """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
 
-    def fit(
-        self, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None = None
-    ) -> Self:
+    def fit(self, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None = None) -> Self:
         """Learn from a crawl.
 
         Parameters
@@ -140,7 +138,9 @@ class Canonicalizer(ABC):
             model.n_clusters_ = description["counts"]["clusters"]
             model.data_digest_ = description["training_data_digest"]
         except (BadInputError, KeyError, TypeError) as error:
-            raise DamagedModelError(f"model.json does not describe a {cls.name} model: {error}. Train again.") from error
+            raise DamagedModelError(
+                f"model.json does not describe a {cls.name} model: {error}. Train again."
+            ) from error
         model._restore(files)
         return model
 
@@ -183,7 +183,8 @@ class Canonicalizer(ABC):
         if not hasattr(self, "data_digest_"):
             name = type(self).__name__
             raise NotFittedError(
-                f"{name} has learnt nothing yet: call fit(urls, clusters), or {name}.load(folder), before canonicalize()."
+                f"{name} has learnt nothing yet: "
+                f"call fit(urls, clusters), or {name}.load(folder), before canonicalize()."
             )
 
     def _description(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A model is a folder that a person can read: ``model.json``, tables in JSON, weights in safetensors. No pickle.
 
-``model.json`` holds a digest of every other file and one of itself, so that a missing or altered file is one clear error
-and never a wrong answer. A folder is written beside its place and renamed, so that a reader never sees half of it.
+``model.json`` holds a digest of every other file and one of itself, so that a missing or altered file is one clear
+error and never a wrong answer. A folder is written beside its place and renamed, so that a reader never sees half of
+it.
 """
 
 from __future__ import annotations

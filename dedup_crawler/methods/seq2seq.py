@@ -3,17 +3,18 @@
 K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: a GRU encoder-decoder
 learns to translate a URL to the canonical URL of its cluster, arguments replaced by placeholders (section 3). Since
 arguments are placeholders the network sees templates, not URLs: distinct template pairs are trained once, and every
-template of the crawl is translated once, into ``translations.json``. A crawl reads that table; a template that is not in
-it is translated by a numpy copy of the network.
+template of the crawl is translated once, into ``translations.json``. A crawl reads that table; a template that is not
+in it is translated by a numpy copy of the network.
 
 The paper's recipe is the preset ``paper``. The preset ``fast`` adds four things, each an option of its own:
 
 ``identity_pairs``  pages with one URL are trained as themselves: they are the negatives, which the paper leaves out.
 ``global_targets``  one target template for all templates of the same pages, instead of one choice per cluster.
-``judged_gate``     the network learns from the first 70 % of the pages; a template is translated only if its merge groups
-                    with later pages hold (20 groups at least, at most 10 % of them wrong with 95 % confidence). Any
-                    other template, and one never met, keeps its URLs as they are.
-``value_guard``     a dropped argument that several pages share is a function token (:mod:`dedup_crawler.rules.value_reuse`).
+``judged_gate``     the network learns from the first 70 % of the pages; a template is translated only if its merge
+groups with later pages hold (20 groups at least, at most 10 % of them wrong with 95 % confidence). Any other
+template, and one never met, keeps its URLs as they are.
+``value_guard``     a dropped argument that several pages share is a function token
+(:mod:`dedup_crawler.rules.value_reuse`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Drop the whole query: the bluntest rule that people use (NoQuery in our tables). Loses pages; here to compare with."""
+"""Drop the whole query: the bluntest rule that people use. It loses pages, and is here to compare with."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The encoder-decoder of SIGIR'17 in torch: what is trained.
 
-K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: one GRU layer on either
-side, one embedding for both, the last state of the encoder is the first of the decoder. The authors saw no significant
-gain from attention or a bidirectional encoder; there is neither.
+K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: one GRU layer on
+either side, one embedding for both, the last state of the encoder is the first of the decoder. The authors saw no
+significant gain from attention or a bidirectional encoder; there is neither.
 
 Axes: B sequences of a batch, S source positions, T target positions, E embedding, H hidden units, V vocabulary.
 """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from ..errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from .schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
+from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
+from dedup_crawler.pages.schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import xxhash
 
-from ..errors import BadInputError
-from .compression import read_chunks
-from .damage import DamagedRecord, Damages
-from .jsonlines import LineReader
-from .warc import RecordReader
-from .warc_pages import PageReader
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.compression import read_chunks
+from dedup_crawler.pages.damage import DamagedRecord, Damages
+from dedup_crawler.pages.jsonlines import LineReader
+from dedup_crawler.pages.warc import RecordReader
+from dedup_crawler.pages.warc_pages import PageReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .records import Page
-    from .store import PageStore
+    from dedup_crawler.pages.records import Page
+    from dedup_crawler.pages.store import PageStore
 
 __all__ = ["DamagedRecord", "ImportReport", "import_files"]
 

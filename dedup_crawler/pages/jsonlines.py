@@ -21,9 +21,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from .compression import Gap
-from .records import Page
-from .warc_pages import redirect_target, timestamp
+from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.warc_pages import redirect_target, timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ..errors import ServeError
-from .importing import import_files
-from .records import Page
-from .served_urls import ServedUrls
-from .store import PageStore
+from dedup_crawler.errors import ServeError
+from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.served_urls import ServedUrls
+from dedup_crawler.pages.store import PageStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -90,6 +90,8 @@ class ServedUrls:
 
     def serve_links(self, body: bytes) -> bytes:
         """*body* with all absolute and protocol-relative links to the recorded host leading to the address."""
+        if self.host.encode() not in body.lower():  # most pages of most sites: many times faster than the pattern
+            return body
         return self._link.sub(self.address.encode(), body)
 
     def _target(self, url: str) -> str:

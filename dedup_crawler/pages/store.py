@@ -6,18 +6,24 @@ Records go in and come out; rows, sessions and SQL stay in here. One thread writ
 from __future__ import annotations
 
 import itertools
-import re
 import time
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import zstandard
 from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
 from sqlalchemy.exc import IntegrityError
 
-from ..errors import StoreError
-from .database import Database
-from .records import LabelledPage, Page
-from .schema import ImportRow, PageRow, ScoreRow
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.database import Database
+from dedup_crawler.pages.rows import (
+    LABELLED_COLUMNS,
+    PAGE_COLUMNS,
+    page_row,
+    row_labelled_page,
+    row_page,
+    storable,
+    text_row,
+)
+from dedup_crawler.pages.schema import ImportRow, PageRow, ScoreRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
     from typing_extensions import Unpack
 
-    from .records import PageText
+    from dedup_crawler.pages.records import LabelledPage, Page, PageText
 
 T = TypeVar("T")
 
@@ -37,28 +43,6 @@ _BATCH_S = 5.0
 _CHUNK_PAGES = 50  # read at once
 _CHUNK_ROWS = 1000  # of the small tables
 _N_TRIES = 3
-_COMPRESSION_LEVEL = 3
-_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
-
-_PAGE_COLUMNS = (
-    PageRow.url,
-    PageRow.status,
-    PageRow.referrer,
-    PageRow.redirect_to,
-    PageRow.content_type,
-    PageRow.content,
-    PageRow.fetched_at,
-)
-_LABELLED_COLUMNS = (
-    PageRow.url,
-    PageRow.referrer,
-    PageRow.status,
-    PageRow.redirect_to,
-    PageRow.title,
-    PageRow.main_text,
-    PageRow.simhash,
-    PageRow.cluster,
-)
 
 
 class PageStore:
@@ -90,7 +74,6 @@ class PageStore:
 
     def __init__(self, location: str | Path, *, create: bool = True) -> None:
         self._database = Database(location, create=create)
-        self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL)
         self._buffer: dict[str, dict[str, Any]] = {}
         self._positions: dict[str, int] = {}
         self._buffered_bytes = 0
@@ -116,7 +99,7 @@ class PageStore:
 
     def add(self, page: Page) -> None:
         """Take *page*, and write all unwritten pages if it is time."""
-        row = self._row(page)
+        row = page_row(page)
         now = time.monotonic()
         if not self._buffer:
             self._buffered_since = now
@@ -141,15 +124,14 @@ class PageStore:
         """Write all unwritten pages and import positions in one transaction."""
         if not self._buffer and not self._positions:
             return
-        with self._database.errors():
-            for n_tries_left in reversed(range(_N_TRIES)):
-                try:
-                    n_new = self._write_buffer()
-                    break
-                except StoreError as error:
-                    # Another process has written one of these URLs since we looked: look again.
-                    if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
-                        raise
+        for n_tries_left in reversed(range(_N_TRIES)):
+            try:
+                n_new = self._write_buffer()
+                break
+            except StoreError as error:
+                # Another process has written one of these URLs since we looked: look again.
+                if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
+                    raise
         self._n_new += n_new
         self._buffer.clear()
         self._positions.clear()
@@ -163,17 +145,6 @@ class PageStore:
                 connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
         return n_new
 
-    def _row(self, page: Page) -> dict[str, Any]:
-        return {
-            "url": _storable(page.url),
-            "referrer": _storable(page.referrer),
-            "status": page.status,
-            "redirect_to": _storable(page.redirect_to),
-            "content_type": _storable(page.content_type),
-            "content": self._compressor.compress(page.content) if page.content else b"",
-            "fetched_at": page.fetched_at,
-        }
-
     # Pages out
 
     def __len__(self) -> int:
@@ -183,7 +154,7 @@ class PageStore:
             return connection.execute(select(func.count()).select_from(PageRow)).scalar_one()
 
     def __contains__(self, url: str) -> bool:
-        url = _storable(url)
+        url = storable(url)
         if url in self._buffer:
             return True
         with self._database.reading() as connection:
@@ -193,8 +164,8 @@ class PageStore:
         """The page of *url*, if it is stored."""
         self.flush()
         with self._database.reading() as connection:
-            row = connection.execute(select(*_PAGE_COLUMNS).where(PageRow.url == _storable(url))).first()
-        return None if row is None else self._page(row)
+            row = connection.execute(select(*PAGE_COLUMNS).where(PageRow.url == storable(url))).first()
+        return None if row is None else row_page(row)
 
     def urls(self) -> Iterator[str]:
         """All URLs in crawl order."""
@@ -207,18 +178,18 @@ class PageStore:
             first = connection.execute(select(PageRow.id).order_by(PageRow.id).offset(start).limit(1)).scalar()
         if first is None:
             return iter(())
-        query = select(PageRow.id, *_PAGE_COLUMNS).where(PageRow.id >= first)
-        return map(self._page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+        query = select(PageRow.id, *PAGE_COLUMNS).where(PageRow.id >= first)
+        return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def uncleaned_pages(self) -> Iterator[Page]:
         """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
-        query = select(PageRow.id, *_PAGE_COLUMNS).where(PageRow.main_text.is_(None))
-        return map(self._page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+        query = select(PageRow.id, *PAGE_COLUMNS).where(PageRow.main_text.is_(None))
+        return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def labelled_pages(self) -> Iterator[LabelledPage]:
         """Pages without bodies, in crawl order; one that is not cleaned has an empty title and text."""
-        rows = self._rows(select(PageRow.id, *_LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
-        return map(_labelled_page, rows)
+        rows = self._rows(select(PageRow.id, *LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
+        return map(row_labelled_page, rows)
 
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
@@ -237,21 +208,6 @@ class PageStore:
                 return
             last = rows[-1].id
 
-    def _page(self, row: Row[Unpack[tuple[Any, ...]]]) -> Page:
-        try:
-            content = zstandard.ZstdDecompressor().decompress(row.content) if row.content else b""
-        except zstandard.ZstdError as error:
-            raise StoreError(f"{self._database.name}: the body of {row.url} is damaged ({error})") from error
-        return Page(
-            url=row.url,
-            status=row.status,
-            referrer=row.referrer,
-            redirect_to=row.redirect_to,
-            content_type=row.content_type,
-            content=content,
-            fetched_at=row.fetched_at,
-        )
-
     # What was found out
 
     def write_texts(self, texts: Iterable[PageText]) -> None:
@@ -260,7 +216,7 @@ class PageStore:
         statement = update(PageRow).where(PageRow.url == bindparam("key"))
         for chunk in _chunks(texts, _BATCH_PAGES):
             with self._database.writing() as connection:
-                connection.execute(statement, [_text_row(text) for text in chunk])
+                connection.execute(statement, [text_row(text) for text in chunk])
 
     def write_clusters(self, clusters: Mapping[str, int]) -> None:
         """Replace all clusters by *clusters* (URL -> number) in one transaction."""
@@ -269,7 +225,7 @@ class PageStore:
         with self._database.writing() as connection:
             connection.execute(update(PageRow).where(PageRow.cluster.is_not(None)).values(cluster=null()))
             for chunk in _chunks(clusters.items(), _CHUNK_ROWS):
-                rows = [{"key": _storable(url), "cluster": cluster} for url, cluster in chunk]
+                rows = [{"key": storable(url), "cluster": cluster} for url, cluster in chunk]
                 connection.execute(statement, rows)
 
     def write_scores(self, scores: Iterable[tuple[str, str, float]]) -> None:
@@ -278,9 +234,7 @@ class PageStore:
         with self._database.writing() as connection:
             connection.execute(delete(ScoreRow))
             for chunk in _chunks(scores, _CHUNK_ROWS):
-                rows = [
-                    {"url1": _storable(url1), "url2": _storable(url2), "score": score} for url1, url2, score in chunk
-                ]
+                rows = [{"url1": storable(url1), "url2": storable(url2), "score": score} for url1, url2, score in chunk]
                 connection.execute(insert(ScoreRow), rows)
 
     def scores(self) -> Iterator[tuple[str, str, float]]:
@@ -321,42 +275,7 @@ def _is_better(status: int, known_status: int) -> bool:
     return known_status >= 400 > status
 
 
-def _text_row(text: PageText) -> dict[str, Any]:
-    return {
-        "key": _storable(text.url),
-        "title": _storable(text.title),
-        "canonical_link": _storable(text.canonical_link),
-        "main_text": _storable(text.main_text),
-        "simhash": None if text.simhash is None else _signed(text.simhash),
-    }
-
-
-def _labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
-    return LabelledPage(
-        url=row.url,
-        referrer=row.referrer,
-        status=row.status,
-        redirect_to=row.redirect_to,
-        title=row.title or "",
-        main_text=row.main_text or "",
-        simhash=None if row.simhash is None else row.simhash % 2**64,
-        cluster=row.cluster,
-    )
-
-
-def _signed(fingerprint: int) -> int:
-    return fingerprint - 2**64 if fingerprint >= 2**63 else fingerprint
-
-
 def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(values)
     while chunk := list(itertools.islice(iterator, size)):
         yield chunk
-
-
-@overload
-def _storable(text: str) -> str: ...
-@overload
-def _storable(text: str | None) -> str | None: ...
-def _storable(text: str | None) -> str | None:
-    return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

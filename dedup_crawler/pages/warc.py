@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .compression import Gap
-from .http import parse_head
+from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.http import parse_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

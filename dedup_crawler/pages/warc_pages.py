@@ -15,13 +15,13 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from .http import decoded_body, parse_message
-from .records import Page
+from dedup_crawler.pages.http import decoded_body, parse_message
+from dedup_crawler.pages.records import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .warc import Record
+    from dedup_crawler.pages.warc import Record
 
 _N_WAITING = 4  # responses, with their bodies, that wait for their request
 _N_REQUESTS = 1000  # that wait for their response

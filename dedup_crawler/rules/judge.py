@@ -34,6 +34,9 @@ class MergeEvidence:
         return float(betaincinv(self.n_wrong + 0.5, self.n_groups - self.n_wrong + 0.5, confidence))
 
 
+NO_EVIDENCE = MergeEvidence()
+
+
 @dataclass(frozen=True)
 class Judgement(Generic[Source]):
     """Evidence of each source; one that made no merge group has none."""
@@ -42,7 +45,7 @@ class Judgement(Generic[Source]):
 
     def of(self, source: Source) -> MergeEvidence:
         """Evidence of *source*."""
-        return self.evidence.get(source, MergeEvidence())
+        return self.evidence.get(source, NO_EVIDENCE)
 
 
 def judge(

@@ -2,8 +2,9 @@
 
 Two ways to choose a target:
 
-* :func:`cluster_targets`, as SIGIR'17 (section 3) does: each cluster chooses for itself, its URL with the fewest tokens,
-  then with the highest sum of document frequencies. Clusters that hold different templates contradict each other.
+* :func:`cluster_targets`, as SIGIR'17 (section 3) does: each cluster chooses for itself, its URL with the fewest
+  tokens, then with the highest sum of document frequencies. Clusters that hold different templates contradict each
+  other.
 * :func:`global_targets`, the same criterion lifted from URLs to templates: of all templates that clusters link, the one
   that most URLs can be mapped to is the target of them all, also where a cluster lacks it.
 """
@@ -56,7 +57,7 @@ class TemplateMapping:
         return PLACEHOLDER.sub(lambda match: placed(match[0], int(match[1])), self.target)
 
     def then(self, following: TemplateMapping) -> TemplateMapping:
-        """This mapping followed by one of its target."""
+        """Follow this mapping by one of its target."""
         origins = tuple(origin if isinstance(origin, str) else self.origins[origin - 1] for origin in following.origins)
         return TemplateMapping(following.target, origins)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dedup_crawler.errors import DamagedModelError
-from dedup_crawler.rules.judge import MergeEvidence, judge
+from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge
 from dedup_crawler.rules.targets import TemplatedUrl, mapping_between
 from dedup_crawler.rules.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
 from dedup_crawler.urls.normal import host_of, normal_form
-from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, count_placeholders, join
+from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
 
 _MAX_PASSES = 10  # applications of the translator until a form must have settled
 _MAX_CACHED = 100_000  # translations of unknown templates remembered
@@ -33,7 +33,7 @@ class Translation:
     """The target in the source's placeholders; the source itself where nothing else can be decoded."""
     n_urls: int
     """URLs of the crawl that have the source template."""
-    evidence: MergeEvidence = MergeEvidence()
+    evidence: MergeEvidence = NO_EVIDENCE
     is_used: bool = True
     """False where the evidence was not enough: URLs of this template keep their own form."""
     guarded: tuple[int, ...] = ()
@@ -63,7 +63,11 @@ class TranslationTable:
         self.translations = dict(translations)
         self._translate_unknown = translate_unknown
         self._used = {
-            template: None if not translation.is_used or translation.says == template else translation
+            template: (
+                (translation, compiled(translation.says))
+                if translation.is_used and translation.says != template
+                else None
+            )
             for template, translation in self.translations.items()
         }
         self._unknown: dict[Template, Template] = {}
@@ -74,16 +78,10 @@ class TranslationTable:
         template, arguments = self.templater.split(url)
         if template not in self._used:
             return url if self._translate_unknown is None else self._settled_form(url)
-        translation = self._used[template]
-        if translation is None or not self._guard_allows(template, translation, arguments):
+        used = self._used[template]
+        if used is None or not self._guard_allows(template, used[0], arguments):
             return url
-        return join(translation.says, arguments)
-
-    def refused_by_guard(self, url: str) -> bool:
-        """Whether *url* keeps its own form only because of the value-reuse guard."""
-        template, arguments = self.templater.split(url)
-        translation = self._used.get(template)
-        return translation is not None and not self._guard_allows(template, translation, arguments)
+        return used[1](*arguments)
 
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
         """The same table with every target replaced by its own final target, tried on one URL of each template."""
@@ -192,8 +190,8 @@ class TranslationTable:
     def _step(self, url: str) -> str:
         template, arguments = self.templater.split(url)
         if template in self._used:
-            translation = self._used[template]
-            return url if translation is None else join(translation.says, arguments)
+            used = self._used[template]
+            return url if used is None else used[1](*arguments)
         if template not in self._unknown:
             if len(self._unknown) >= _MAX_CACHED:
                 self._unknown.clear()

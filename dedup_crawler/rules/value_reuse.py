@@ -1,8 +1,9 @@
 """The value-reuse guard: a slug belongs to one id; a "slug" that many ids share is a function token nobody has met yet.
 
-A mapping that drops the slug of ``/questions/17/how-to-quit`` would also drop ``history`` from ``/questions/17/history``,
-which is another page. The guard remembers, for each dropped argument, with which kept arguments it came. The third
-different company marks the value as a function token, and its URLs keep their own form from then on.
+A mapping that drops the slug of ``/questions/17/how-to-quit`` would also drop ``history`` from
+``/questions/17/history``, which is another page. The guard remembers, for each dropped argument, with which kept
+arguments it came. The third different company marks the value as a function token, and its URLs keep their own form
+from then on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ValueReuseGuard:
 
 
 def guarded_slots(urls: Iterable[Arguments], dropped: Iterable[int]) -> tuple[int, ...]:
-    """Which of the *dropped* arguments (numbers from 1) hold values of their own in *urls*, the URLs of one template."""
+    """Find the *dropped* arguments (numbers from 1) that hold values of their own in *urls* of one template."""
     urls = list(urls)
     dropped = tuple(dropped)
     return tuple(slot for slot in dropped if not _is_reused(urls, slot, dropped))

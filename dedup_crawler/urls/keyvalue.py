@@ -1,10 +1,10 @@
 """A URL as a map of keys to values, as KDD'08, WSDM'10 and WWW'10 read it.
 
-T. Lei, R. Cai, J.-M. Yang, Y. Ke, X. Fan, L. Zhang, "A pattern tree-based approach to learning URL normalization rules",
-WWW 2010, section 3: split by the delimiters of RFC 3986; before ``?`` keys are positions, after it they are the names
-before ``=``. What the papers leave open is decided here: the host is counted from the right (``host[0]`` is the top level
-domain), the path from the left and also by its length, the extension and the trailing slash are keys of their own, the
-second ``f=`` of a query is ``query[f]#2``, and the order of the query is not part of the map.
+T. Lei, R. Cai, J.-M. Yang, Y. Ke, X. Fan, L. Zhang, "A pattern tree-based approach to learning URL normalization
+rules", WWW 2010, section 3: split by the delimiters of RFC 3986; before ``?`` keys are positions, after it they are
+the names before ``=``. What the papers leave open is decided here: the host is counted from the right (``host[0]`` is
+the top level domain), the path from the left and also by its length, the extension and the trailing slash are keys of
+their own, the second ``f=`` of a query is ``query[f]#2``, and the order of the query is not part of the map.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ is in normal form already, as most are.
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -73,10 +74,9 @@ def _normal_authority(scheme: str, authority: str) -> str:
 
 def _normal_host(name: str) -> str:
     if not name.isascii():
-        try:
+        # a host that cannot exist still gets a form of its own, with its bytes escaped
+        with contextlib.suppress(UnicodeError):
             name = name.encode("idna").decode("ascii")
-        except UnicodeError:
-            pass  # no such host can exist; it still gets a form of its own, with its bytes escaped
     # an escape may decode to a capital and a capital may stand beside one: encode, then lower all but the escapes
     return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name))
 

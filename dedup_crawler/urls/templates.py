@@ -9,18 +9,19 @@ arguments however frequent they are.
 
 * a token is split once more at ``- _ , : + ~``;
 * from its first to its last argument word it is *one* argument (so are three function words in a row: a slug may be
-  made of nothing but frequent words), and so are such runs joined by ``/`` or ``.``: slugs of any length and paths of any depth have one template;
-* placeholders say what they stand for: ``<num1>``, ``<hex1>``, ``<any1>``, and ``<zero1>`` or ``<one1>`` for the two
-  numbers that are often a default (``page=1``).
+  made of nothing but frequent words), and so are such runs joined by ``/`` or ``.``: slugs of any length and paths of
+  any depth have one template;
+* placeholders say what they stand for: ``<num1>``, ``<hex1>``, ``<any1>``, ``<path1>`` (more than one part: ``slug``
+  and ``slug/answers`` are two things), and ``<zero1>`` or ``<one1>`` for the two numbers that are often a default
+  (``page=1``).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from dedup_crawler.urls.tokens import split
 
@@ -31,10 +32,14 @@ _ALWAYS_ARGUMENT = re.compile(
     re.ASCII,
 ).fullmatch
 _DEEP_DELIMITERS = re.compile(r"([-_,:+~])")
+_LITERAL, _RUN, _PATH = "literal", "any", "path"
+_MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered: a site links its pages again and again
 _MIN_URLS = 5  # below this a share of 1 % means nothing: half of fifty URLs would be function tokens
 
 Template = str
 Arguments = tuple[str, ...]
+_Piece = tuple[str, str, str]
+"""Text; kind (literal, a run of words, or that of a number or hex string); the delimiter behind it."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,6 @@ def count_tokens(urls: Iterable[str]) -> TokenCounts:
     return TokenCounts(n_urls, tokens, words)
 
 
-class _Piece(NamedTuple):
-    text: str
-    is_run: bool  # words, that may be joined with the words behind the next "/" or "."
-    delimiter_after: str
-
-
 class Templater:
     """Finds the template of a URL, given the function tokens of its site.
 
@@ -78,10 +77,13 @@ class Templater:
         Whether to go on inside a token.
     """
 
-    def __init__(self, function_tokens: Iterable[str], function_words: Iterable[str] = (), *, deep: bool = False) -> None:
+    def __init__(
+        self, function_tokens: Iterable[str], function_words: Iterable[str] = (), *, deep: bool = False
+    ) -> None:
         self.deep = deep
         self.function_tokens = frozenset(filter(_may_be_function, function_tokens)) | {""}
         self.function_words = frozenset(filter(_may_be_function, function_words))
+        self._pieces: dict[str, tuple[_Piece, ...]] = {}
 
     @classmethod
     def learn(cls, counts: TokenCounts, *, min_document_frequency: float = 0.01, deep: bool = False) -> Templater:
@@ -103,59 +105,82 @@ class Templater:
         ('http://a.example/topic/<num1>-<any2>?page=<one3>', ('7', 'a-long-title', '1'))
         """
         parts = split(url)
-        functions = self.function_tokens
-        if self.deep:
-            parts, literal = self._deep_parts(parts)
-            places = [i for i in range(0, len(parts), 2) if i not in literal]
-        else:
-            places = [i for i in range(0, len(parts), 2) if parts[i] not in functions]
         numbers: dict[str, int] = {}
-        for i in places:
+        if self.deep:
+            return "".join(self._deep_template(parts, numbers)), tuple(numbers)
+        functions = self.function_tokens
+        for i in range(0, len(parts), 2):
             part = parts[i]
-            number = numbers.setdefault(part, len(numbers) + 1)
-            parts[i] = f"<{_kind(part)}{number}>" if self.deep else f"<arg{number}>"
+            if part not in functions:
+                parts[i] = f"<arg{numbers.setdefault(part, len(numbers) + 1)}>"
         return "".join(parts), tuple(numbers)
 
-    def _deep_parts(self, parts: list[str]) -> tuple[list[str], set[int]]:
-        """Pieces and delimiters in turn, cut finer within tokens and joined where arguments run on.
+    def _deep_template(self, parts: list[str], numbers: dict[str, int]) -> list[str]:
+        """Write pieces and delimiters as a template, cut finer within tokens and joined where arguments run on.
 
-        Also returns the places of the pieces that stay as they are.
+        Fills *numbers* with the arguments, in order. Runs for every link of a crawl.
         """
-        functions = self.function_tokens
-        literal = {0} if parts[0] in functions else set()
-        joined = parts[:1]
-        may_run_on = False
+        functions, pieces_of = self.function_tokens, self._pieces
+        written: list[str] = []
+
+        def put(argument: str, kind: str) -> None:
+            written.append(f"<{kind}{numbers.setdefault(argument, len(numbers) + 1)}>")
+
+        if parts[0] in functions:
+            written.append(parts[0])
+        else:
+            put(parts[0], _RUN)
+        run = ""  # words read so far of an argument that may go on behind the next "/" or "."
         for i in range(1, len(parts), 2):
             delimiter, token = parts[i], parts[i + 1]
             if token in functions:
-                joined += (delimiter, token)
-                literal.add(len(joined) - 1)
-                may_run_on = False
+                if run:
+                    put(run, _PATH if "/" in run else _RUN)
+                    run = ""
+                written += (delimiter, token)
                 continue
-            for piece in self._pieces(token):
-                if piece.is_run and may_run_on and delimiter in "/.":
-                    joined[-1] += delimiter + piece.text
+            pieces = pieces_of.get(token)
+            if pieces is None:
+                pieces = self._cut(token)
+            for text, kind, delimiter_after in pieces:
+                if kind is _RUN and run and delimiter in "/.":
+                    run += delimiter + text
+                    delimiter = delimiter_after
+                    continue
+                if run:
+                    put(run, _PATH if "/" in run else _RUN)
+                    run = ""
+                written.append(delimiter)
+                if kind is _RUN:
+                    run = text
+                elif kind is _LITERAL:
+                    written.append(text)
                 else:
-                    joined += (delimiter, piece.text)
-                    if piece.text in self.function_words and not piece.is_run or not piece.text:
-                        literal.add(len(joined) - 1)
-                may_run_on, delimiter = piece.is_run, piece.delimiter_after
-        return joined, literal
+                    put(text, kind)
+                delimiter = delimiter_after
+        if run:
+            put(run, _PATH if "/" in run else _RUN)
+        return written
 
-    def _pieces(self, token: str) -> list[_Piece]:
-        """Cut one argument token into numbers, function words and runs of words."""
+    def _cut(self, token: str) -> tuple[_Piece, ...]:
+        """Cut one argument token into numbers, function words and runs of words, and remember it."""
         words = _DEEP_DELIMITERS.split(token)
-        if len(words) == 1:
-            return [_Piece(token, _ALWAYS_ARGUMENT(token) is None, "")]
-        if _ALWAYS_ARGUMENT(token):  # a UUID has delimiters inside
-            return [_Piece(token, False, "")]
-        words.append("")
-        start, end = self._run(words[:-1:2])
-        pieces = [_Piece(words[i], False, words[i + 1]) for i in range(0, 2 * start, 2)]
-        if start < end:
-            pieces.append(_Piece("".join(words[2 * start : 2 * end - 1]), True, words[2 * end - 1]))
-        pieces += [_Piece(words[i], False, words[i + 1]) for i in range(2 * end, len(words), 2)]
+        if len(words) == 1 or _ALWAYS_ARGUMENT(token):  # a UUID has delimiters inside
+            pieces: tuple[_Piece, ...] = ((token, _kind(token), ""),)
+        else:
+            words.append("")
+            start, end = self._run(words[:-1:2])
+            before = [(words[i], self._word_kind(words[i]), words[i + 1]) for i in range(0, 2 * start, 2)]
+            run = [("".join(words[2 * start : 2 * end - 1]), _RUN, words[2 * end - 1])] if start < end else []
+            after = [(words[i], self._word_kind(words[i]), words[i + 1]) for i in range(2 * end, len(words), 2)]
+            pieces = (*before, *run, *after)
+        if len(self._pieces) >= _MAX_REMEMBERED:
+            self._pieces.clear()
+        self._pieces[token] = pieces
         return pieces
+
+    def _word_kind(self, word: str) -> str:
+        return _LITERAL if not word or word in self.function_words else _kind(word)
 
     def _run(self, words: list[str]) -> tuple[int, int]:
         """The words (first, behind the last) that are one argument: from the first to the last argument word.
@@ -188,6 +213,13 @@ def join(template: Template, arguments: Sequence[str]) -> str:
     return PLACEHOLDER.sub(lambda match: arguments[int(match[1]) - 1], template)
 
 
+def compiled(template: Template) -> Callable[..., str]:
+    """:func:`join` for one template that is joined often: call it with the arguments one by one."""
+    return PLACEHOLDER.sub(
+        lambda match: f"{{{int(match[1]) - 1}}}", template.replace("{", "{{").replace("}", "}}")
+    ).format
+
+
 def count_placeholders(template: Template) -> int:
     """Number of arguments that a template takes (its highest placeholder)."""
     return max((int(match[1]) for match in PLACEHOLDER.finditer(template)), default=0)
@@ -201,4 +233,4 @@ def _may_be_function(token: str) -> bool:
 def _kind(argument: str) -> str:
     if argument.isdigit():
         return {"0": "zero", "1": "one"}.get(argument, "num")
-    return "hex" if _ALWAYS_ARGUMENT(argument) else "any"
+    return "hex" if _ALWAYS_ARGUMENT(argument) else _RUN

@@ -2,8 +2,9 @@
 
 K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: the static delimiter
 ``/`` splits and is left out, dynamic delimiters (``? = & . ;``) split and are tokens themselves. Scheme and host are
-the first token together. Two neighbours that are not delimiters have a ``/`` between them; where that alone would not bring
-back the URL (``//``, ``/?``), an empty token stands in the gap. *Deep* tokens are also split at ``- _ , : + ~``.
+the first token together. Two neighbours that are not delimiters have a ``/`` between them; where that alone would not
+bring back the URL (``//``, ``/?``), an empty token stands in the gap. *Deep* tokens are also split at ``- _ , : +
+~``.
 """
 
 from __future__ import annotations

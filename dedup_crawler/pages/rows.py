@@ -1,0 +1,112 @@
+"""Records as rows of the database, and rows as records.
+
+Bodies are compressed, fingerprints get a sign, and strings lose the two characters that a database may refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, overload
+
+import zstandard
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.records import LabelledPage, Page
+from dedup_crawler.pages.schema import PageRow
+
+if TYPE_CHECKING:
+    from sqlalchemy import Row
+    from typing_extensions import Unpack
+
+    from dedup_crawler.pages.records import PageText
+
+_COMPRESSION_LEVEL = 3
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+
+PAGE_COLUMNS = (
+    PageRow.url,
+    PageRow.status,
+    PageRow.referrer,
+    PageRow.redirect_to,
+    PageRow.content_type,
+    PageRow.content,
+    PageRow.fetched_at,
+)
+LABELLED_COLUMNS = (
+    PageRow.url,
+    PageRow.referrer,
+    PageRow.status,
+    PageRow.redirect_to,
+    PageRow.title,
+    PageRow.main_text,
+    PageRow.simhash,
+    PageRow.cluster,
+)
+
+
+def page_row(page: Page) -> dict[str, Any]:
+    """Columns of what was received."""
+    return {
+        "url": storable(page.url),
+        "referrer": storable(page.referrer),
+        "status": page.status,
+        "redirect_to": storable(page.redirect_to),
+        "content_type": storable(page.content_type),
+        "content": zstandard.compress(page.content, _COMPRESSION_LEVEL) if page.content else b"",
+        "fetched_at": page.fetched_at,
+    }
+
+
+def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
+    """The page of a row with PAGE_COLUMNS; StoreError if its body cannot be decompressed."""
+    try:
+        content = zstandard.decompress(row.content) if row.content else b""
+    except zstandard.ZstdError as error:
+        raise StoreError(f"the stored body of {row.url} is damaged ({error}): crawl or import it again") from error
+    return Page(
+        url=row.url,
+        status=row.status,
+        referrer=row.referrer,
+        redirect_to=row.redirect_to,
+        content_type=row.content_type,
+        content=content,
+        fetched_at=row.fetched_at,
+    )
+
+
+def text_row(text: PageText) -> dict[str, Any]:
+    """Columns of what was read off a page, and its URL as ``key``."""
+    return {
+        "key": storable(text.url),
+        "title": storable(text.title),
+        "canonical_link": storable(text.canonical_link),
+        "main_text": storable(text.main_text),
+        "simhash": None if text.simhash is None else _signed(text.simhash),
+    }
+
+
+def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
+    """The labelled page of a row with LABELLED_COLUMNS."""
+    return LabelledPage(
+        url=row.url,
+        referrer=row.referrer,
+        status=row.status,
+        redirect_to=row.redirect_to,
+        title=row.title or "",
+        main_text=row.main_text or "",
+        simhash=None if row.simhash is None else row.simhash % 2**64,
+        cluster=row.cluster,
+    )
+
+
+def _signed(fingerprint: int) -> int:
+    return fingerprint - 2**64 if fingerprint >= 2**63 else fingerprint
+
+
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: str | None) -> str | None: ...
+def storable(text: str | None) -> str | None:
+    """*text* with U+FFFD in the place of NUL characters and lone surrogates."""
+    return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,421 @@
+"""The crawl database: what goes in comes out, whatever happens to the process, the disk or the file."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sqlite3
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
+from dedup_crawler.pages.records import Page, PageText
+from dedup_crawler.pages.store import PageStore
+from recordings import PYTHON
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=30)  # NUL and lone surrogates too
+any_page = st.builds(
+    Page,
+    url=any_text,
+    status=st.integers(100, 599),
+    referrer=st.none() | any_text,
+    redirect_to=st.none() | any_text,
+    content_type=st.none() | any_text,
+    content=st.binary(max_size=300),
+    fetched_at=st.none() | st.floats(0, 4e9),
+)
+
+
+def cleaned(text: str | None) -> str | None:
+    """The documented cleaning of strings."""
+    return None if text is None else "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def numbered(n: int, **fields: object) -> list[Page]:
+    return [Page(f"https://a.example/{i}", content=b"page %d" % i, **fields) for i in range(n)]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "crawl.db"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(page=any_page)
+def test_a_page_is_read_back_as_it_was_written(page: Page):
+    """
+    Any status, text and bytes survive; only NUL characters and lone surrogates in strings become U+FFFD.
+    """
+    with PageStore("sqlite://") as store:
+        store.add(page)
+        [read] = store.pages()
+
+        assert read == Page(
+            url=cleaned(page.url) or "",
+            status=page.status,
+            referrer=cleaned(page.referrer),
+            redirect_to=cleaned(page.redirect_to),
+            content_type=cleaned(page.content_type),
+            content=page.content,
+            fetched_at=page.fetched_at,
+        )
+        assert page.url in store
+        assert store.get(page.url) == read
+
+
+def test_urls_are_compared_byte_by_byte(db: Path):
+    """
+    Upper and lower case, trailing spaces, composed and decomposed letters make different URLs.
+    """
+    urls = ["http://a/B", "http://a/b", "http://a/b ", "http://a/\u00e9", "http://a/e\u0301", "http://a/b\u200b"]
+    with PageStore(db) as store:
+        assert store.add_many(Page(url) for url in urls) == len(urls)
+        assert list(store.urls()) == urls
+        assert "http://A/b" not in store
+
+
+def test_odd_and_huge_pages_survive(db: Path):
+    """
+    A URL of 10,000 characters, spaces, brackets and an international host; a page of 20 MB that does not compress
+    well; bytes of all values.
+    """
+    body = bytes(range(256)) * 80_000
+    urls = ["http://a/" + "x" * 10_000, "http://a/b c[1]{}|^", "http://b\u00fccher.example/\u4e2d"]
+    with PageStore(db) as store:
+        store.add_many([Page(urls[0], content=body), Page(urls[1]), Page(urls[2])])
+    with PageStore(db, create=False) as store:
+        assert list(store.urls()) == urls
+        page = store.get(urls[0])
+        assert page is not None
+        assert page.content == body
+
+
+def test_the_first_answer_stays_unless_it_was_an_error(db: Path):
+    """
+    Within a batch and across batches: good over good is ignored, good over error replaces (and the page is to be
+    cleaned again), error over error is ignored.
+    """
+    with PageStore(db) as store:
+        store.add_many([Page("u", 503, content=b"busy"), Page("v", 404), Page("w", 200, content=b"first")])
+        store.write_texts([PageText("u", "Busy", None, "busy", 1)])
+        assert store.add_many([Page("u", 200, content=b"good"), Page("v", 500), Page("w", 200, content=b"second")]) == 0
+        store.add_many([Page("x", 500), Page("x", 301, redirect_to="y"), Page("x", 200)])
+
+        answers = {page.url: (page.status, page.content) for page in store.pages()}
+        assert answers == {"u": (200, b"good"), "v": (404, b""), "w": (200, b"first"), "x": (301, b"")}
+        assert [page.url for page in store.uncleaned_pages()] == ["u", "v", "w", "x"]
+
+
+def test_pages_come_in_crawl_order_from_any_start(db: Path):
+    """
+    Order survives reopening; start skips that many pages; far more pages than are read at once.
+    """
+    pages = numbered(333)
+    with PageStore(db) as store:
+        assert store.add_many(reversed(pages)) == 333
+        assert len(store) == 333
+    with PageStore(db) as store:
+        assert list(store.pages()) == pages[::-1]
+        assert list(store.pages(start=330)) == pages[2::-1]
+        assert list(store.pages(start=333)) == []
+
+
+def test_a_page_that_was_just_added_can_be_seen(db: Path):
+    """
+    What is still in the buffer counts as stored.
+    """
+    with PageStore(db) as store:
+        store.add(Page("u"))
+        assert "u" in store
+        assert store.get("u") == Page("u")
+        assert len(store) == 1
+        assert store.get("v") is None
+
+
+def test_texts_can_be_written_while_pages_are_read(db: Path):
+    """
+    uncleaned_pages streams while write_texts makes its pages cleaned; fingerprints keep all 64 bits; an empty text
+    counts as cleaned.
+    """
+    fingerprints = [0, 1, 2**63 - 1, 2**63, 2**64 - 1]
+    with PageStore(db) as store:
+        store.add_many(numbered(250))
+        for i, page in enumerate(store.uncleaned_pages()):
+            store.write_texts([PageText(page.url, f"t{i}", "c\0", "", fingerprints[i % 5])])
+        assert list(store.uncleaned_pages()) == []
+        labelled = list(store.labelled_pages())
+    assert [page.simhash for page in labelled] == [fingerprints[i % 5] for i in range(250)]
+    assert [page.title for page in labelled] == [f"t{i}" for i in range(250)]
+
+
+def test_clusters_and_scores_replace_the_old_ones(db: Path):
+    """
+    A second labelling leaves nothing of the first; a failure in the middle leaves all of it.
+    """
+    with PageStore(db) as store:
+        store.add_many(numbered(3))
+        a, b, c = store.urls()
+        store.write_clusters({a: 1, b: 1, c: 2})
+        store.write_clusters({a: 0, c: 5})
+        store.write_scores([(a, b, 0.5)] * 1500)
+        store.write_scores([(a, b, 1.0), (b, c, 0.25)])
+        with pytest.raises(ZeroDivisionError):
+            store.write_scores((a, b, 1 / n) for n in (1, 0))
+        assert [page.cluster for page in store.labelled_pages()] == [0, None, 5]
+        assert list(store.scores()) == [(a, b, 1.0), (b, c, 0.25)]
+
+
+def test_import_positions_are_kept(db: Path):
+    """
+    Unknown sources are at 0, known ones where they were left, also after reopening.
+    """
+    with PageStore(db) as store:
+        assert store.import_position("a") == 0
+        store.set_import_position("a", 5)
+        store.set_import_position("a", 7)
+    with PageStore(db) as store:
+        assert store.import_position("a") == 7
+
+
+def test_two_processes_may_write_the_same_pages(db: Path):
+    """
+    Two stores on one file: the second writer finds the URL of the first and leaves it.
+    """
+    with PageStore(db) as left, PageStore(db) as right:
+        left.add(Page("u", content=b"left"))
+        right.add(Page("u", content=b"right"))
+        right.add(Page("v"))
+        left.flush()
+        right.flush()
+        assert list(left.urls()) == ["u", "v"]
+        page = right.get("u")
+    assert page is not None
+    assert page.content == b"left"
+
+
+def test_a_batch_is_written_at_100_pages(db: Path):
+    """
+    Another process sees the pages once 100 have come, without a flush.
+    """
+    with PageStore(db) as writer, PageStore(db) as reader:
+        for page in numbered(99):
+            writer.add(page)
+        assert len(reader) == 0
+        writer.add(Page("last"))
+        assert len(reader) == 100
+
+
+def test_a_killed_crawl_loses_at_most_one_batch(db: Path):
+    """
+    A real process that is killed (SIGKILL) while it adds pages: the database opens, and of the pages reported as
+    added at most 100 are missing.
+    """
+    code = """
+        import itertools, sys
+        from dedup_crawler.pages.records import Page
+        from dedup_crawler.pages.store import PageStore
+        store = PageStore(sys.argv[1])
+        for i in itertools.count():
+            store.add(Page(f"https://a.example/{i}", content=b"x" * 3000))
+            print(i, flush=True)
+    """
+    with subprocess.Popen([*PYTHON, "-c", textwrap.dedent(code), db], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= 1234:
+                break
+        process.kill()
+        added = int(([line, *process.stdout][-1]).split()[0]) + 1
+    with PageStore(db, create=False) as store:
+        urls = list(store.urls())
+        assert added - 100 <= len(urls) <= added + 1
+        assert urls == [f"https://a.example/{i}" for i in range(len(urls))]
+        assert store.add_many([Page("more")]) == 1
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(db: Path):
+    """
+    A process whose files may not grow beyond 1 MB gets a StoreError that names the database; it keeps the pages, and
+    writes them once there is room.
+    """
+    code = """
+        import os, resource, sys
+        from dedup_crawler.errors import StoreError
+        from dedup_crawler.pages.records import Page
+        from dedup_crawler.pages.store import PageStore
+        store = PageStore(sys.argv[1])
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
+        n = 0
+        try:
+            while True:
+                n += 1
+                store.add(Page(f"https://a.example/{n}", content=os.urandom(20_000)))
+        except StoreError as error:
+            print(error)
+        try:
+            store.flush()
+        except StoreError as error:
+            print("again")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        store.close()
+        print(n)
+    """
+    done = subprocess.run(
+        [*PYTHON, "-c", textwrap.dedent(code), db], capture_output=True, text=True, check=True, timeout=60
+    )
+    message, again, n_added = done.stdout.splitlines()
+    assert str(db) in message
+    assert "run this again" in message
+    assert again == "again"
+    assert done.stderr == ""
+    with PageStore(db, create=False) as store:
+        assert len(store) == int(n_added)
+
+
+def test_a_full_disk_leaves_what_was_written(db: Path):
+    """
+    Where there never is room again, the database opens with the batches that were written before.
+    """
+    with PageStore(db) as store:
+        store.add_many(numbered(150))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    store = PageStore(db)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (db.stat().st_size + 4096, hard))
+        store.add(Page("big", content=bytes(range(256)) * 40 + __import__("os").urandom(200_000)))
+        with pytest.raises(StoreError):
+            store.flush()
+        with pytest.raises(StoreError):
+            store.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with PageStore(db, create=False) as store:
+        assert len(store) == 150
+
+
+def test_a_locked_database_says_so(db: Path, monkeypatch: pytest.MonkeyPatch):
+    """
+    Another process that holds the write lock for longer than the busy timeout: one line that says who is in the way.
+    """
+    monkeypatch.setattr("dedup_crawler.pages.database._BUSY_TIMEOUT_S", 0.1)
+    with PageStore(db) as store:
+        other = sqlite3.connect(db, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        store.add(Page("u"))
+        with pytest.raises(StoreError, match=r"crawl\.db: database is locked: another process"):
+            store.flush()
+        other.execute("ROLLBACK")
+        other.close()
+        store.flush()
+        assert len(store) == 1
+
+
+def test_a_damaged_body_names_its_page(db: Path):
+    """
+    Bytes that were altered behind our back are an error that names the URL, not a wrong page.
+    """
+    with PageStore(db) as store:
+        store.add(Page("u", content=b"text" * 100))
+    connection = sqlite3.connect(db)
+    connection.execute("UPDATE pages SET content = x'28b52ffd00'")
+    connection.commit()
+    connection.close()
+    with PageStore(db) as store, pytest.raises(StoreError, match="body of u is damaged"):
+        store.get("u")
+
+
+def test_a_missing_database_is_not_made_by_a_reader(db: Path):
+    """
+    create=False names the file and the way out, and leaves no file behind.
+    """
+    with pytest.raises(StoreError, match=r"crawl\.db.*dedup-crawler import"):
+        PageStore(db, create=False)
+    assert not db.exists()
+    db.touch()
+    with pytest.raises(StoreError, match="there is no crawl database"):
+        PageStore(db, create=False)
+
+
+@pytest.mark.parametrize("content", [b"hello, I am a text file\n" * 10, b"SQLite format 2\0", b"\0" * 5000])
+def test_a_file_that_is_no_database_is_left_alone(db: Path, content: bytes):
+    """
+    Text, an ancient database, zeros: refused by name, byte for byte the same afterwards.
+    """
+    db.write_bytes(content)
+    with pytest.raises(ForeignDatabaseError, match=r"crawl\.db is not a database"):
+        PageStore(db)
+    assert db.read_bytes() == content
+
+
+@pytest.mark.parametrize("table", ["bookmarks (url)", "pages (id, url)", "meta (name)", "meta (key, value)"])
+def test_a_database_of_another_program_is_left_alone(db: Path, table: str):
+    """
+    Even one whose tables are named like ours is refused, and not a byte of it changes.
+    """
+    connection = sqlite3.connect(db)
+    connection.execute(f"CREATE TABLE {table}")
+    connection.commit()
+    connection.close()
+    before = db.read_bytes()
+    with pytest.raises(ForeignDatabaseError, match="another program"):
+        PageStore(db)
+    assert db.read_bytes() == before
+    assert [path.name for path in db.parent.iterdir()] == ["crawl.db"]
+
+
+@pytest.mark.parametrize(
+    ("version", "way_out"), [("99", "upgrade"), ("0", "into a new file"), ("x", "into a new file")]
+)
+def test_another_schema_version_says_what_to_do(db: Path, version: str, way_out: str):
+    """
+    A newer file asks for a newer program, an older one for another import.
+    """
+    PageStore(db).close()
+    connection = sqlite3.connect(db)
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (version,))
+    connection.commit()
+    connection.close()
+    with pytest.raises(SchemaVersionError, match=f"schema version {version}.*{way_out}"):
+        PageStore(db)
+
+
+def test_bad_places_are_named(tmp_path: Path):
+    """
+    A folder, a file in a missing folder, an unknown kind of database, a driver that is not installed: one line each.
+    """
+    cases = {
+        str(tmp_path): "is a folder",
+        str(tmp_path / "no" / "crawl.db"): "there is no folder",
+        "nosuch://a/b": "nosuch",
+        "postgresql+pg8000://user:secret@host/db": "install the driver",
+    }
+    for location, expected in cases.items():
+        with pytest.raises(StoreError, match=expected) as caught:
+            PageStore(location)
+        assert "\n" not in str(caught.value)
+        assert "secret" not in str(caught.value)
+
+
+def test_a_store_that_died_while_it_was_made_can_be_made_again(db: Path):
+    """
+    Killed at any moment of creation, the file is empty or complete: opening it again works.
+    """
+    code = "import sys; from dedup_crawler.pages.store import PageStore; print(1, flush=True); PageStore(sys.argv[1])"
+    for delay in (0.0, 0.005, 0.02, 0.05):
+        with subprocess.Popen([*PYTHON, "-c", code, db], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            try:
+                process.wait(delay)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+        with PageStore(db) as store:
+            assert len(store) == 0
+        for path in db.parent.iterdir():
+            path.unlink()
