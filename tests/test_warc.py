@@ -9,12 +9,12 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from recordings import SITE, pages_of, record, request, response
 from warcio.archiveiterator import ArchiveIterator
 from warcio.warcwriter import WARCWriter
 
 from dedup_crawler.pages.compression import Gap, read_chunks
 from dedup_crawler.pages.warc import RecordReader
+from recordings import SITE, pages_of, record, request, response
 
 FORUM = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites" / "forum" / "crawl.warc.zst"
 
@@ -50,6 +50,9 @@ def test_warcio_reads_the_same_records():
     assert n_records == 10_000
 
 
+# warcio leaves its spool files to the garbage collector
+@pytest.mark.filterwarnings("ignore:Exception ignored in.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Unclosed file <tempfile.SpooledTemporaryFile:ResourceWarning")
 def test_what_warcio_writes_is_read():
     """An independent writer: records of warcio, headers with its own spelling."""
     file = io.BytesIO()
@@ -71,8 +74,8 @@ def test_what_warcio_writes_is_read():
         (response("x").replace(b"Content-Length: ", b"Content-Length: 99999"), "bytes are there"),
         (response("x").replace(b"Content-Length: ", b"Content-Length: 9" + b"9" * 12), "too large"),
         (response("x").replace(b"Content-Length: ", b"Content-Length: 9" + b"9" * 5000), "too large"),
-        (response("x").replace(b"Content-Length: 6", b"Content-Length: 1"), "does not lead to the next record"),
-        (response("x")[:70], "Content-Length"),
+        (response("x").replace(b"Content-Length: 5", b"Content-Length: 1"), "does not lead to the next record"),
+        (response("x")[:70], "its header has no end"),
         (b"WARC/1.0\r\n" + b"x" * 2_000_000, "its header has no end"),
         (response("x")[2:], "no WARC record starts here"),
     ],

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from recordings import SITE, record, request, response
 
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.warc import RecordReader
 from dedup_crawler.pages.warc_pages import PageReader, timestamp
+from recordings import SITE, record, request, response
 
 
 def read(*records: bytes, start: int = 0) -> list[Page]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import create_looping_call
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.store import PageStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from dedup_crawler.pages.records import Page
+    from dedup_crawler.pages.store import PageStore
 
 _FLUSH_S = 5.0
 """A slow crawl that is killed loses no more than this."""
@@ -35,6 +35,8 @@ class PageRecorder:
     """
 
     def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:
+        from dedup_crawler.pages.store import PageStore  # a crawl that stores nothing need not load a database
+
         self._store: PageStore | None = PageStore(location)
         self._on_error = on_error
         self._clock: AsyncioLoopingCall | LoopingCall | None = None
@@ -52,11 +54,11 @@ class PageRecorder:
         """Write what is left."""
         if self._clock is not None and self._clock.running:
             self._clock.stop()
-        self._guard(PageStore.close)
+        self._guard(lambda store: store.close())
         self._store = None
 
     def _flush(self) -> None:
-        self._guard(PageStore.flush)
+        self._guard(lambda store: store.flush())
 
     def _guard(self, action: Callable[[PageStore], None]) -> None:
         store = self._store

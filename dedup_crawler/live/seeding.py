@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedup_crawler.pages.store import PageStore
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,6 +16,8 @@ def earlier_urls(database: str) -> Iterator[str]:
     StoreError
         If there is no such database, or it cannot be read.
     """
+    from dedup_crawler.pages.store import PageStore  # a crawl without a database need not load one
+
     with PageStore(database, create=False) as store:
         for page in store.labelled_pages():
             if page.status < 400:

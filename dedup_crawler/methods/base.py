@@ -172,9 +172,9 @@ class Canonicalizer(ABC):
         """File name -> JSON value, for what was learnt."""
         return {}
 
-    def _weights(self) -> dict[str, Any]:
-        """Name -> array, for what was learnt by a network."""
-        return {}
+    def _weights(self) -> bytes:
+        """What was learnt by a network."""
+        return b""
 
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
         """Take back what `_tables` and `_weights` gave."""

@@ -27,10 +27,10 @@ _KEYS = {"options": dict, "hosts": list, "counts": dict, "training_data_digest":
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """What a method learnt: tables (file name -> JSON value) and weights (name -> numpy array)."""
+    """What a method learnt: tables (file name -> JSON value) and the weights of its network, as bytes."""
 
     tables: Mapping[str, Any] = field(default_factory=dict)
-    weights: Mapping[str, Any] = field(default_factory=dict)
+    weights: bytes = b""
 
 
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
@@ -40,9 +40,7 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
     folder.parent.mkdir(parents=True, exist_ok=True)
     contents = {name: _json_bytes(table) for name, table in files.tables.items()}
     if files.weights:
-        from safetensors.numpy import save
-
-        contents[_WEIGHTS] = save(dict(files.weights))
+        contents[_WEIGHTS] = files.weights
     manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
     manifest["digest"] = _sha256(_json_bytes(manifest))
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -82,13 +80,11 @@ def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
     if manifest["method"] != method:
         raise ModelError(f"{folder} holds a {manifest['method']} model, not {method}.")
     tables: dict[str, Any] = {}
-    weights: dict[str, Any] = {}
+    weights = b""
     for name, digest in manifest["files"].items():
         data = _verified(folder, name, digest)
         if name == _WEIGHTS:
-            from safetensors.numpy import load
-
-            weights = load(data)
+            weights = data
         else:
             tables[name] = json.loads(data)
     return manifest, ModelFiles(tables, weights)

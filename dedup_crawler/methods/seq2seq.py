@@ -26,14 +26,15 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.networks.inference import NumpyTranslator
 from dedup_crawler.networks.vocabulary import Vocabulary
+from dedup_crawler.networks.weights import dump_weights, load_weights
 from dedup_crawler.rules.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.rules.translations import Translation, TranslationTable
 from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count_placeholders, count_tokens
 from dedup_crawler.urls.tokens import detokenize, tokenize
 
 if TYPE_CHECKING:
+    from dedup_crawler.networks.inference import NumpyTranslator
     from dedup_crawler.networks.training import Fit
 
 _PRESETS: dict[str, dict[str, Any]] = {
@@ -99,7 +100,7 @@ class Seq2Seq(Canonicalizer):
     """
 
     name = "seq2seq"
-    weights_: dict[str, Any]
+    weights_: bytes
     _network: NumpyTranslator | None
 
     def __init__(
@@ -219,7 +220,7 @@ class Seq2Seq(Canonicalizer):
             "translations.json": self.table_.to_json(),
         }
 
-    def _weights(self) -> dict[str, Any]:
+    def _weights(self) -> bytes:
         return self.weights_
 
     def _restore(self, files: ModelFiles) -> None:
@@ -229,12 +230,14 @@ class Seq2Seq(Canonicalizer):
             self.vocabulary_ = Vocabulary(tokens["vocabulary"])
         except (KeyError, TypeError) as error:
             raise DamagedModelError(f"tokens.json or translations.json lacks {error}. Train again.") from error
-        self.weights_ = dict(files.weights)
-        self._network = NumpyTranslator(self.weights_, len(self.vocabulary_)) if self.weights_ else None
+        self.weights_ = files.weights
+        # behind the gate the table says all: a crawl need not wake the network, nor import numpy
+        asks_network = bool(self.weights_) and not self._option("judged_gate")
+        self._network = self._numpy_network() if asks_network else None
         self.table_ = TranslationTable(
             templater,
             TranslationTable.translations_from_json(translations),
-            self._translate if self._network is not None and not self._option("judged_gate") else None,
+            self._translate if asks_network else None,
         )
 
     def _option(self, name: str) -> Any:
@@ -266,12 +269,17 @@ class Seq2Seq(Canonicalizer):
         pairs = [(self._tokens(s), self._tokens(t), n) for (s, t), n in sorted(counted.items())]
         pairs = [pair for pair in pairs if max(len(pair[0]), len(pair[1])) <= _MAX_TOKENS]
         self.vocabulary_ = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
-        self.weights_, self._network = {}, None
+        self.weights_, self._network = b"", None
         self.exact_, self.n_epochs_ = 1.0, 0
         if any(source != target for source, target, _ in pairs):
             fit = self._fit_network(pairs)
-            self.weights_, self.exact_, self.n_epochs_ = fit.weights, fit.exact, fit.n_epochs
-            self._network = NumpyTranslator(self.weights_, len(self.vocabulary_))
+            self.weights_, self.exact_, self.n_epochs_ = dump_weights(fit.weights), fit.exact, fit.n_epochs
+            self._network = self._numpy_network()
+
+    def _numpy_network(self) -> NumpyTranslator:
+        from dedup_crawler.networks.inference import NumpyTranslator
+
+        return NumpyTranslator(load_weights(self.weights_), len(self.vocabulary_))
 
     def _fit_network(self, pairs: Iterable[tuple[list[str], list[str], int]]) -> Fit:
         try:

@@ -66,13 +66,17 @@ class RecordReader:
     def _find_start(self) -> bool:
         """Move to the next record; False at the end of the file."""
         while True:
+            has_more = self._fill(_MAX_MARK)
             blank = _LINE_ENDS.match(self._buffer)
-            self._drop(blank.end() if blank else 0)
-            if self._fill(_MAX_MARK) or self._buffer:
+            if blank is not None and blank.end():
+                self._drop(blank.end())
+            elif self._buffer:
                 break
-            if self._gap is None:
-                return False
-            self._cross_gap(self._gap.reason)
+            elif not has_more:
+                if self._gap is None:
+                    return False
+                self._on_damage(self._offset, self._gap.reason)
+                self._gap = None
         if _MARK.match(self._buffer):
             return True
         self._on_damage(self._offset, "no WARC record starts here")
@@ -121,11 +125,13 @@ class RecordReader:
         return record
 
     def _header_end(self) -> int | None:
+        """Length of the header; None if it has no end, or another record begins before it."""
         start = 0
         while True:
             end = _HEADER_END.search(self._buffer, start)
             if end is not None:
-                return end.end()
+                is_whole = end.end() <= _MAX_HEADER and _MARK.search(self._buffer, len(b"WARC/"), end.end()) is None
+                return end.end() if is_whole else None
             start = max(len(self._buffer) - 3, 0)
             if len(self._buffer) > _MAX_HEADER or not self._fill(len(self._buffer) + 1):
                 return None
@@ -141,10 +147,6 @@ class RecordReader:
         if self._gap is not None:
             return f"{reason}: {self._gap.reason}"
         return f"{reason}: the file is cut off" if self._is_at_end else reason
-
-    def _cross_gap(self, reason: str) -> None:
-        self._on_damage(self._offset, reason)
-        self._gap = None
 
     def _fill(self, n_bytes: int) -> bool:
         """Have *n_bytes* in the buffer; False if a gap or the end of the file comes before."""

@@ -1,0 +1,39 @@
+"""Print what pytest-benchmark measured as tables of ratios: ``python benchmarks/summary.py bench.json``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+
+def main(path: str) -> None:
+    """One table a group; the ratio is to the slowest of the group, in what each did per second (or in time)."""
+    results = json.loads(Path(path).read_text(encoding="utf-8"))
+    groups: dict[str, list[dict]] = defaultdict(list)
+    for result in results["benchmarks"]:
+        groups[result["group"] or result["name"]].append(result)
+    for group, members in groups.items():
+        print(f"\n### {group}\n")
+        print("| what | median | rate | times the slowest |\n|---|---|---|---|")
+        speeds = {member["name"]: _speed(member) for member in members}
+        slowest = min(speeds.values())
+        for member in members:
+            name = member["name"].removeprefix("test_").replace("_", " ")
+            rate = ", ".join(f"{value:,} {what}" for what, value in member["extra_info"].items()) or "-"
+            times = speeds[member["name"]] / slowest
+            print(f"| {name} | {_time(member['stats']['median'])} | {rate} | {times:,.1f} |")
+
+
+def _speed(member: dict) -> float:
+    rates = [value for what, value in member["extra_info"].items() if what.endswith("per second")]
+    return rates[0] if rates else 1 / member["stats"]["median"]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.2f} ms"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

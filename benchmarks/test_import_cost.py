@@ -1,0 +1,33 @@
+"""What a crawl pays for having the filter: time and memory of the imports, in a process of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+# the peak that getrusage knows is inherited from the process that starts this one: ask the kernel what is resident
+PROGRAM = "import {modules}; print(open('/proc/self/status').read().split('VmRSS:')[1].split()[0])"
+
+
+@pytest.mark.benchmark(group="imports of a process")
+@pytest.mark.parametrize(
+    "modules",
+    [
+        "sys",
+        "dedup_crawler",
+        "scrapy.crawler",
+        "scrapy.crawler, dedup_crawler.live.addon, dedup_crawler.live.middleware",
+    ],
+    ids=["python", "dedup_crawler", "scrapy", "scrapy-and-the-filter"],
+)
+def test_import(benchmark: Any, modules: str) -> None:
+    """Start python, import, end."""
+
+    def run() -> str:
+        code = PROGRAM.format(modules=modules)
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    benchmark.extra_info["MiB"] = int(benchmark.pedantic(run, rounds=7, warmup_rounds=1)) // 1024

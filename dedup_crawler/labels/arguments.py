@@ -1,0 +1,65 @@
+"""The arguments in the query of a URL, and which of them choose among few things.
+
+``do=edit`` and ``tab=files`` say what kind of page a URL asks for; ``id=...`` says of what. Nobody tells the names:
+a key whose values repeat all the time is a *choice*, any other is *open*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from urllib.parse import parse_qsl
+
+Argument = tuple[str, str]
+
+MAX_CHOICES = 30
+"""A key with more different values than this is open."""
+MIN_REPEATS = 20
+"""Pages that each value of a choice has, on average; keys with up to three values are choices anyway."""
+_FEW_VALUES = 3
+_NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
+
+
+def arguments(url: str) -> tuple[list[Argument], str]:
+    """Decoded keys and values of the query in their order, and the rest of the URL before it."""
+    before, _, query = url.partition("#")[0].partition("?")
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=100), before
+    except ValueError:  # more than 100 arguments
+        return [], before
+
+
+def spellings(value: str) -> set[str]:
+    """How a page may spell the value of an argument in its text: as it is, or as a path (``a:b`` as ``a/b``).
+
+    Values of one character are spelt everywhere, so they have none.
+    """
+    return {form for form in (value, _NOT_IN_NAMES.sub("/", value)) if len(form) > 1}
+
+
+class ArgumentKinds:
+    """Learns which keys are choices, from the URLs of a crawl."""
+
+    def __init__(self) -> None:
+        self._n_pages: defaultdict[str, int] = defaultdict(int)
+        self._values: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, found: list[Argument]) -> None:
+        """Count the arguments of one URL."""
+        for key, value in found:
+            self._n_pages[key] += 1
+            if len(self._values[key]) <= MAX_CHOICES:
+                self._values[key].add(value)
+
+    def is_choice(self, key: str) -> bool:
+        """Whether *key* has few values, each on many pages."""
+        n_values = len(self._values.get(key, ()))
+        if n_values > MAX_CHOICES:
+            return False
+        return n_values <= max(_FEW_VALUES, self._n_pages.get(key, 0) / MIN_REPEATS)
+
+    def template(self, before: str, found: list[Argument]) -> tuple[str, ...]:
+        """What kind of page a URL asks for: all of it, without the values of open keys."""
+        parts = (f"{key}={value}" if self.is_choice(key) else f"{key}=" for key, value in found)
+        return before, *sorted(parts)
+

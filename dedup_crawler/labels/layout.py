@@ -1,0 +1,166 @@
+"""What the pages of a site say whatever they are about: their own address, and the time.
+
+A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` stands on a page's text, its history, and the login
+form reached from it. It differs on every page, so comparing lines never calls it boilerplate; and it makes one login
+form look like hundreds. The trick is to compare its *shape*, in which the values of the URL's own arguments, dates and
+times are masked: the shapes of decoration are on very many pages.
+
+This must not go too far. ``Files in ⟨folder⟩`` is frequent too, and is all that tells two folders apart. The
+difference is that a site names the folder on the pages about folders, and the page on all pages whatsoever. So only
+values of *naming* keys are masked: those that at least half of all pages show as a line of its own. Most sites have
+none; then nothing is masked but counters of the layout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import xxhash
+
+from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, spellings
+from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.pages.records import LabelledPage
+
+Pages = Callable[[], Iterable[LabelledPage]]
+"""Gives the pages of a crawl anew, from the first to the last, each time it is called."""
+
+MIN_PAGES = 50
+"""With fewer pages nothing is called decoration."""
+NAMING_SHARE = 0.5
+"""Of the pages show the value of a naming key as a line ..."""
+SHAPE_SHARE = 0.005
+"""... and a line that names it is decoration if its shape is on this share of the pages ..."""
+SHAPE_PAGES = 10
+"""... and on so many."""
+COUNTER_SHARE = 0.9
+"""A line with numbers whose shape is on this share of the pages is a clock or counter of the layout."""
+
+_TIME = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+_NAME, _OTHER, _WHEN = "\0", "\1", "\2"
+
+
+def digest(text: str) -> int:
+    """64-bit hash of a text, the same in every run."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def lines_of(page: LabelledPage) -> list[str]:
+    """Lines of a page's text without the mark of jusText's boilerplate."""
+    return [line.lstrip("\t") for line in page.main_text.split("\n")] if page.main_text else []
+
+
+class SiteLayout:
+    """Decoration of a site; made by :meth:`learn`."""
+
+    def __init__(self) -> None:
+        self.n_pages = 0
+        """Pages with text."""
+        self.kinds = ArgumentKinds()
+        self.naming_keys: frozenset[str] = frozenset()
+        self._decorations: frozenset[int] = frozenset()
+        self._counters: frozenset[int] = frozenset()
+
+    @classmethod
+    def learn(cls, pages: Pages) -> SiteLayout:
+        """Read the pages once, and once more where a key names the page; memory does not grow with them."""
+        layout = cls()
+        named: Counter[str] = Counter()
+        counters: BoundedCounter[int] = BoundedCounter()
+        for page in pages():
+            lines = set(lines_of(page))
+            found, _ = arguments(page.url)
+            layout.kinds.add(found)
+            if lines:
+                layout.n_pages += 1
+                named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
+                counters.update({digest(shape) for line in lines if (shape := _counter_shape(line, page.url))})
+        if layout.n_pages >= MIN_PAGES:
+            layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
+            layout._counters = counters.at_least(COUNTER_SHARE * layout.n_pages)
+        if layout.naming_keys:
+            layout._decorations = layout._frequent_shapes(pages)
+        return layout
+
+    def _frequent_shapes(self, pages: Pages) -> frozenset[int]:
+        shapes: BoundedCounter[int] = BoundedCounter()
+        for page in pages():
+            names = _Names(page.url, self.naming_keys)
+            shapes.update({digest(shape) for line in set(lines_of(page)) if (shape := names.shape(line))})
+        return shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
+
+    def content(self, page: LabelledPage) -> list[bool]:
+        """Of each line of a page, whether it is content.
+
+        A line that stands twice is decoration once: a label may have the same words as an entry of a list.
+        """
+        if not self._decorations and not self._counters:
+            return [True] * (page.main_text.count("\n") + 1) if page.main_text else []
+        names = _Names(page.url, self.naming_keys)
+        seen: set[str] = set()
+        return [line in seen or not self._is_decoration(line, names, seen) for line in lines_of(page)]
+
+    def _is_decoration(self, line: str, names: _Names, seen: set[str]) -> bool:
+        shape = names.shape(line)
+        found = bool(shape) and digest(shape) in self._decorations
+        if not found and self._counters and (counter := _counter_shape(line, names.url)):
+            found = digest(counter) in self._counters
+        if found:
+            seen.add(line)
+        return found
+
+    def plain_title(self, page: LabelledPage) -> str | None:
+        """The title with the page's name masked, or None if it does not hold it."""
+        return _Names(page.url, self.naming_keys).shape(page.title) or None
+
+    def other_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
+        """The arguments that neither name the page nor choose its kind, sorted."""
+        return tuple(sorted(each for each in found if each[0] not in self.naming_keys and not self._is_choice(each[0])))
+
+    def _is_choice(self, key: str) -> bool:
+        return self.kinds.is_choice(key)
+
+
+class _Names:
+    """Finds the values of one URL's naming arguments in lines."""
+
+    def __init__(self, url: str, naming_keys: frozenset[str]) -> None:
+        self.url = url
+        found = arguments(url)[0] if naming_keys else []
+        self._names = sorted(form for key, value in found if key in naming_keys for form in spellings(value))
+        self._others = [form for key, value in found if key not in naming_keys for form in spellings(value)]
+        self._find_names: re.Pattern[str] | None = None
+        self._find_others: re.Pattern[str] | None = None
+
+    def shape(self, line: str) -> str:
+        """The line with names, other values and times masked; empty if it holds no name."""
+        if not any(name in line for name in self._names):
+            return ""
+        if self._find_names is None:
+            self._find_names, self._find_others = _any_of(self._names), _any_of(self._others)
+        shape, n_names = self._find_names.subn(_NAME, line)
+        if not n_names:
+            return ""
+        if self._others and self._find_others is not None:
+            shape = self._find_others.sub(_OTHER, shape)
+        return _TIME.sub(_WHEN, shape)
+
+
+def _any_of(values: Iterable[str]) -> re.Pattern[str]:
+    """Any of the values as whole words, the longest first."""
+    longest_first = sorted(set(values), key=lambda value: (-len(value), value))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+
+
+def _counter_shape(line: str, url: str) -> str:
+    """The line with its numbers masked; empty if it has none, or one that the URL has too (then it is an id)."""
+    numbers = _NUMBER.findall(line)
+    if not numbers or any(number in url for number in numbers if len(number) > 1):
+        return ""
+    return _NUMBER.sub(_WHEN, line)
+

@@ -1,0 +1,210 @@
+"""The command line: the path of the data, and what a user's mistakes look like."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from dedup_crawler.cli import main
+from dedup_crawler.methods import METHODS
+from planted_site import HOST, session_ids
+
+CRAWL = session_ids()
+COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]
+
+
+def page(url, cluster):
+    words = " ".join(f"word{cluster}x{i}" for i in range(60))
+    body = f"<html><head><title>Page {cluster}</title></head><body><p>{words}.</p></body></html>"
+    return {"url": url, "content": body, "referrer": f"{HOST}/"}
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
+
+
+def told(result):
+    """The one line on stderr of a command that failed."""
+    assert result.exit_code == 1, result.output
+    assert "Traceback" not in result.output
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A folder with an imported and labelled crawl, its truth, and a trained model."""
+    folder = tmp_path_factory.mktemp("work")
+    lines = [json.dumps(page(url, cluster)) for url, cluster in zip(CRAWL.urls, CRAWL.clusters, strict=True)]
+    (folder / "pages.jsonl").write_text("\n".join(lines))
+    with (folder / "truth.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["url", "cluster"])
+        writer.writerows(zip(CRAWL.urls, CRAWL.clusters, strict=True))
+    database = folder / "crawl.db"
+    assert run("import", folder / "pages.jsonl", "--db", database).exit_code == 0
+    assert run("label", "--db", database).exit_code == 0
+    trained = run("train", "seq2seq", "--db", database, "--model", folder / "model", "--hidden", 32)
+    assert trained.exit_code == 0, trained.output
+    return folder
+
+
+def test_labels_are_judged_by_a_truth(work):
+    """The planted duplicates are found: with a truth, label prints how right it is, also as JSON."""
+    found = json.loads(run("label", "--db", work / "crawl.db", "--truth", work / "truth.csv", "--json").stdout)
+
+    assert (found["pages"], found["clusters"], found["duplicates"]) == (240, 120, 120)
+    assert found["quality"]["bcubed_precision"] == 1.0
+    assert found["quality"]["bcubed_recall"] == 1.0
+
+
+def test_importing_twice_changes_nothing(work):
+    """The second import says that everything was known."""
+    again = json.loads(run("import", work / "pages.jsonl", "--db", work / "crawl.db", "--json").stdout)
+
+    assert again["new"] == 0
+
+
+def test_canonicalizes_arguments_and_lines(work):
+    """URLs as arguments and on stdin, with or without a referrer, one form a line."""
+    urls = [f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee", f"{HOST}/topic.php?t=107"]
+    as_arguments = run("canonicalize", "--model", work / "model", *urls).stdout
+    as_lines = run("canonicalize", "--model", work / "model", stdin=f"{urls[0]}\t{HOST}/\n{urls[1]}\n").stdout
+
+    assert as_arguments == as_lines == f"{HOST}/topic.php?t=107\n" * 2
+
+
+def test_explains_one_url_or_two(work):
+    """The reason carries its evidence; with two URLs it says whether they are the same."""
+    one, same, other = (f"{HOST}/topic.php?t={t}&sid={s * 8}" for t, s in ((107, "a1"), (107, "b2"), (108, "a1")))
+    explained = json.loads(run("explain", "--model", work / "model", one, same, "--json").stdout)
+
+    assert explained["same"] is True
+    assert explained["explanations"][0]["evidence"]["wrong"] == 0
+    assert "different pages" in run("explain", "--model", work / "model", one, other).stdout
+
+
+def test_evaluates_methods_on_what_they_have_not_seen(work):
+    """keep-all saves and loses nothing, seq2seq saves here and loses nothing; table and JSON say the same."""
+    command = ("evaluate", "--db", work / "crawl.db", "--truth", work / "truth.csv", "--method", "keep-all")
+    command += ("--method", "seq2seq:hidden=32")
+    rows = json.loads(run(*command, "--json").stdout)["crawl"]
+    table = run(*command).stdout
+
+    assert [row["method"] for row in rows] == ["keep-all", "seq2seq:hidden=32"]
+    assert rows[0]["warm"]["saved"] == 0.0
+    assert rows[1]["warm"]["saved"] > 0.5
+    assert rows[1]["warm"]["n_lost"] == rows[1]["cold"]["n_lost"] == 0
+    assert "judged by truth" in table
+    assert "judged by own labels" in run("evaluate", "--db", work / "crawl.db", "--method", "keep-all").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_every_command_has_help_with_an_example(command):
+    """--help shows how the command is called."""
+    result = run(*command, "--help")
+
+    assert result.exit_code == 0
+    assert f"Example: dedup-crawler {command[0]}" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_trained(name):
+    """Each has its sub-command, with its options as flags."""
+    shown = run("train", name, "--help").stdout
+
+    assert f"Example: dedup-crawler train {name}" in " ".join(shown.split())
+    assert ("--preset" in shown) == (name == "seq2seq")
+
+
+def test_mistakes_are_one_line_each(work, tmp_path):
+    """Each names what was given and the way out; none shows a traceback."""
+    model, database = work / "model", work / "crawl.db"
+    empty = tmp_path / "empty.db"
+    run("import", work / "truth.csv", "--db", empty)
+
+    assert "nowhere.db" in told(run("label", "--db", tmp_path / "nowhere.db"))
+    assert "dedup-crawler train" in told(run("canonicalize", "--model", tmp_path / "none", f"{HOST}/"))
+    assert "truth.csv" in told(run("import", work / "truth.csv", "--db", tmp_path / "x.db"))
+    assert "missing.csv" in told(run("label", "--db", database, "--truth", tmp_path / "missing.csv"))
+    assert "Did you mean 'seq2seq'" in told(run("evaluate", "--db", database, "--method", "seq2sec"))
+    assert "known: preset" in told(run("evaluate", "--db", database, "--method", "seq2seq:presets=paper"))
+    assert "train fraction is 1.0" in told(run("evaluate", "--db", database, "--train-fraction", 1))
+    assert "no pages" in told(run("train", "seq2seq", "--db", empty, "--model", tmp_path / "m"))
+    assert "photos" in told(run("train", "keep-all", "--db", database, "--model", _photos(tmp_path)))
+    assert "preset 'fats'" in told(run("train", "seq2seq", "--db", database, "--model", model, "--preset", "fats"))
+
+
+def _photos(tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "cat.jpg").write_bytes(b"meow")
+    return folder
+
+
+def test_unlabelled_pages_say_what_to_run(work, tmp_path):
+    """Training on an unlabelled crawl names the command that is missing."""
+    database = tmp_path / "raw.db"
+    run("import", work / "pages.jsonl", "--db", database)
+
+    assert "dedup-crawler label" in told(run("train", "seq2seq", "--db", database, "--model", tmp_path / "model"))
+
+
+def test_a_wrong_call_is_status_2():
+    """An unknown command or flag is a matter of usage."""
+    assert run("crawl").exit_code == 2
+    assert run("label", "--nonsense").exit_code == 2
+
+
+def test_runs_as_a_module_and_stops_quietly_when_nobody_reads(work):
+    """``python -m dedup_crawler`` works, and a reader that closes the pipe early makes no noise."""
+    command = [sys.executable, "-m", "dedup_crawler", "canonicalize", "--model", str(work / "model")]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    errors = process.communicate("".join(f"{HOST}/topic.php?t={i}\n" for i in range(50_000)))[1]
+
+    assert "Traceback" not in errors
+
+
+def test_an_interrupted_training_leaves_no_half_model(work):
+    """Ctrl-C in the middle of training is one line and status 130; the old model stays, and nothing lies beside it."""
+    model = work / "model"
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    command = [
+        sys.executable,
+        "-m",
+        "dedup_crawler",
+        "train",
+        "seq2seq",
+        "--preset",
+        "paper",
+        "--learning-rate",
+        "0.01",
+    ]
+    command += ["--db", str(work / "crawl.db"), "--model", str(model)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(6)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert errors.splitlines() == [
+        "dedup-crawler: interrupted; what was finished is kept, run the command again to go on."
+    ]
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+    assert [path for path in work.iterdir() if path.name.startswith(".")] == []
+
+
+def test_prints_its_version():
+    """The version of the package."""
+    from dedup_crawler import __version__
+
+    assert __version__ in run("--version").stdout

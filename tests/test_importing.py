@@ -1,0 +1,249 @@
+"""Whole files into a store: any packing, interrupted, repeated, damaged, missing."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import signal
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.importing import ImportReport, import_files
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.store import PageStore
+from recordings import PYTHON, SITE, pages_of, request, response
+
+RECORDS = [raw for i, page in enumerate(pages_of(30)) for raw in (page, request(f"{SITE}/topic/{i}", f"{SITE}/"))]
+PACKED = {
+    "plain.warc": b"".join(RECORDS),
+    "members.warc.gz": b"".join(map(gzip.compress, RECORDS)),
+    "one-stream.WARC.gz": gzip.compress(b"".join(RECORDS)),
+    "frames.warc.zst": b"".join(map(zstandard.compress, RECORDS)),
+    "one-stream.warc.zst": zstandard.compress(b"".join(RECORDS)),
+    "misnamed.warc.gz": b"".join(RECORDS),
+}
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "crawl.db"
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def imported(db: Path, *paths: Path) -> tuple[ImportReport, list[Page]]:
+    with PageStore(db) as store:
+        return import_files(paths, store), list(store.pages())
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_every_packing_gives_the_same_pages(tmp_path: Path, db: Path, name: str):
+    """Plain, a member or frame per record, one stream, a wrong ending: 30 pages with their referrers."""
+    path = written(tmp_path / name, PACKED[name])
+    report, pages = imported(db, path)
+    assert report == ImportReport(60, 30, 0, 30, 0, ())
+    assert pages[29].url == f"{SITE}/topic/29"
+    assert pages[29].content == b"<p>page</p>29"
+    assert {page.referrer for page in pages} == {f"{SITE}/"}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.JSONL.zst"])
+def test_json_lines_in_every_packing(tmp_path: Path, db: Path, name: str):
+    """Three kinds of packing, one result; the broken line is told with file and line."""
+    raw = b'{"url": "http://a/", "html": "x"}\nbroken\n{"url": "http://b/"}\n'
+    pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(Path(name).suffix, bytes)
+    report, pages = imported(db, written(tmp_path / name, pack(raw)))
+    assert [page.url for page in pages] == ["http://a/", "http://b/"]
+    [damage] = report.damaged
+    assert re.fullmatch(rf".*{name}, byte 34: line 2: .*", str(damage))
+
+
+def test_importing_twice_changes_nothing(tmp_path: Path, db: Path):
+    """The same file again, under another name too, and the same pages in another file."""
+    first = written(tmp_path / "a.warc", PACKED["plain.warc"])
+    _, pages = imported(db, first)
+    copy = written(tmp_path / "b.warc", PACKED["plain.warc"])
+    for path in (first, copy):
+        report, again = imported(db, path)
+        assert (report.n_new_pages, report.n_known, report.n_skipped) == (0, 0, 60)
+        assert again == pages
+    report, again = imported(db, written(tmp_path / "c.warc.gz", PACKED["members.warc.gz"]))
+    assert (report.n_new_pages, report.n_known) == (0, 30)
+    assert again == pages
+
+
+def test_several_files_and_their_progress(tmp_path: Path, db: Path):
+    """Files come in the order given; progress is told by file and ends at its size."""
+    paths = [
+        written(tmp_path / "2.warc", b"".join(pages_of(3))),
+        written(tmp_path / "1.jsonl", b'{"url": "http://a/"}\n'),
+        written(tmp_path / "0.warc", b""),
+    ]
+    seen: dict[str, tuple[int, int]] = {}
+    with PageStore(db) as store:
+        report = import_files(paths, store, lambda name, done, size: seen.update({name: (done, size)}))
+        assert list(store.urls())[-1] == "http://a/"
+    assert report == ImportReport(4, 4, 0, 0, 0, ())
+    assert seen == {path.name: (path.stat().st_size,) * 2 for path in paths[:2]}
+
+
+def test_a_good_answer_replaces_a_recorded_error(tmp_path: Path, db: Path):
+    """A crawl that met a 503 and tried again leaves the page."""
+    raw = response(f"{SITE}/a", b"busy", "503 Busy") + response(f"{SITE}/a", b"page")
+    report, [page] = imported(db, written(tmp_path / "a.warc", raw))
+    assert (page.status, page.content) == (200, b"page")
+    assert (report.n_new_pages, report.n_known) == (1, 1)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_file_that_was_cut_in_the_middle(tmp_path: Path, db: Path, name: str):
+    """Whatever the packing: everything before the cut, and one report that says that the file is cut."""
+    content = PACKED[name]
+    report, pages = imported(db, written(tmp_path / name, content[: len(content) * 2 // 3 + 3]))
+    assert report.n_damaged == 1
+    assert report.damaged[0].path.endswith(name)
+    assert re.search("cut off|ends in the middle", report.damaged[0].reason)
+    if not name.startswith("one-stream"):
+        assert len(pages) in (19, 20, 21)
+    assert [page.url for page in pages] == [f"{SITE}/topic/{i}" for i in range(len(pages))]
+
+
+@pytest.mark.parametrize("name", ["members.warc.gz", "frames.warc.zst"])
+def test_a_damaged_member_costs_one_record(tmp_path: Path, db: Path, name: str):
+    """A few bytes of one packed record overwritten: the other 29 pages are there."""
+    pack = gzip.compress if name.endswith("gz") else zstandard.ZstdCompressor(write_checksum=True).compress
+    members = [bytearray(pack(page)) for page in pages_of(30)]
+    members[10][20:40] = bytes(20)
+    report, pages = imported(db, written(tmp_path / name, b"".join(members)))
+    assert {page.url for page in pages} >= {f"{SITE}/topic/{i}" for i in range(30) if i != 10}
+    assert 1 <= report.n_damaged <= 2
+
+
+def test_many_damaged_records_are_counted_but_not_kept(tmp_path: Path, db: Path):
+    """A file of rubbish does not fill the memory with reports."""
+    report, _ = imported(db, written(tmp_path / "a.jsonl", b"rubbish\n" * 5000))
+    assert report.n_damaged == 5000
+    assert len(report.damaged) == 100
+
+
+def test_odd_urls_and_huge_pages(tmp_path: Path, db: Path):
+    """Spaces, brackets, NUL, an international host, 10,000 characters, a body of 20 MB, a body of NUL bytes."""
+    urls = [
+        f"{SITE}/a b[1]",
+        "http://b\u00fccher.example/\u4e2d?\u00e9",
+        f"{SITE}/{'x' * 10_000}",
+        f"{SITE}/\0",
+        f"{SITE}/%zz",
+    ]
+    bodies = [b"x", bytes(range(256)) * 80_000, bytes(1000), b"", b"\xff\xfe"]
+    raw = b"".join(map(response, urls, bodies))
+    for path in (written(tmp_path / "a.warc", raw), written(tmp_path / "a.warc.gz", gzip.compress(raw))):
+        report, pages = imported(db.with_name(path.name + ".db"), path)
+        assert report.n_damaged == 0
+        assert [page.url for page in pages] == [url.replace("\0", "\ufffd") for url in urls]
+        assert [page.content for page in pages] == bodies
+
+
+def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
+    """A missing file, a folder, an unknown kind: one line each, and the good file before it is not imported."""
+    good = written(tmp_path / "a.warc", PACKED["plain.warc"])
+    (tmp_path / "folder.warc").mkdir()
+    cases = {
+        tmp_path / "missing.warc": "there is no file",
+        tmp_path / "folder.warc": "is a folder",
+        written(tmp_path / "pages.csv", b"x"): r"unknown kind; known: \.warc, \.warc\.gz, .*\.jsonl\.zst",
+        written(tmp_path / "warc", b"x"): "unknown kind",
+    }
+    with PageStore(db) as store:
+        for path, expected in cases.items():
+            with pytest.raises(BadInputError, match=expected) as caught:
+                import_files([good, path], store)
+            assert str(path) in str(caught.value)
+        assert len(store) == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path, db: Path, how: signal.Signals):
+    """A real process, Ctrl-C or killed in the middle: the database opens, the next run completes it exactly."""
+    n_pages = 3000
+    raw = b"".join(
+        response(f"{SITE}/{i}", b"body %d" % i) + request(f"{SITE}/{i}", f"{SITE}/from/{i}") for i in range(n_pages)
+    )
+    path = written(tmp_path / "a.warc.gz", gzip.compress(raw))
+    code = """
+        import sys, time
+        from pathlib import Path
+        from dedup_crawler.pages.importing import import_files
+        from dedup_crawler.pages.store import PageStore
+
+        def progress(name, done, size):
+            print(done / size, flush=True)
+            time.sleep(0.02)
+
+        with PageStore(sys.argv[2]) as store:
+            import_files([Path(sys.argv[1])], store, progress)
+    """
+    command = [*PYTHON, "-c", textwrap.dedent(code), path, db]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if float(line) > 0.4:
+                process.send_signal(how)
+                break
+        process.stdout.read()
+    assert process.returncode != 0
+
+    with PageStore(db, create=False) as store:
+        n_before = len(store)
+        assert 100 <= n_before < n_pages
+    report, pages = imported(db, path)
+    assert report.n_new_pages == n_pages - n_before
+    assert report.n_known <= 100
+    assert [(page.url, page.referrer) for page in pages] == [
+        (f"{SITE}/{i}", f"{SITE}/from/{i}") for i in range(n_pages)
+    ]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
+    """60 MB of records pass through a process whose peak grows by far less."""
+    body = bytes(range(256)) * 400
+    with gzip.open(tmp_path / "a.warc.gz", "wb", compresslevel=1) as file:
+        for i in range(600):
+            file.write(response(f"{SITE}/{i}", body))
+    code = """
+        import resource, sys
+        from pathlib import Path
+        from dedup_crawler.pages.importing import import_files
+        from dedup_crawler.pages.store import PageStore
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with PageStore(sys.argv[2]) as store:
+            report = import_files([Path(sys.argv[1])], store)
+        print(report.n_new_pages, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    command = [*PYTHON, "-c", textwrap.dedent(code), tmp_path / "a.warc.gz", db]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    n_pages, kilobytes = map(int, done.stdout.split())
+    assert n_pages == 600
+    assert kilobytes < 30_000
+
+
+CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
+
+
+@pytest.mark.parametrize(("site", "n_pages", "n_redirects"), [("forum", 5000, 2348), ("shop", 5000, 1)])
+@pytest.mark.skipif(not CORPORA.exists(), reason="needs the corpora")
+def test_a_real_crawl(db: Path, site: str, n_pages: int, n_redirects: int):
+    """A recorded site: every response is a page, all but the start have a referrer, redirects have a target."""
+    report, pages = imported(db, CORPORA / site / "crawl.warc.zst")
+    assert (report.n_new_pages, report.n_damaged) == (n_pages, 0)
+    assert sum(page.redirect_to is not None for page in pages) == n_redirects
+    assert all(page.redirect_to.startswith("https://") for page in pages if page.redirect_to)
+    assert sum(page.referrer is None for page in pages) < 50

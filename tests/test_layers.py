@@ -1,0 +1,81 @@
+"""Imports point one way, and a crawl does not pay for training."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
+LAYERS = [
+    {"errors", "urls"},
+    {"pages", "rules", "networks"},
+    {"labels"},
+    {"methods"},
+    {"evaluation"},
+    {"live", "report"},
+    {"demo"},
+    {"cli"},
+    {"__init__", "__main__", "settings"},
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+BASES = {"base", "model_folder", "options"}  # what the methods share
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; the package is written out everywhere"
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def own_imports():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        here = path.relative_to(PACKAGE).with_suffix("").parts
+        for module in imports(path):
+            if module.startswith("dedup_crawler."):
+                yield path, here, tuple(module.split(".")[1:])
+
+
+def test_every_import_points_down():
+    """A part may use what lies below it, never what lies above or beside it."""
+    for path, here, there in own_imports():
+        if here[0] != there[0]:
+            assert RANK[there[0]] < RANK[here[0]] or (RANK[here[0]] == 0 and there[0] == "errors"), (
+                f"{path} (layer {here[0]!r}) imports {there[0]!r}, which does not lie below it"
+            )
+
+
+def test_methods_do_not_know_each_other():
+    """A method imports what all methods share, never another method; the registry knows them all."""
+    for path, here, there in own_imports():
+        if here[0] == there[0] == "methods" and here[-1] not in ("registry", "__init__"):
+            assert there[-1] in BASES, f"{path} imports its sibling {there[-1]!r}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import dedup_crawler",
+        "from dedup_crawler import Addon, DuplicateFilterMiddleware",
+        "import dedup_crawler.cli",
+        "from dedup_crawler.methods import load_model; load_model(MODEL).canonicalize('http://forum.example/topic.php')",
+    ],
+)
+def test_a_crawl_imports_no_training_library(code, tmp_path):
+    """Neither torch, scikit-learn, scipy nor jusText is loaded by what runs inside a crawl."""
+    from dedup_crawler.methods import make_method
+    from planted_site import session_ids
+
+    crawl = session_ids()
+    folder = make_method("seq2seq", hidden=16).fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
+    code = f"MODEL = {str(folder)!r}; {code}\nimport sys\n" + (
+        "print([name for name in ('torch', 'sklearn', 'scipy', 'justext') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
