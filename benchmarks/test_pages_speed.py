@@ -30,9 +30,9 @@ def made_pages() -> list[Page]:
     """Pages of 30 KB that compress about as well as those of a real site."""
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefghijklmnop", k=rng.randint(2, 12))) for _ in range(3000)]
-    chrome = " ".join(rng.choices(words, k=200)) * 10
+    chrome = " ".join(rng.choices(words, k=200)) * 13
     return [
-        Page(f"https://a.example/{i}", content=(chrome + " ".join(rng.choices(words, k=3000))).encode()[:PAGE_BYTES])
+        Page(f"https://a.example/{i}", content=(chrome + " ".join(rng.choices(words, k=2500))).encode()[:PAGE_BYTES])
         for i in range(N_PAGES)
     ]
 

@@ -10,7 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -69,9 +69,9 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     """
     from dedup_crawler.pages.serve import RecordedSite
 
-    site = RecordedSite(paths, port=port, host=host)
-    _say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
-    site.serve_forever()
+    with closing(RecordedSite(paths, port=port, host=host)) as site:
+        _say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
+        site.serve_forever()
 
 
 @main.command("import")
@@ -107,23 +107,49 @@ def import_(paths: tuple[Path, ...], db: str, as_json: bool) -> None:
 @_DATABASE
 @click.option("--truth", type=click.Path(path_type=Path), help="CSV (url,cluster) to judge the labels by.")
 @click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
-@click.option("--language", default="English", show_default=True, help="Of jusText's list of stop words.")
+@click.option("--language", default="English", show_default=True, help="Of pages that do not declare theirs.")
+@click.option(
+    "--labeller", default="default", show_default=True, help="default, or cosine or simhash as in the papers."
+)
+@click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @_AS_JSON
-def label(db: str, truth: Path | None, workers: int | None, language: str, as_json: bool) -> None:
+def label(
+    db: str,
+    truth: Path | None,
+    workers: int | None,
+    language: str,
+    labeller: str,
+    pair: tuple[str, str] | None,
+    as_json: bool,
+) -> None:
     """Find out which pages are the same: main text, cosine scores, simhash, duplicate clusters.
 
-    Only pages that have no text yet are read; Ctrl-C keeps those that were.
+    Only pages that have no text yet are read; Ctrl-C keeps those that were. With --explain nothing is written.
 
     Example: dedup-crawler label --db crawl.db --truth truth.csv.gz
     """
-    from dedup_crawler.labels.labelling import label_store
+    from dedup_crawler.labels.labelling import explain_pair, label_store
     from dedup_crawler.labels.truth import label_quality, read_truth
     from dedup_crawler.pages.store import PageStore
 
+    if pair is not None:
+        with PageStore(db, create=False) as store:
+            steps = explain_pair(store, *pair, labeller=labeller)
+        if as_json:
+            _print_json(same=bool(steps) or pair[0] == pair[1], steps=[asdict(step) for step in steps])
+            return
+        for step in steps:
+            _say(f"{step.url}\n  = {step.other}\n  {step.reason}")
+        _say("labelled as the same page" if steps or pair[0] == pair[1] else "labelled as different pages")
+        return
     known = read_truth(truth) if truth is not None else None
     with PageStore(db, create=False) as store, _progress("label") as advance:
         report = label_store(
-            store, n_workers=workers, language=language, progress=lambda step, done: advance(step, done, len(store))
+            store,
+            n_workers=workers,
+            language=language,
+            labeller=labeller,
+            progress=lambda step, done: advance(step, done, len(store)),
         )
         quality = None
         if known is not None:
@@ -137,6 +163,8 @@ def label(db: str, truth: Path | None, workers: int | None, language: str, as_js
         "duplicates": report.n_duplicates,
         "without_text": report.n_without_text,
         "scores": report.n_scores,
+        "skipped": report.n_skipped,
+        "sinks": [asdict(sink) for sink in report.sinks],
     }
     measured = {} if quality is None else asdict(quality)
     if as_json:
@@ -146,6 +174,8 @@ def label(db: str, truth: Path | None, workers: int | None, language: str, as_js
         f"{report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates, "
         f"{report.n_without_text} pages without text, {report.n_scores} scores"
     )
+    for sink in report.sinks:
+        _say(f"{sink.n_urls} URLs show one page without content: {sink.title or 'no title'} ({sink.url})")
     for name, value in measured.items():
         _say(f"{name.replace('_', ' ')}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")
 

@@ -42,7 +42,10 @@ class CrawlFailedError(DedupError, RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class DemoOutcome:
-    """Counts of the part of the crawl after learning."""
+    """Counts of the part of the crawl after learning, over recorded URLs.
+
+    Links that lead out of the recording are 404 with and without the filter, and are left out.
+    """
 
     n_needed: int
     """Pages that the first part had not shown and the unfiltered crawl found."""
@@ -50,8 +53,11 @@ class DemoOutcome:
     n_fetched_with: int
     n_lost: int
     """Needed pages that the filtered crawl did not fetch."""
-    n_unknown: int
-    """URLs that the truth does not know (404 of what was not recorded)."""
+
+    @property
+    def n_avoidable(self) -> int:
+        """Fetches that a perfect filter would have spared."""
+        return self.n_fetched_without - self.n_needed
 
     @property
     def n_saved(self) -> int:
@@ -158,18 +164,19 @@ def _train(database: Path, model: Path, method: str, say: Say) -> None:
 def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> DemoOutcome:
     truth = read_truth(_TRUTH)
 
-    def shown(database: Path) -> tuple[set[str], int, int]:
-        """Pages that a crawl showed, URLs fetched, and URLs that the truth does not know."""
+    def shown(database: Path) -> list[str]:
+        """The page that each recorded URL of a crawl showed."""
         with PageStore(database) as store:
-            urls = [site.recorded_url(url) for url in store.urls()]
-        known = [url for url in urls if url in truth]
-        return {truth[url] for url in known}, len(urls), len(urls) - len(known)
+            return [truth[url] for url in map(site.recorded_url, store.urls()) if url in truth]
 
-    pages_first, n_first, _ = shown(first)
-    pages_without, n_without, n_unknown = shown(without)
-    pages_with, n_with, _ = shown(with_filter)
-    needed = pages_without - pages_first
-    return DemoOutcome(len(needed), n_without - n_first, n_with - n_first, len(needed - pages_with), n_unknown)
+    before, without_pages, with_pages = shown(first), shown(without), shown(with_filter)
+    needed = set(without_pages) - set(before)
+    return DemoOutcome(
+        n_needed=len(needed),
+        n_fetched_without=len(without_pages) - len(before),
+        n_fetched_with=len(with_pages) - len(before),
+        n_lost=len(needed - set(with_pages)),
+    )
 
 
 def _print_tables(outcome: DemoOutcome, seconds: dict[str, float]) -> None:
@@ -181,7 +188,7 @@ def _print_tables(outcome: DemoOutcome, seconds: dict[str, float]) -> None:
         ("pages needed (not shown by the first part)", outcome.n_needed),
         ("fetched without the filter", outcome.n_fetched_without),
         ("fetched with the filter", outcome.n_fetched_with),
-        ("saved", outcome.n_saved),
+        ("saved", f"{outcome.n_saved} of {outcome.n_avoidable} avoidable"),
         ("pages lost, by the recorded truth", outcome.n_lost),
     ):
         table.add_row(what, str(count))

@@ -22,7 +22,7 @@ from scrapy.utils.asyncio import create_looping_call, sleep
 from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import BadInputError, StoreError
-from dedup_crawler.live.items import REFERRER_KEY, page_item
+from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, page_item
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.stopping import mark_as_failed, refuse_to_start
 from dedup_crawler.pages.store import PageStore
@@ -64,7 +64,6 @@ class ContentSpider(Spider):
     yields_pages = True  # the collector leaves them to the pipeline
     custom_settings: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "HTTPERROR_ALLOW_ALL": True,  # errors are pages
-        "META_COPY_WARN_SKIP_KEYS": ["redirect_times"],  # not copied, but counted by the spider itself
     }
 
     def __init__(self, url: str | None = None, pages: str | None = None, db: str | None = None, **kwargs: Any) -> None:
@@ -156,10 +155,10 @@ class ContentSpider(Spider):
             return
         if page.url == self.url and site_of(page.redirect_to) != self.site:
             self._trouble = f"redirects to another host: crawl {page.redirect_to} instead"
-        times = response.meta.get("redirect_times", 0) + 1 if response.request is not None else 1
-        if times <= self.settings.getint("REDIRECT_MAX_TIMES"):
-            # the key that Scrapy's own redirects carry: such a request is no duplicate of the one it comes from
-            yield from self._requests([page.redirect_to], page.referrer, redirect_times=times)
+        earlier = response.meta.get(REDIRECTED_KEY, []) if response.request is not None else []
+        if len(earlier) < self.settings.getint("REDIRECT_MAX_TIMES"):
+            # the target may show what another URL showed, but it is no duplicate of the redirect that leads to it
+            yield from self._requests([page.redirect_to], page.referrer, **{REDIRECTED_KEY: [*earlier, page.url]})
 
     def _requests(self, urls: Any, referrer: str | None, **meta: Any) -> Iterator[Request]:
         """Requests for those of *urls* that are pages of this site and not stored."""

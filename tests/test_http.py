@@ -68,10 +68,7 @@ def test_a_body_that_was_cut_off_gives_what_came():
     half = decoded(gzip.compress(BODY * 100, 0)[:5000], Content_Encoding="gzip")
     assert (BODY * 100).startswith(half)
     assert len(half) > 4000
-    assert (
-        decoded(chunked(BODY)[:150], Transfer_Encoding="chunked")
-        == BODY[: 150 - len(b"64;name=value\r\n")][:100] + (chunked(BODY)[115 + 17 : 150])
-    )
+    assert decoded(b"5\r\nhello\r\n5\r\nwor", Transfer_Encoding="chunked") == b"hellowor"
 
 
 def test_headers_are_read_as_servers_write_them():

@@ -288,3 +288,19 @@ def test_our_spider_keeps_pages_that_redirect_to_themselves(tmp_path: Path):
     with PageStore(tmp_path / "crawl.db", create=False) as store:
         stored = {page.url.removeprefix(site.url): page.status for page in store.pages()}
     assert stored == {"/": 200} | {f"/p{n}": 301 for n in range(10)} | {f"/p{n}?ok": 200 for n in range(10)}
+
+
+def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path):
+    """
+    A redirect to a duplicate of a page that was fetched is stored, its target is not fetched again.
+    """
+    with Site() as site:
+        site.page("/", "/topic", "/post/1", "/post/2")
+        site.page("/topic")
+        site.redirect("/post/1", "/topic?page=1", delay_s=0.3)
+        site.redirect("/post/2", "/topic?page=2", delay_s=0.3)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl_content(f"{site.url}/", tmp_path / "crawl.db", DEDUP_MODEL=model)
+
+    with PageStore(tmp_path / "crawl.db") as store:
+        assert sorted(url.removeprefix(site.url) for url in store.urls()) == ["/", "/post/1", "/post/2", "/topic"]

@@ -141,9 +141,8 @@ def test_many_connections_at_once(site: RecordedSite):
 def test_a_recorded_robots_txt_is_served(tmp_path: Path):
     """As recorded, and not rewritten."""
     path = tmp_path / "a.warc"
-    path.write_bytes(
-        response(f"{SITE}/robots.txt", b"User-agent: *\nDisallow: /x\n", headers={"Content-Type": "text/plain"})
-    )
+    rules = b"User-agent: *\nDisallow: /x\n"
+    path.write_bytes(response(f"{SITE}/robots.txt", rules, headers={"Content-Type": "text/plain"}))
     with RecordedSite([path]) as site:
         client = http.client.HTTPConnection(site.address.removeprefix("http://"))
         assert get(client, "/robots.txt")[2] == rules

@@ -1,7 +1,7 @@
 """The arguments in the query of a URL, and which of them choose among few things.
 
 ``do=edit`` and ``tab=files`` say what kind of page a URL asks for; ``id=...`` says of what. Nobody tells the names:
-a key whose values repeat all the time is a *choice*, any other is *open*.
+a key whose values repeat all the time is a *choice*, one of many values is *open*; in a small crawl some are neither.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Argument = tuple[str, str]
 
 MAX_CHOICES = 30
 """A key with more different values than this is open."""
-MIN_REPEATS = 20
+MIN_REPEATS = 5
 """Pages that each value of a choice has, on average; keys with up to three values are choices anyway."""
 _FEW_VALUES = 3
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
@@ -58,8 +58,13 @@ class ArgumentKinds:
             return False
         return n_values <= max(_FEW_VALUES, self._n_pages.get(key, 0) / MIN_REPEATS)
 
-    def template(self, before: str, found: list[Argument]) -> tuple[str, ...]:
-        """What kind of page a URL asks for: all of it, without the values of open keys."""
-        parts = (f"{key}={value}" if self.is_choice(key) else f"{key}=" for key, value in found)
-        return before, *sorted(parts)
+    def is_open(self, key: str) -> bool:
+        """Whether *key* has so many values that it cannot be a choice."""
+        return len(self._values.get(key, ())) > MAX_CHOICES
 
+    def template(self, before: str, found: list[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
+        """What kind of page a URL asks for: all of it, with the values of choices only, those of *naming_keys* never."""
+        parts = (
+            f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
+        )
+        return before, *sorted(parts)

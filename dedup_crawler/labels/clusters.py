@@ -1,151 +1,189 @@
-"""Which URLs show the same page: redirects, equal texts and nearly equal texts, joined into duplicate clusters.
+"""Which URLs show the same page: the joins of the default labeller, from the surest evidence to the weakest.
 
 A wrong join makes a crawler lose a page, a missed one makes it fetch a page twice, so every join needs evidence:
 
-- a redirect shows what it leads to, and redirects to one URL show the same, crawled or not;
-- pages with the same title and status and the same text, of at least 10 words;
-- the same, where the lines stand in another order (a list sorted otherwise): only under a title, for a text file has
-  none, and the order of its lines is what it says;
-- pages with the same title and status that are likely near-duplicates (cosine of 0.99 or more within a referrer group,
-  or simhashes within 3 bits) and whose texts hardly differ (:func:`~dedup_crawler.labels.comparing.is_nearly_equal`).
+1. a redirect shows what it leads to, and redirects to one URL show the same, crawled or not;
+2. the same status, title and text, of at least 10 words;
+3. the same but for decoration (:mod:`~dedup_crawler.labels.layout`), or but for what jusText calls boilerplate where
+   that is little;
+4. the same lines in another order (a list sorted otherwise), under a title: the lines of a text file have an order;
+5. the same content under titles that differ only in the page's name, where the content speaks for itself;
+6. the same title, and at least 200 words of which hardly any differ.
 
-A page without text is joined by redirects only. An error page is never joined with one of another status, for the
-status is part of what has to agree.
+A page without text is joined by redirects only. An error page is never joined with one of another status.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
-from dedup_crawler.labels.comparing import MIN_WORDS, is_nearly_equal, is_reordered, n_words
-from dedup_crawler.labels.cosine import DUPLICATE_SCORE
-from dedup_crawler.labels.simhash import near_duplicate_pairs
+from dedup_crawler.labels.comparing import MAX_NEAR_LINES, MAX_NEAR_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
+from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.layout import Pages
+from dedup_crawler.labels.signatures import Signature, Signatures, distance
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
-MAX_SIMHASH_DISTANCE = 3
-"""Bits; the threshold of Manku et al. and of SIGIR'17."""
+MIN_OWN_WORDS = 20
+"""Words of its own that a page needs for its content to outweigh the name in its title."""
+N_SAMPLED_LINES = 4
+"""Lines by which near-duplicates find each other: those with the smallest hashes, which nearly equal pages share."""
 MAX_TRIES = 20
-"""Candidates that one page is compared with, at most, and orders of one list: keeps the cost linear in pages."""
-WINDOW = 2_000
-"""Different texts under one title that are searched for near-duplicates at a time, in crawl order: bounds memory."""
+"""Pages that one page is compared with, at most, for each kind of evidence: keeps the cost linear in pages."""
+
+Key = Callable[[Signature], Hashable | None]
 
 
-class DisjointSets:
-    """Numbers 0..n-1 in sets that only grow together."""
-
-    def __init__(self, n: int) -> None:
-        self._parent = list(range(n))
-
-    def find(self, item: int) -> int:
-        """The smallest member of the set of *item*."""
-        parent = self._parent
-        while parent[item] != item:
-            parent[item] = parent[parent[item]]
-            item = parent[item]
-        return item
-
-    def join(self, left: int, right: int) -> None:
-        """Put the sets of two items together."""
-        left, right = self.find(left), self.find(right)
-        self._parent[max(left, right)] = min(left, right)
-
-    def numbers(self) -> list[int]:
-        """Number of the set of each item; sets are numbered 0, 1, ... by first appearance."""
-        number_of: dict[int, int] = {}
-        return [number_of.setdefault(self.find(item), len(number_of)) for item in range(len(self._parent))]
-
-
-def cluster_pages(pages: Sequence[LabelledPage], scores: Iterable[tuple[str, str, float]]) -> list[int]:
-    """Put pages into duplicate clusters.
+def cluster_pages(pages: Pages) -> Clustering:
+    """Put the pages of a crawl into duplicate clusters.
 
     Parameters
     ----------
     pages
-        In crawl order, each URL once, with main texts and simhashes; their own cluster numbers are not looked at.
-    scores
-        As :func:`dedup_crawler.labels.cosine.score_pairs` gives them for the same pages; those below 0.99 and those of
-        other URLs are left out.
+        Gives the pages in crawl order, each URL once, with their texts; called up to four times. Their simhashes and
+        cluster numbers are not looked at.
 
     Returns
     -------
-    list of int
-        One number a page, 0, 1, ... by first appearance.
+    Clustering
+        Positions in crawl order; depends on the pages alone.
+
+    Notes
+    -----
+    Memory holds a signature a page and counts of bounded size, never the texts.
     """
-    sets = DisjointSets(len(pages))
-    _join_redirects(pages, sets)
-    groups = list(_comparable(pages))
-    for texts in groups:
-        for members in texts.values():
-            for member in members[1:]:
-                sets.join(members[0], member)
-    for texts in groups:
-        first = {text: members[0] for text, members in texts.items()}
-        if len(first) > 1 and pages[next(iter(first.values()))].title:
-            _join_reordered(first, sets)
-            _join_near(_simhash_candidates(pages, list(first.values())), pages, sets)
-    _join_near(_cosine_candidates(pages, scores), pages, sets)
-    return sets.numbers()
+    n_pages, redirects = _redirects(pages())
+    clustering = Clustering(n_pages)
+    for source, target, reason in redirects:
+        clustering.join(source, target, reason)
+    signatures = Signatures(pages)
+    _join_equal(clustering, signatures.of, _text_key, "the same title and text")
+    _join_equal(clustering, signatures.of, _content_key, "the same title and text but for decoration")
+    _join_equal(clustering, signatures.of, _main_key, "the same title and main text")
+    _join_reordered(clustering, signatures.of)
+    _join_named(clustering, signatures)
+    _join_near(clustering, signatures)
+    return clustering
 
 
-def _join_redirects(pages: Sequence[LabelledPage], sets: DisjointSets) -> None:
-    holder = {normal_form(page.url): index for index, page in reversed(list(enumerate(pages)))}
-    for index, page in enumerate(pages):
+def join_redirects(clustering: Clustering, pages: Iterable[LabelledPage]) -> None:
+    """Join each redirect with what it leads to; for labellers that know texts only."""
+    for source, target, reason in _redirects(pages)[1]:
+        clustering.join(source, target, reason)
+
+
+def _redirects(pages: Iterable[LabelledPage]) -> tuple[int, list[tuple[int, int, str]]]:
+    """Number of pages, and position of each redirect, position of what it leads to, reason."""
+    holder: dict[str, int] = {}
+    sources: list[tuple[int, str]] = []
+    n_pages = 0
+    for position, page in enumerate(pages):
+        n_pages += 1
+        holder.setdefault(normal_form(page.url), position)
         if page.redirect_to is not None:
-            sets.join(index, holder.setdefault(normal_form(page.redirect_to), index))
+            sources.append((position, normal_form(page.redirect_to)))
+    # of redirects to a page that was not crawled the first stands for it
+    return n_pages, [
+        (position, holder.setdefault(target, position), f"a redirect to {target}") for position, target in sources
+    ]
 
 
-def _comparable(pages: Sequence[LabelledPage]) -> Iterator[dict[str, list[int]]]:
-    """Text -> positions of the pages that have it, one such map for each status and title."""
-    groups: defaultdict[tuple[int, str], defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for index, page in enumerate(pages):
-        if page.main_text:
-            groups[page.status, page.title][page.main_text].append(index)
-    for texts in groups.values():
-        yield {text: members for text, members in texts.items() if n_words(text) >= MIN_WORDS}
+def _text_key(signature: Signature) -> Hashable | None:
+    if signature.n_words < MIN_WORDS:
+        return None
+    return signature.status, signature.title, signature.text
 
 
-def _join_reordered(first: dict[str, int], sets: DisjointSets) -> None:
-    orders: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-    for text in first:
-        orders[tuple(sorted(text.split("\n")))].append(text)
-    for texts in orders.values():
-        for index, text in enumerate(texts):
-            for earlier in texts[: min(index, MAX_TRIES)]:
-                if is_reordered(earlier, text):
-                    sets.join(first[earlier], first[text])
-                    break
+def _content_key(signature: Signature) -> Hashable | None:
+    if signature.n_words < MIN_WORDS or not signature.title:
+        return None
+    return signature.status, signature.title, signature.content
 
 
-def _simhash_candidates(pages: Sequence[LabelledPage], members: list[int]) -> Iterator[tuple[int, int]]:
-    hashed = [(index, pages[index].simhash) for index in members if pages[index].simhash is not None]
-    for start in range(0, len(hashed), WINDOW):
-        positions, fingerprints = zip(*hashed[start : start + WINDOW], strict=True)
-        pairs = near_duplicate_pairs(np.array(fingerprints, np.uint64), MAX_SIMHASH_DISTANCE)
-        yield from ((positions[left], positions[right]) for left, right in pairs.tolist())
+def _main_key(signature: Signature) -> Hashable | None:
+    if signature.n_words < MIN_NEAR_WORDS or signature.main is None:
+        return None
+    return signature.status, signature.title, signature.main
 
 
-def _cosine_candidates(
-    pages: Sequence[LabelledPage], scores: Iterable[tuple[str, str, float]]
-) -> Iterator[tuple[int, int]]:
-    position = {page.url: index for index, page in enumerate(pages)}
-    for left_url, right_url, score in scores:
-        left, right = position.get(left_url), position.get(right_url)
-        if score >= DUPLICATE_SCORE and left is not None and right is not None:
-            yield left, right
+def _join_equal(clustering: Clustering, signatures: dict[int, Signature], key: Key, reason: str) -> None:
+    first: dict[Hashable, int] = {}
+    for position, signature in signatures.items():
+        found = key(signature)
+        if found is not None:
+            clustering.join(first.setdefault(found, position), position, reason)
 
 
-def _join_near(candidates: Iterable[tuple[int, int]], pages: Sequence[LabelledPage], sets: DisjointSets) -> None:
-    n_tried: defaultdict[int, int] = defaultdict(int)
-    for left, right in candidates:
-        one, other = pages[left], pages[right]
-        if not one.title or (one.title, one.status) != (other.title, other.status) or n_tried[right] >= MAX_TRIES:
+def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) -> None:
+    orders: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for position, signature in signatures.items():
+        if signature.n_words < MIN_WORDS or not len(signature.lines):
             continue
-        if sets.find(left) == sets.find(right):
+        known = orders[signature.status, signature.title, np.sort(signature.lines).tobytes()]
+        if any(clustering.are_same(other, position) for other in known):
             continue
-        n_tried[right] += 1
-        if is_nearly_equal(one.main_text, other.main_text):
-            sets.join(left, right)
+        for other in known[:MAX_TRIES]:
+            if is_reordered(signatures[other].lines.tolist(), signature.lines.tolist()):
+                clustering.join(other, position, "the same title and lines in another order")
+                break
+        else:
+            known.append(position)
+
+
+def _join_named(clustering: Clustering, signatures: Signatures) -> None:
+    """Join pages of the same content whose titles differ in the page's name.
+
+    Where nothing but the name tells pages of one kind apart ("This page is read only", "Nothing links here") it is
+    what the page is about. So the content has to say something by itself, or to be chosen by another argument, the
+    same for both, on a kind of page whose content varies.
+    """
+    by_content: dict[Hashable, int] = {}
+    by_argument: dict[Hashable, int] = {}
+    for position, signature in signatures.of.items():
+        if signature.plain_title is None or not len(signature.lines):
+            continue
+        key = signature.status, signature.plain_title, signature.content
+        if signature.open_arguments and signatures.is_varied(signature.template):
+            first = by_argument.setdefault((*key, signature.open_arguments), position)
+            names = ", ".join(sorted({name for name, _ in signature.open_arguments}))
+            clustering.join(first, position, f"the same content for the same {names}; only the page's name differs")
+        if signatures.n_own_words(signature) >= MIN_OWN_WORDS:
+            first = by_content.setdefault(key, position)
+            clustering.join(first, position, "the same content; only the page's name in the title differs")
+
+
+def _join_near(clustering: Clustering, signatures: Signatures) -> None:
+    """Join nearly equal pages with the first of them: each with that one, so that no chain leads astray."""
+    common = np.array(sorted(signatures.layout.common_lines), np.uint64)
+    seen: set[Hashable] = set()
+    buckets: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for position, signature in signatures.of.items():
+        same = signature.status, signature.title
+        if signature.n_words < MIN_NEAR_WORDS or not len(signature.lines) or (*same, signature.content) in seen:
+            continue
+        seen.add((*same, signature.content))
+        keys = [(*same, line) for line in _sample(signature, common)]
+        tried = dict.fromkeys(other for key in keys for other in buckets[key])
+        for other in list(tried)[:MAX_TRIES]:
+            if not clustering.are_same(other, position) and is_near(signatures.of[other], signature):
+                clustering.join(other, position, "the same title and nearly the same lines")
+                break
+        else:
+            for key in keys:
+                if len(buckets[key]) < MAX_TRIES:
+                    buckets[key].append(position)
+
+
+def _sample(signature: Signature, common: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> list[int]:
+    rare = np.setdiff1d(signature.lines, common)
+    sample = (rare if len(rare) else np.unique(signature.lines))[:N_SAMPLED_LINES]
+    return [int(line) for line in sample]
+
+
+def is_near(left: Signature, right: Signature) -> bool:
+    """Whether two pages of at least 200 words differ so little that it is the same page with, say, another counter."""
+    n_lines, n_words = distance(left, right)
+    return n_lines <= MAX_NEAR_LINES and n_words <= MAX_NEAR_SHARE * (left.n_words + right.n_words) / 2

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Hashable, Sequence
 
 MIN_WORDS = 10
 """A text with fewer words says too little to join pages by: "You need to enable JavaScript to run this app"."""
-MIN_NEAR_WORDS = 200
+MIN_NEAR_WORDS = 100
 """A text with fewer words is compared for equality only: in a short list one changed entry is one more percent."""
 MAX_NEAR_LINES = 4
-"""Nearly equal texts differ in at most this many lines, counted on both sides (a changed line counts twice) ..."""
-MAX_NEAR_SHARE = 0.01
-"""... and in at most this share of their words, counted likewise."""
+"""Nearly equal pages differ in at most this many lines, counted on both sides (a changed line counts twice) ..."""
+MAX_NEAR_SHARE = 0.02
+"""... and these have at most this share of their words, counted likewise."""
 
 _WORD = re.compile(r"\w+")
 
@@ -33,30 +34,13 @@ def word_counts(text: str) -> Counter[str]:
     return Counter(_WORD.findall(text.lower()))
 
 
-def is_nearly_equal(left: str, right: str) -> bool:
-    """Whether two texts of at least 200 words differ so little that it is the same page with, say, another counter."""
-    left_lines, right_lines = Counter(left.split("\n")), Counter(right.split("\n"))
-    if _n_different(left_lines, right_lines) > MAX_NEAR_LINES:
-        return False
-    left_words, right_words = word_counts(left), word_counts(right)
-    sizes = left_words.total(), right_words.total()
-    n_allowed = MAX_NEAR_SHARE * sum(sizes) / 2
-    return min(sizes) >= MIN_NEAR_WORDS and _n_different(left_words, right_words) <= n_allowed
-
-
-def is_reordered(left: str, right: str) -> bool:
-    """Whether two different texts with the same lines are one list in two orders.
+def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:
+    """Whether two different sequences of the same lines are one list in two orders.
 
     Not if a single line stands elsewhere: that is how a tree says which of its branches is open, and a menu where
     the reader is. Sorting moves more than one line, for an entry of a table has several.
     """
-    left_lines, right_lines = left.split("\n"), right.split("\n")
-    pairs = list(zip(left_lines, right_lines, strict=True))
-    moved = [index for index, (one, other) in enumerate(pairs) if one != other]
+    moved = [index for index, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
     first, end = moved[0], moved[-1] + 1
-    one, other = left_lines[first:end], right_lines[first:end]
+    one, other = left[first:end], right[first:end]
     return one[1:] != other[:-1] and one[:-1] != other[1:]
-
-
-def _n_different(left: Counter[str], right: Counter[str]) -> int:
-    return (left - right).total() + (right - left).total()

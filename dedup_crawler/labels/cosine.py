@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.pages.records import LabelledPage
@@ -39,7 +41,7 @@ _TOKEN = re.compile(r"\w\w+")  # finds what scikit-learn's default, \b\w\w+\b, f
 Score = tuple[str, str, float]
 
 
-def term_frequencies(texts: Sequence[str]) -> csr_matrix:
+def term_frequencies(texts: Iterable[str]) -> csr_matrix:
     """Count the words of each text, lower-cased: (texts, words) sparse float64, rows scaled to length 1.
 
     A text without words has a row of zeros: its cosine with anything, itself included, is 0.
@@ -56,7 +58,7 @@ def term_frequencies(texts: Sequence[str]) -> csr_matrix:
     for text in texts:
         columns.extend(map(vocabulary.__getitem__, _TOKEN.findall(text.lower())))
         ends.append(len(columns))
-    shape = (len(texts), max(len(vocabulary), 1))
+    shape = (len(ends) - 1, max(len(vocabulary), 1))
     matrix = sparse.csr_matrix((np.ones(len(columns)), np.array(columns, np.int32), np.array(ends)), shape)
     matrix.sum_duplicates()
     lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
@@ -85,13 +87,13 @@ def referrer_groups(pages: Sequence[LabelledPage]) -> Iterator[npt.NDArray[np.in
             yield np.unique(members)
 
 
-def score_pairs(pages: Sequence[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
+def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
     """Score the pairs of each referrer group: all duplicates, and a sample of the others.
 
     Parameters
     ----------
     pages
-        In crawl order, with their main texts.
+        In crawl order, with their main texts, which are counted as they come and not kept.
     seed
         Of the sample.
 
@@ -108,18 +110,71 @@ def score_pairs(pages: Sequence[LabelledPage], *, seed: int = 0) -> Iterator[Sco
     MissingExtraError
         If SciPy is not installed.
     """
-    texts = list(dict.fromkeys(page.main_text for page in pages))
-    row_of = {text: row for row, text in enumerate(texts)}
-    rows = np.array([row_of[page.main_text] for page in pages], np.int64)
-    matrix = term_frequencies(texts)
+    held, rows, matrix = _counted(pages)
     generator = np.random.default_rng(seed)
-    for group in referrer_groups(pages):
+    for group in referrer_groups(held):
         distinct, first, member_of = np.unique(rows[group], return_index=True, return_inverse=True)
         for member, owner in enumerate(first[member_of]):
             if owner != member:
-                yield pages[group[owner]].url, pages[group[member]].url, 1.0
+                yield held[group[owner]].url, held[group[member]].url, 1.0
         by_crawl = np.argsort(first)
-        yield from _distinct_scores(pages, group[first[by_crawl]], matrix[distinct[by_crawl]], generator)
+        yield from _distinct_scores(held, group[first[by_crawl]], matrix[distinct[by_crawl]], generator)
+
+
+def duplicate_groups(pages: Iterable[LabelledPage]) -> Iterator[list[int]]:
+    """Positions of the pages of a referrer group that pairs with a score of 0.99 or more connect, two or more."""
+    held, rows, matrix = _counted(pages)
+    for group in referrer_groups(held):
+        members_of: defaultdict[int, list[int]] = defaultdict(list)
+        for position in group.tolist():
+            members_of[int(rows[position])].append(position)
+        labels = _connected(matrix[list(members_of)])
+        connected: defaultdict[int, list[int]] = defaultdict(list)
+        for label, members in zip(labels, members_of.values(), strict=True):
+            connected[label].extend(members)
+        yield from (sorted(members) for members in connected.values() if len(members) > 1)
+
+
+def _counted(pages: Iterable[LabelledPage]) -> tuple[list[LabelledPage], npt.NDArray[np.int64], csr_matrix]:
+    """Pages with ``x`` for a text, the row of each page's text, and the word frequencies of the different texts."""
+    held: list[LabelledPage] = []
+    rows: list[int] = []
+    row_of: dict[int, int] = {}
+
+    def different_texts() -> Iterator[str]:
+        for page in pages:
+            held.append(replace(page, main_text=page.main_text and "x"))
+            text = xxhash.xxh3_128_intdigest(page.main_text.encode("utf-8", "surrogatepass"))
+            is_new = text not in row_of
+            rows.append(row_of.setdefault(text, len(row_of)))
+            if is_new:
+                yield page.main_text
+
+    matrix = term_frequencies(different_texts())
+    return held, np.array(rows, np.int64), matrix
+
+
+def _connected(rows: csr_matrix) -> list[int]:
+    """Number of the component of each row (k, words); rows with a cosine of 0.99 or more are connected."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    k = rows.shape[0]
+    labels = np.arange(k)
+    n_rows = max(1, _BLOCK_CELLS // k)
+    for start in range(0, k, n_rows):
+        block = np.asarray((rows[start : start + n_rows] @ rows.T).toarray())  # (block, k)
+        left, right = np.nonzero(block >= DUPLICATE_SCORE)
+        left, right = np.append(left + start, np.arange(k)), np.append(right, labels)
+        edges = coo_matrix((np.ones(len(left), np.int8), (left, right)), (k, k))
+        labels = _first_of_each(connected_components(edges, directed=False)[1])
+    return [int(label) for label in labels]
+
+
+def _first_of_each(components: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    """The first row of each row's component."""
+    _, first, member_of = np.unique(components, return_index=True, return_inverse=True)
+    return first[member_of].astype(np.int64)
 
 
 def _distinct_scores(

@@ -16,6 +16,19 @@ from dedup_crawler.errors import BadInputError, MissingExtraError
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
 
+LANGUAGES = {
+    "af": "Afrikaans", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "ca": "Catalan",
+    "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish",
+    "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
+    "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
+    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ka": "Georgian", "kk": "Kazakh", "ko": "Korean",
+    "la": "Latin", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian", "ms": "Malay", "nb": "Norwegian_Bokmal",
+    "nl": "Dutch", "nn": "Norwegian_Nynorsk", "no": "Norwegian_Bokmal", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian",
+    "sv": "Swedish", "sw": "Swahili", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
+}  # fmt: skip
+"""Code in ``<html lang>`` (ISO 639-1) -> name of jusText's list of stop words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
@@ -36,7 +49,10 @@ class HtmlText:
 
 
 def read_html(html: str, url: str, language: str) -> HtmlText:
-    """Parse *html*, found at *url*, with the stop words of *language* (see :func:`stop_words`)."""
+    """Parse *html*, found at *url*, with the stop words of its language, or of *language* where it does not tell.
+
+    See :func:`stop_words` for the names of languages.
+    """
     import lxml.etree
     import lxml.html
 
@@ -51,7 +67,7 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
-    paragraphs = classified_paragraphs(document, stop_words(language))
+    paragraphs = classified_paragraphs(document, stop_words(language_of(tree) or language))
     found = tuple(Paragraph(each.text, not each.is_boilerplate) for each in paragraphs)
     return HtmlText(title, canonical_link, found, is_cut)
 
@@ -75,6 +91,12 @@ def stop_words(language: str) -> frozenset[str]:
     if language not in known:
         raise BadInputError(f"language = {language!r} has no stop words; known: {', '.join(sorted(known))}")
     return frozenset(justext.get_stoplist(language))
+
+
+def language_of(tree: Any) -> str | None:
+    """JusText's name of the language that ``<html lang>`` declares, if it has stop words for it."""
+    declared = tree.getroot().get("lang") or ""
+    return LANGUAGES.get(re.split(r"[-_]", declared.strip().lower())[0])
 
 
 def decode(body: bytes, content_type: str | None) -> str:

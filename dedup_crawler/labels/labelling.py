@@ -6,18 +6,30 @@ continued where it stopped. Scores and clusters are made anew each time, for a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.cosine import score_pairs
+from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.paper_labellers import cluster_by_cosine, cluster_by_simhash
+from dedup_crawler.labels.sinks import Sink, find_sinks
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
     from dedup_crawler.pages.store import PageStore
+
+LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
+    "default": cluster_pages,
+    "cosine": cluster_by_cosine,
+    "simhash": cluster_by_simhash,
+}
+"""Name -> ways to put pages into duplicate clusters."""
 
 BATCH_PAGES = 100
 """Texts that an interrupted run may have to read again, at most."""
@@ -44,6 +56,8 @@ class LabelReport:
     n_clusters: int
     n_duplicates: int
     """Pages that a crawl without duplicates would not have fetched: all but one of each cluster."""
+    sinks: tuple[Sink, ...]
+    """Clusters that say nothing (log in, not found, no result), the largest first."""
 
 
 def label_store(
@@ -52,6 +66,7 @@ def label_store(
     n_workers: int | None = None,
     language: str = "English",
     seed: int = 0,
+    labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
     """Read the texts of the pages that have none yet, then score and cluster all pages.
@@ -64,6 +79,8 @@ def label_store(
         See :func:`~dedup_crawler.labels.main_text.clean_pages`.
     seed
         Of the sample of scores below the threshold.
+    labeller
+        One of :data:`LABELLERS`.
     progress
         Called after each batch of pages and after each step.
 
@@ -77,42 +94,100 @@ def label_store(
     Ctrl-C, or an error, leaves the texts read so far in the store.
     """
     report = progress or _silent
+    cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
     n_cleaned = _clean(store, n_workers, language, lambda url, reason: skipped.append((url, reason)), report)
-    pages = list(store.labelled_pages())
-    scores = list(score_pairs(pages, seed=seed))
-    store.write_scores(scores)
-    report("scores", len(pages))
-    clusters = cluster_pages(pages, scores)
-    store.write_clusters({page.url: cluster for page, cluster in zip(pages, clusters, strict=True)})
-    report("clusters", len(pages))
+    n_scores = _write_scores(store, seed)
+    report("scores", len(store))
+    clusters = cluster(store.labelled_pages).numbers()
+    store.write_clusters(dict(zip(store.urls(), clusters, strict=True)))
+    report("clusters", len(clusters))
     n_clusters = len(set(clusters))
+    n_without_text = sum(not page.main_text for page in store.labelled_pages())
     return LabelReport(
-        n_pages=len(pages),
+        n_pages=len(clusters),
         n_cleaned=n_cleaned,
-        n_without_text=sum(not page.main_text for page in pages),
+        n_without_text=n_without_text,
         n_skipped=len(skipped),
         skipped=tuple(skipped[:REPORTED_SKIPS]),
-        n_scores=len(scores),
+        n_scores=n_scores,
         n_clusters=n_clusters,
-        n_duplicates=len(pages) - n_clusters,
+        n_duplicates=len(clusters) - n_clusters,
+        sinks=find_sinks(store.labelled_pages, clusters),
     )
 
 
-def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
+def labeller_of(name: str) -> Callable[[Pages], Clustering]:
+    """Look up a way to cluster pages; BadInputError if there is none of that *name*."""
+    if name not in LABELLERS:
+        raise BadInputError(f"labeller = {name!r} is not known; choose one of {', '.join(LABELLERS)}")
+    return LABELLERS[name]
+
+
+def cluster_labelled(pages: Sequence[LabelledPage], labeller: str = "default") -> list[int]:
     """Cluster pages by themselves, as :func:`label_store` would if the crawl had been just these.
 
     Parameters
     ----------
     pages
         In crawl order, with their texts; any part of a crawl.
+    labeller
+        One of :data:`LABELLERS`.
 
     Returns
     -------
     list of int
         One number a page, 0, 1, ... by first appearance.
     """
-    return cluster_pages(pages, score_pairs(pages))
+    return labeller_of(labeller)(lambda: pages).numbers()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelStep:
+    """Two URLs that were put together, and the evidence."""
+
+    url: str
+    other: str
+    reason: str
+
+
+def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "default") -> tuple[LabelStep, ...]:
+    """The steps by which the labels lead from one page of a crawl to another; none if they are different pages.
+
+    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written.
+
+    Raises
+    ------
+    BadInputError
+        If the crawl has not labelled one of the URLs.
+    """
+    urls: list[str] = []
+    n_unlabelled = 0
+    for page in store.labelled_pages():
+        urls.append(page.url)
+        n_unlabelled += page.cluster is None
+    for each in (url, other):
+        if each not in urls:
+            raise BadInputError(f"{each} is not among the {len(urls)} pages of the crawl; give a URL as it was crawled")
+    if n_unlabelled:
+        raise BadInputError(
+            f"{n_unlabelled} pages of the crawl are not labelled yet: run label without --explain first"
+        )
+    joins = labeller_of(labeller)(store.labelled_pages).explain(urls.index(url), urls.index(other))
+    return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
+
+
+def _write_scores(store: PageStore, seed: int) -> int:
+    n_scores = 0
+
+    def counted() -> Iterator[tuple[str, str, float]]:
+        nonlocal n_scores
+        for score in score_pairs(store.labelled_pages(), seed=seed):
+            n_scores += 1
+            yield score
+
+    store.write_scores(counted())
+    return n_scores
 
 
 def _clean(

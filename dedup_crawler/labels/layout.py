@@ -28,6 +28,8 @@ Pages = Callable[[], Iterable[LabelledPage]]
 
 MIN_PAGES = 50
 """With fewer pages nothing is called decoration."""
+COMMON_SHARE = 0.05
+"""A line on this share of the pages says nothing about one of them."""
 NAMING_SHARE = 0.5
 """Of the pages show the value of a naming key as a line ..."""
 SHAPE_SHARE = 0.005
@@ -63,6 +65,8 @@ class SiteLayout:
         """Pages with text."""
         self.kinds = ArgumentKinds()
         self.naming_keys: frozenset[str] = frozenset()
+        self.common_lines: frozenset[int] = frozenset()
+        """Digests of the lines that more than 5 % of the pages share."""
         self._decorations: frozenset[int] = frozenset()
         self._counters: frozenset[int] = frozenset()
 
@@ -72,6 +76,7 @@ class SiteLayout:
         layout = cls()
         named: Counter[str] = Counter()
         counters: BoundedCounter[int] = BoundedCounter()
+        all_lines: BoundedCounter[int] = BoundedCounter()
         for page in pages():
             lines = set(lines_of(page))
             found, _ = arguments(page.url)
@@ -79,7 +84,9 @@ class SiteLayout:
             if lines:
                 layout.n_pages += 1
                 named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
+                all_lines.update(map(digest, lines))
                 counters.update({digest(shape) for line in lines if (shape := _counter_shape(line, page.url))})
+        layout.common_lines = all_lines.at_least(COMMON_SHARE * layout.n_pages)
         if layout.n_pages >= MIN_PAGES:
             layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
             layout._counters = counters.at_least(COUNTER_SHARE * layout.n_pages)
@@ -118,12 +125,10 @@ class SiteLayout:
         """The title with the page's name masked, or None if it does not hold it."""
         return _Names(page.url, self.naming_keys).shape(page.title) or None
 
-    def other_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
-        """The arguments that neither name the page nor choose its kind, sorted."""
-        return tuple(sorted(each for each in found if each[0] not in self.naming_keys and not self._is_choice(each[0])))
-
-    def _is_choice(self, key: str) -> bool:
-        return self.kinds.is_choice(key)
+    def open_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
+        """The arguments that do not name the page and certainly do not choose its kind, sorted."""
+        keys = {key for key, _ in found if key not in self.naming_keys and self.kinds.is_open(key)}
+        return tuple(sorted(each for each in found if each[0] in keys))
 
 
 class _Names:
@@ -160,7 +165,6 @@ def _any_of(values: Iterable[str]) -> re.Pattern[str]:
 def _counter_shape(line: str, url: str) -> str:
     """The line with its numbers masked; empty if it has none, or one that the URL has too (then it is an id)."""
     numbers = _NUMBER.findall(line)
-    if not numbers or any(number in url for number in numbers if len(number) > 1):
+    if not numbers or not set(numbers).isdisjoint(_NUMBER.findall(url)):
         return ""
     return _NUMBER.sub(_WHEN, line)
-

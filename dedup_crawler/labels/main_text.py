@@ -1,9 +1,9 @@
-"""The text to compare pages by: jusText's main text, or the whole visible text where that finds too little.
+"""The text to compare pages by: the paragraphs of jusText, a line each, boilerplate marked as such.
 
 jusText keeps long paragraphs with many stop words. On lists, tables and code, which is half to three quarters of the
 pages of many sites, it keeps nothing, and where it keeps little, what it drops is often what tells two pages apart.
-So its text is taken only where it is most of the page (:data:`MAIN_SHARE`); otherwise the text is that of all its
-paragraphs. Either way a line is a paragraph.
+So nothing is dropped here: a line that jusText calls boilerplate starts with a tab, and the labeller decides what to
+compare when it knows the whole site.
 
 No text have redirects, bodies that are neither HTML nor text (images, archives: such pages are joined by redirects
 only), and pages over the limits below.
@@ -18,27 +18,24 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, islice
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.comparing import n_words, word_counts
+from dedup_crawler.labels.comparing import word_counts
 from dedup_crawler.labels.html import HtmlText, decode, read_html, stop_words
 from dedup_crawler.labels.simhash import simhash
-from dedup_crawler.labels.workers import WorkerPool
+from dedup_crawler.labels.workers import WorkerPool, time_limit
 from dedup_crawler.pages.records import Page, PageText
 
 MAX_BYTES = 5_000_000
 """A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""
-MAIN_SHARE = 0.8
-"""jusText's text is taken where it has at least this share of the words that the page shows.
-
-Exact equality of title and text then has a B-cubed precision of 1.000 on four recorded sites; with 0.5 it is
-.993-1.000, and .958-1.000 when any text that jusText finds is taken.
-"""
 MIN_SIMHASH_WORDS = 30
 """A text with fewer words has no simhash: one changed word moves more bits than may differ."""
+
+MAX_SECONDS = 30.0
+"""A page that takes a worker longer is skipped."""
 
 CHUNK_PAGES = 32
 CHUNK_BYTES = 1_000_000
 FEW_PAGES = 48
-"""Up to here pages are cleaned in the calling process: starting workers would take longer."""
+"""Up to here, and up to a megabyte, pages are read in the calling process: starting workers would take longer."""
 
 _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
@@ -59,12 +56,13 @@ def clean_pages(
     pages
         Any number; taken as results are.
     n_workers
-        Processes; by default one a core. With 1, or up to 48 pages, no process is started. A script that is run
-        directly needs the usual ``if __name__ == "__main__":`` for more.
+        Processes; by default one a core. For up to 48 pages, of a megabyte in all, no process is started. A script that
+        is run directly needs the usual ``if __name__ == "__main__":`` for more.
     language
-        Whose stop words jusText counts; one of ``justext.get_stoplists()``.
+        Whose stop words jusText counts on pages that do not tell theirs; one of ``justext.get_stoplists()``.
     on_skip
-        Called for each page that is over a limit or that the cleaner failed on; such a page has an empty text.
+        Called for each page that is over a limit (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on
+        or that killed its worker; such a page has an empty text.
 
     Raises
     ------
@@ -88,8 +86,9 @@ def _texts(
 ) -> Generator[PageText, None, None]:
     first = list(islice(pages, FEW_PAGES + 1))
     chunks = _chunks(chain(first, pages))
-    with WorkerPool(clean, _worker_died, n_workers) as pool:
-        is_alone = n_workers == 1 or len(first) <= FEW_PAGES
+    is_alone = len(first) <= FEW_PAGES and sum(len(page.content) for page in first) <= CHUNK_BYTES
+    clean_safely = functools.partial(_clean_in_time, clean=clean)
+    with WorkerPool(clean_safely, _worker_died, n_workers) as pool:
         outcomes = chain.from_iterable(map(clean, chunks)) if is_alone else pool.map(chunks)
         for text, reason in outcomes:
             if reason is not None and on_skip is not None:
@@ -115,8 +114,16 @@ def _clean_chunk(pages: list[Page], language: str) -> list[_Outcome]:
     return [clean_page(page, language) for page in pages]
 
 
+def _clean_in_time(pages: list[Page], clean: Callable[[list[Page]], list[_Outcome]]) -> list[_Outcome]:
+    outcomes = []
+    for page in pages:
+        with time_limit(MAX_SECONDS):
+            outcomes += clean([page])
+    return outcomes
+
+
 def _worker_died(page: Page) -> _Outcome:
-    return _no_text(page), "its worker process died"
+    return _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
 def clean_page(page: Page, language: str = "English") -> tuple[PageText, str | None]:
@@ -139,7 +146,7 @@ def _read(page: Page, language: str) -> tuple[PageText, str | None]:
     html = read_html(decoded, page.url, language)
     if html.is_cut:
         return PageText(page.url, html.title, html.canonical_link, "", None), "nested too deep to be read whole"
-    return PageText(page.url, html.title, html.canonical_link, *_with_simhash(_main_text(html))), None
+    return PageText(page.url, html.title, html.canonical_link, *_with_simhash(_marked(html))), None
 
 
 def _no_text(page: Page) -> PageText:
@@ -158,10 +165,9 @@ def _kind(page: Page) -> str:
     return "" if b"\0" in page.content[:1024] else "text"
 
 
-def _main_text(html: HtmlText) -> str:
-    whole = _lines(paragraph.text for paragraph in html.paragraphs)
-    main = _lines(paragraph.text for paragraph in html.paragraphs if paragraph.is_main)
-    return main if main and n_words(main) >= MAIN_SHARE * n_words(whole) else whole
+def _marked(html: HtmlText) -> str:
+    found = ((" ".join(each.text.split()), each.is_main) for each in html.paragraphs)
+    return "\n".join(text if is_main else "\t" + text for text, is_main in found if text)
 
 
 def _lines(texts: Iterable[str]) -> str:

@@ -1,21 +1,24 @@
 """A function applied to many items in worker processes: in order, with few items in memory, not ended by one of them.
 
 Workers are started afresh (``spawn``), never forked: the parent may have threads. They leave Ctrl-C to the parent,
-which stops them on its way out. A worker that dies (killed for memory, crashed in C code) costs the item it died of,
-not the run.
+which stops them on its way out. A worker that dies (killed for memory, crashed in C code, over its time limit) costs
+the item it died of, not the run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import functools
 import itertools
 import multiprocessing
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -100,6 +103,25 @@ class WorkerPool(Generic[Item, Result]):
         if self._executor is not None:
             executor, self._executor = self._executor, None
             executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """End this process at once if the block takes longer: the only way out of a C function that does not return.
+
+    For the function of a worker, which :class:`WorkerPool` then replaces.
+    """
+    # a thread of the interpreter's own, without Python code: it runs whatever the block does
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_nowhere())
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@functools.cache
+def _nowhere() -> IO[str]:
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - for as long as the worker lives
 
 
 def _ignore_interrupts() -> None:

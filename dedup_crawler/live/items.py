@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 REFERRER_KEY = "dedup_referrer"
 """Meta key: URL of the page that held the link, whatever the site's Referrer-Policy lets a header say."""
 
+REDIRECTED_KEY = "dedup_redirected_from"
+"""Meta key: URLs of the redirects that led to a request, of a spider that follows them itself."""
+
 
 class PageItem(Page):
     """One response, on its way to the database through :class:`~dedup_crawler.live.collector.StorePipeline`."""

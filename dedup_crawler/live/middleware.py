@@ -10,7 +10,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import DedupError, StoreError
-from dedup_crawler.live.items import referrer_of
+from dedup_crawler.live.items import REDIRECTED_KEY, referrer_of
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.ownership import Ownership
 from dedup_crawler.live.seeding import earlier_urls
@@ -96,7 +96,9 @@ class DuplicateFilterMiddleware:
             return
         self._count("request/processed")
         form = self._model.canonicalize(url, self._referrer(request))
-        is_owner = self._ownership.claim(form, url)
+        # a redirect target is no duplicate of the redirects that led to it
+        earlier = map(normal_form, request.meta.get(REDIRECTED_KEY, ()))
+        is_owner = self._ownership.claim(form, url) or any(self._ownership.claim(form, source) for source in earlier)
         if is_owner or _must_pass(request):
             self._keep(request, form)
         elif self._options.is_dry_run:

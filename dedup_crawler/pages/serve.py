@@ -93,7 +93,7 @@ class RecordedSite:
         self.close()
 
     def serve_forever(self) -> None:
-        """Answer requests until :meth:`close`, or an exception such as KeyboardInterrupt."""
+        """Answer requests in this thread until an exception, such as KeyboardInterrupt; :meth:`close` has to follow."""
         self._server.serve_forever(poll_interval=_POLL_S)
 
     def close(self) -> None:
@@ -152,8 +152,6 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server_version = "dedup-crawler"
-    sys_version = ""
     timeout = _IDLE_S
     disable_nagle_algorithm = True
     server: _Server
@@ -163,6 +161,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
+
+    def version_string(self) -> str:
+        """Value of the ``Server`` header."""
+        return "dedup-crawler"
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet: the crawler logs what it fetches."""

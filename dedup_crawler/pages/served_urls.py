@@ -107,10 +107,11 @@ def recorded_host(url: str) -> str:
 
 def _spelling(target: str) -> bytes:
     """The same bytes for every spelling of *target* (path, query, fragment) that means the same."""
-    target = target.partition("#")[0]
-    if not target.startswith("/"):
-        target = "/" + target
-    return _ESCAPE.sub(_plain, target.encode(errors="surrogateescape"))
+    path, mark, query = target.partition("#")[0].partition("?")
+    path = path.replace("\\", "/")  # as browsers do, and Scrapy
+    if not path.startswith("/"):
+        path = "/" + path
+    return _ESCAPE.sub(_plain, f"{path}{mark}{query}".encode(errors="surrogateescape"))
 
 
 def _plain(escape: re.Match[bytes]) -> bytes:

@@ -26,8 +26,8 @@ def key_values(url: str) -> dict[str, str | None]:
     A query key without ``=`` has the value None; ``k=`` has the empty string; a missing key is missing.
 
     >>> key_values("http://a.example/view/topic.php?t=4&f&t=5")  # doctest: +NORMALIZE_WHITESPACE
-    {'scheme': 'http', 'host[1]': 'a', 'host[0]': 'example', 'path.length': '2', 'path[0]': 'view', 'path[1]': 'topic',
-     'ext': '.php', 'query[t]': '4', 'query[f]': None, 'query[t]#2': '5'}
+    {'scheme': 'http', 'host[1]': 'a', 'host[0]': 'example', 'path.length': '2', 'ext': '.php',
+     'path[0]': 'view', 'path[1]': 'topic', 'query[t]': '4', 'query[f]': None, 'query[t]#2': '5'}
     """
     match = _SPLIT.fullmatch(normal_form(url))
     scheme, authority, path, query = match.groups() if match else (None, "", "", None)

@@ -1,0 +1,146 @@
+"""What is kept of a page to compare it by: hashes of its text, of its lines, and what its URL asks for.
+
+A signature has at most some 40 kB, usually one, whatever the size of the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from dedup_crawler.labels.arguments import Argument, arguments
+from dedup_crawler.labels.comparing import n_words
+from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.labels.layout import Pages, SiteLayout, digest, lines_of
+from dedup_crawler.pages.records import LabelledPage
+
+Lines = npt.NDArray[np.uint64]
+Words = npt.NDArray[np.uint16]
+
+MAX_LINES = 4_000
+"""A page with more lines is compared for equality only."""
+MAIN_SHARE = 0.8
+"""jusText's main text stands for the page where it has at least this share of its words."""
+OWN_SHARE = 0.5
+"""A line on more than this share of the pages of one kind belongs to the kind, not to the page."""
+
+_NUMBER = re.compile(r"\d+")
+_TOO_MANY = 65_535
+_NO_LINES = np.empty(0, np.uint64)
+_NO_WORDS = np.empty(0, np.uint16)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One page with text; hashes are 64 bits."""
+
+    status: int
+    title: int
+    """0 where there is none: a text file, mostly."""
+    text: int
+    """Of all lines."""
+    content: int
+    """Of the lines that are not decoration."""
+    main: int | None
+    """Of those of the latter that jusText keeps, where they are most of the page."""
+    n_words: int
+    """Of the content."""
+    lines: Lines
+    """Each line of the content; none for a page without a title or with too many lines."""
+    words: Words
+    """How many words each of these lines has; 65,535 for one with a number of the URL, as if it were a page."""
+    plain_title: int | None
+    """Of the title with the page's name masked, where it holds it."""
+    template: int
+    """Of the URL without the values of its open arguments."""
+    open_arguments: tuple[Argument, ...]
+    """Those that do not name the page and do not choose its kind."""
+
+
+class Signatures:
+    """Signatures of the pages that have text, by position in the crawl, and what they have in common."""
+
+    def __init__(self, pages: Pages) -> None:
+        self.layout = SiteLayout.learn(pages)
+        self.of: dict[int, Signature] = {}
+        self._n_of_template: defaultdict[int, int] = defaultdict(int)
+        self._contents_of_template: defaultdict[int, set[int]] = defaultdict(set)
+        self._lines_of_template: BoundedCounter[tuple[int, int]] = BoundedCounter()
+        for position, page in enumerate(pages()):
+            if page.main_text:
+                self._add(position, page)
+
+    def _add(self, position: int, page: LabelledPage) -> None:
+        signature = _signature(page, self.layout)
+        self.of[position] = signature
+        if signature.plain_title is not None:
+            template = signature.template
+            self._n_of_template[template] += 1
+            if len(self._contents_of_template[template]) < 2:
+                self._contents_of_template[template].add(signature.content)
+            self._lines_of_template.update((template, line) for line in set(signature.lines.tolist()))
+
+    def n_own_words(self, signature: Signature) -> int:
+        """Words of the content that is not the same on most pages of its kind."""
+        template = signature.template
+        most = OWN_SHARE * self._n_of_template[template]
+        own = dict(zip(signature.lines.tolist(), signature.words.tolist(), strict=True))
+        return sum(n for line, n in own.items() if self._lines_of_template[template, line] <= most)
+
+    def is_varied(self, template: int) -> bool:
+        """Whether the pages of a kind have more than one content."""
+        return len(self._contents_of_template[template]) > 1
+
+
+def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
+    is_content = layout.content(page)
+    lines = [line for line, kept in zip(lines_of(page), is_content, strict=True) if kept]
+    words = [n_words(line) for line in lines]
+    numbers_of_url = frozenset(_NUMBER.findall(page.url))
+    weights = [_TOO_MANY if _names_page(line, numbers_of_url) else n for line, n in zip(lines, words, strict=True)]
+    digests = np.fromiter(map(digest, lines), np.uint64, len(lines))
+    found, before = arguments(page.url)
+    plain_title = layout.plain_title(page)
+    is_compared = bool(page.title) and len(lines) <= MAX_LINES
+    return Signature(
+        status=page.status,
+        title=digest(page.title) if page.title else 0,
+        text=digest(page.main_text),
+        content=xxhash.xxh3_64_intdigest(digests.tobytes()),
+        main=_main(page, is_content, sum(words)) if page.title else None,
+        n_words=sum(words),
+        lines=digests if is_compared else _NO_LINES,
+        words=np.minimum(weights, _TOO_MANY).astype(np.uint16) if is_compared and words else _NO_WORDS,
+        plain_title=digest(plain_title) if plain_title is not None else None,
+        template=digest("\n".join(layout.kinds.template(before, found, layout.naming_keys))),
+        open_arguments=layout.open_arguments(found),
+    )
+
+
+def _names_page(line: str, numbers_of_url: frozenset[str]) -> bool:
+    """Whether a line has a number that the URL has too: probably an id, and surely no counter."""
+    return not numbers_of_url.isdisjoint(_NUMBER.findall(line))
+
+
+def _main(page: LabelledPage, is_content: list[bool], n_content_words: int) -> int | None:
+    lines = page.main_text.split("\n")
+    main = [line for line, kept in zip(lines, is_content, strict=True) if kept and not line.startswith("\t")]
+    text = "\n".join(main)
+    if len(main) == len(lines) or not main or n_words(text) < MAIN_SHARE * n_content_words:
+        return None
+    return digest(text)
+
+
+def distance(left: Signature, right: Signature) -> tuple[int, int]:
+    """In how many lines two pages differ, and how many words these have; counted on both sides."""
+    lines = np.concatenate([left.lines, right.lines])
+    signs = np.concatenate([np.ones(len(left.lines), np.int64), -np.ones(len(right.lines), np.int64)])
+    words = np.concatenate([left.words, right.words]).astype(np.int64)
+    _, first, member_of = np.unique(lines, return_index=True, return_inverse=True)
+    surplus = np.abs(np.bincount(member_of, signs)).astype(np.int64)
+    return int(surplus.sum()), int((surplus * words[first]).sum())

@@ -1,0 +1,68 @@
+"""Documentation is a test: what it names exists, and the numbers it quotes are those of the committed results."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import dedup_crawler
+from dedup_crawler.cli import main
+from dedup_crawler.live.options import Options
+from dedup_crawler.methods import METHODS
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RESULTS = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "benchmarks" / "results").glob("*.md")))
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(dedup_crawler.__path__, "dedup_crawler.")
+    if not module.name.endswith("__main__")
+]
+
+
+def test_the_readme_names_every_command_and_no_other():
+    """A command that is added or renamed has its line in the README."""
+    assert set(re.findall(r"^    dedup-crawler ([a-z-]+) ", README, re.MULTILINE)) == set(main.commands)
+
+
+def test_every_method_is_described():
+    """Each registered method has its row in the page about methods."""
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE)) >= set(METHODS)
+
+
+def test_every_setting_is_described():
+    """Each setting that the code reads has its row, and no row is about another."""
+    read = set(re.findall(r"``(DEDUP_[A-Z_]+)``", (ROOT / "dedup_crawler/live/options.py").read_text(encoding="utf-8")))
+    text = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+    assert len(read) == len(fields(Options))
+    assert set(re.findall(r"^\| `(DEDUP_[A-Z_]+)` \|", text, re.MULTILINE)) == read
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    """Every relative link of a page leads to a file or folder of the repository."""
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_quoted_rows_come_from_the_results(page):
+    """A table row with numbers stands to the letter in benchmarks/results, where its command stands beside it."""
+    rows = re.findall(r"^\| .*\|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    measured = [row for row in rows if len(re.findall(r"\|\s+[\d.]+%?\s", row)) > 0]
+
+    assert [row for row in measured if row not in RESULTS] == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings_are_true(module):
+    """Every doctest passes."""
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
