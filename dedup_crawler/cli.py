@@ -109,7 +109,7 @@ def import_(paths: tuple[Path, ...], db: str, as_json: bool) -> None:
 @click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
 @click.option("--language", default="English", show_default=True, help="Of pages that do not declare theirs.")
 @click.option(
-    "--labeller", default="default", show_default=True, help="default, or cosine or simhash as in the papers."
+    "--labeller", default="default", show_default=True, help="default, or cosine or simhash as published."
 )
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @_AS_JSON

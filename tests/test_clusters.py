@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from label_pages import LONG, SITE, TEXT, groups, page, redirect, wiki
 
-from dedup_crawler.labels.clusters import DisjointSets, cluster_pages
-from dedup_crawler.labels.comparing import word_counts
+from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.labelling import cluster_labelled
-from dedup_crawler.labels.simhash import simhash
 from dedup_crawler.pages.records import LabelledPage
-
-SITE = "http://site.example/"
-TEXT = "a text of ten words says enough to compare by"
-LONG = "\n".join(" ".join(f"word{line}x{n}" for n in range(20)) for line in range(15))
-
-
-def page(path: str, text: str = "", *, title: str = "Title", status: int = 200, to: str | None = None) -> LabelledPage:
-    fingerprint = simhash(word_counts(text)) if text else None
-    return LabelledPage(SITE + path, SITE, status, to and SITE + to, title, text, fingerprint, None)
-
-
-def redirect(path: str, to: str) -> LabelledPage:
-    return page(path, title="", status=302, to=to)
 
 
 def clusters(*pages: LabelledPage) -> list[int]:
-    return cluster_pages(pages, [])
+    return cluster_pages(lambda: pages).numbers()
 
 
 def test_redirects_show_what_they_lead_to() -> None:
@@ -60,12 +47,9 @@ def test_equal_text_and_title() -> None:
 
 def test_errors_are_joined_with_their_like() -> None:
     """Not-found pages with one text are one cluster, apart from the page and from the server error with that text."""
-    assert clusters(*(page(str(n), TEXT, status=status) for n, status in enumerate([200, 404, 404, 500]))) == [
-        0,
-        1,
-        1,
-        2,
-    ]
+    pages = [page(str(n), TEXT, status=status) for n, status in enumerate([200, 404, 404, 500])]
+
+    assert clusters(*pages) == [0, 1, 1, 2]
 
 
 @pytest.mark.parametrize("text", ["", "Loading", "You need to enable JavaScript to run this app."])
@@ -83,38 +67,86 @@ def test_another_order_of_the_same_list() -> None:
     assert clusters(*(page(str(n), text, title="") for n, text in enumerate(orders))) == [0, 1]
 
 
-def test_near_duplicates_by_simhash_are_verified() -> None:
-    """Within 3 bits, a page with another counter is the same; one with other lines, title or status is not."""
+def test_a_counter_does_not_make_another_page() -> None:
+    """One line with another number in 300 words is the same page; under another title or status it is not."""
     near = LONG + "\nseen 18 times"
-    fingerprint = simhash(word_counts(LONG))
-    texts = [
-        (LONG + "\nseen 17 times", "T", 200),
-        (near, "T", 200),
-        (near, "U", 200),
-        (near, "T", 404),
-        (TEXT, "T", 200),
-    ]
-    pages = [
-        LabelledPage(f"{SITE}{n}", None, status, None, title, text, fingerprint ^ n, None)
-        for n, (text, title, status) in enumerate(texts)
-    ]
+    pages = [page("a", LONG + "\nseen 17 times"), page("b", near)]
+    pages += [page("c", near, title="Other"), page("d", near, status=404), page("e", TEXT)]
 
     assert clusters(*pages) == [0, 0, 1, 2, 3]
 
 
-def test_near_duplicates_by_cosine_are_verified() -> None:
-    """A pair that scores 0.99 is joined if its texts hardly differ and title and status agree; a lower score never."""
-    near = [page("a", LONG), page("b", LONG + "\nseen 17 times"), page("c", LONG + "\nseen 18 times", title="Other")]
-    near = [LabelledPage(p.url, p.referrer, p.status, None, p.title, p.main_text, None, None) for p in near]
-    a, b, c = (each.url for each in near)
+def test_a_number_of_the_url_makes_another_page() -> None:
+    """Where the one line that differs has the number that the URLs differ in, it is an id and not a counter."""
+    assert clusters(*(page(f"item?n={n}", f"{LONG}\nitem {n}") for n in (17, 18))) == [0, 1]
 
-    assert cluster_pages(near, [(a, b, 0.99), (a, c, 0.999)]) == [0, 0, 1]
-    assert cluster_pages(near, [(a, b, 0.98)]) == [0, 1, 2]
-    assert cluster_pages(near, [(SITE + "unknown", b, 1.0)]) == [0, 1, 2]
+
+def test_near_pages_make_no_chain() -> None:
+    """Pages that drift line by line are joined with the first as far as they are like it, not with each other."""
+    lines = LONG.split("\n")
+    texts = ["\n".join([*lines, *(f"step {step}" for step in range(n))]) for n in range(12)]
+    numbers = clusters(*(page(str(n), text) for n, text in enumerate(texts)))
+
+    assert numbers[:4] == [0, 0, 0, 0]
+    assert numbers[-1] != 0
+
+
+def test_short_pages_are_joined_when_equal_only() -> None:
+    """Under 100 words one changed word may be all that the page is about."""
+    short = "\n".join(LONG.split("\n")[:4])
+
+    assert clusters(page("a", short + "\nseen 17 times"), page("b", short + "\nseen 18 times")) == [0, 1]
+
+
+def test_boilerplate_that_changes() -> None:
+    """
+    Where jusText keeps most of the page, lines that it calls boilerplate may differ; where it keeps little, they may be
+    what the page is about.
+    """
+    teasers = ["\n".join(f"\tteaser {n}{m} of the day" for m in range(5)) for n in range(2)]
+
+    assert clusters(*(page(str(n), f"{LONG}\n{teaser}") for n, teaser in enumerate(teasers))) == [0, 0]
+    assert clusters(*(page(str(n), f"{TEXT}\n{teaser}") for n, teaser in enumerate(teasers))) == [0, 1]
+
+
+def test_a_site_that_names_its_pages() -> None:
+    """
+    With the page's name on every page the login form is one page, folders are told apart by their own name, and pages
+    that differ in nothing but the page's name (edit, backlinks) stay apart, as do the texts.
+    """
+    pages = wiki()
+    numbers = cluster_labelled(pages)
+
+    assert len(groups(pages, numbers, "do=login")) == 1
+    assert len(groups(pages, numbers, "do=edit")) == 80
+    assert len(groups(pages, numbers, "do=links")) == 80
+    assert len(groups(pages, numbers, "do=media")) == 35
+    assert len(set(numbers)) == 80 + 1 + 80 + 80 + 35
+
+
+def test_a_small_part_of_that_site_is_labelled_with_more_care() -> None:
+    """Too few pages to learn the layout from: what is the same stays apart, what differs is still not joined."""
+    pages = wiki(n_pages=9)
+    numbers = cluster_labelled(pages)
+
+    assert len(groups(pages, numbers, "do=edit")) == 9
+    assert len(groups(pages, numbers, "do=login")) == 9
+
+
+def test_each_join_has_its_reason() -> None:
+    """From any page of a cluster to any other leads a way of joins, each with its evidence; between clusters none."""
+    pages = [page("a", TEXT), page("b", TEXT), redirect("c", "b"), page("d", "other " + TEXT)]
+    clustering = cluster_pages(lambda: pages)
+
+    assert [join.reason for join in clustering.explain(0, 2)] == [
+        "the same title and text",
+        "a redirect to http://site.example/b",
+    ]
+    assert clustering.explain(0, 3) == []
 
 
 def test_part_of_a_crawl() -> None:
-    """Scores and clusters can be made of any part of a crawl, an empty one included."""
+    """Clusters can be made of any part of a crawl, an empty one included."""
     pages = [page("", "root " + TEXT), page("a", LONG), page("b", LONG + "\nseen 17 times"), redirect("c", "a")]
 
     assert cluster_labelled(pages) == [0, 1, 1, 1]
@@ -135,28 +167,26 @@ def test_numbers_follow_first_appearance(plan: list[tuple[int, str | None]]) -> 
     assert cluster_labelled(pages) == numbers
 
 
-@pytest.mark.parametrize("kind", ["equal", "empty", "near", "orders"])
+def test_earlier_labels_are_not_looked_at() -> None:
+    """Clusters of a run before change nothing: evaluation clusters the training part by itself."""
+    pages = wiki(20)
+
+    assert cluster_labelled([replace(each, cluster=n % 7) for n, each in enumerate(pages)]) == cluster_labelled(pages)
+
+
+@pytest.mark.parametrize("kind", ["equal", "empty", "near", "orders", "different"])
 def test_sites_of_one_page(kind: str) -> None:
-    """3,000 pages that are all equal, empty, nearly equal or one list in many orders are clustered in seconds."""
+    """3,000 pages all equal, empty, nearly equal, one list in many orders, or all different: clustered in seconds."""
     rows = [f"entry {n}\nof {n % 7}" for n in range(8)]
     text = {
         "equal": lambda n: LONG,
         "empty": lambda n: "",
-        "near": lambda n: f"{LONG}\nseen {n} times",
+        "near": lambda n: f"{LONG}\nseen {n + 5000} times",
         "orders": lambda n: "\n".join(random.Random(n // 4).sample(rows, len(rows))),
+        "different": lambda n: "\n".join(f"{line} of page{n}" for line in LONG.split("\n")),
     }[kind]
     started = time.perf_counter()
     numbers = cluster_labelled([page(str(n), text(n)) for n in range(3_000)])
 
     assert time.perf_counter() - started < 20
-    assert len(set(numbers)) == (3_000 if kind == "empty" else 1)
-
-
-def test_disjoint_sets() -> None:
-    """Joined items share the smallest of them; sets are numbered by first appearance."""
-    sets = DisjointSets(5)
-    sets.join(4, 2)
-    sets.join(3, 4)
-
-    assert [sets.find(item) for item in range(5)] == [0, 1, 2, 2, 2]
-    assert sets.numbers() == [0, 1, 2, 2, 2]
+    assert len(set(numbers)) == (3_000 if kind in ("empty", "different") else 1)

@@ -1,10 +1,20 @@
-"""When two texts say the same."""
+"""Words, and when two lists are one list."""
 
 from __future__ import annotations
 
-from dedup_crawler.labels.comparing import is_nearly_equal, is_reordered, n_words, word_counts
+from label_pages import LONG, TEXT, page
 
-BODY = "\n".join(" ".join(f"word{line}x{n}" for n in range(20)) for line in range(15))  # 300 words, 15 lines
+from dedup_crawler.labels.clusters import is_near
+from dedup_crawler.labels.comparing import is_reordered, n_words, word_counts
+from dedup_crawler.labels.signatures import Signature, Signatures
+
+
+def signature(text: str) -> Signature:
+    return Signatures(lambda: [page("a", text)]).of[0]
+
+
+def are_near(left: str, right: str) -> bool:
+    return is_near(signature(left), signature(right))
 
 
 def test_words() -> None:
@@ -13,30 +23,31 @@ def test_words() -> None:
     assert word_counts("A a b") == {"a": 2, "b": 1}
 
 
-def test_a_counter_does_not_make_another_page() -> None:
+def test_nearly_equal_pages() -> None:
     """One line with another number, or one line more, in 300 words is the same page."""
-    assert is_nearly_equal(BODY + "\nviews 17", BODY + "\nviews 18")
-    assert is_nearly_equal(BODY, BODY + "\n2 guests")
+    assert are_near(LONG + "\nviews 17", LONG + "\nviews 18")
+    assert are_near(LONG, LONG + "\n2 guests")
+    assert are_near(LONG, LONG)
 
 
 def test_too_many_differences_make_another_page() -> None:
-    """More than 1 % of the words, or more than two changed lines, or a text under 200 words: not the same."""
-    lines = BODY.split("\n")
-    changed_words = "\n".join([*lines[:-1], "something else altogether now"])
-    changed_lines = "\n".join(["new", "new", "new", *lines]), "\n".join(["old", "older", "oldest", *lines])
-    short = "\n".join(lines[:9])
+    """More than 2 % of the words, or more than four lines, counted on both sides, are another page."""
+    lines = LONG.split("\n")
 
-    assert not is_nearly_equal(BODY, changed_words)
-    assert not is_nearly_equal(*changed_lines)
-    assert not is_nearly_equal(short + "\nviews 17", short + "\nviews 18")
+    assert not are_near(LONG, LONG + "\nsomething else altogether now here")
+    assert not are_near("\n".join(["new", "new", "new", *lines]), "\n".join(["old", "older", *lines]))
+    assert not are_near(LONG, LONG + "\n" + lines[0])
+    assert not are_near(LONG, TEXT)
 
 
 def test_a_sorted_table_is_reordered() -> None:
     """Three rows of name and size, by name and by size, are one list in two orders."""
-    assert is_reordered("Files\na\n30\nb\n10\nc\n20\nend", "Files\nb\n10\nc\n20\na\n30\nend")
+    rows = ["Files", "a", "30", "b", "10", "c", "20", "end"]
+
+    assert is_reordered(rows, ["Files", "b", "10", "c", "20", "a", "30", "end"])
 
 
 def test_one_moved_line_is_not_a_reordering() -> None:
     """A mark that stands elsewhere, up or down, says which branch of a tree is open: another page."""
-    assert not is_reordered("x\nmark\na\nb\nend", "x\na\nb\nmark\nend")
-    assert not is_reordered("a\nb\nmark", "mark\na\nb")
+    assert not is_reordered("x mark a b end".split(), "x a b mark end".split())
+    assert not is_reordered("a b mark".split(), "mark a b".split())

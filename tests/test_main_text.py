@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from simhash import Simhash
@@ -13,6 +17,33 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import MAX_BYTES, clean_page, clean_pages
 from dedup_crawler.pages.records import Page, PageText
 
+ROOT = Path(__file__).resolve().parents[1]
+HANGING_CLEANER = """
+import os, sys, time
+from dedup_crawler.labels import main_text
+from dedup_crawler.pages.records import Page
+
+main_text.MAX_SECONDS = 1.0
+read = main_text.read_html
+
+def read_html(html, url, language):
+    if url.endswith("hangs"):
+        time.sleep(1_000)
+    if url.endswith("crashes"):
+        os._exit(3)
+    return read(html, url, language)
+
+main_text.read_html = read_html
+
+if __name__ == "__main__":
+    names = [*map(str, range(30)), "hangs", *map(str, range(30, 50)), "crashes", *map(str, range(50, 58))]
+    pages = (Page(f"http://site.example/{name}", content=b"<html><p>text " + name.encode()) for name in names)
+    skipped = []
+    texts = main_text.clean_pages(pages, n_workers=2, on_skip=lambda *skip: skipped.append(skip))
+    print(sum(text.main_text != "" for text in texts), "texts")
+    for url, reason in skipped:
+        print(url, reason)
+"""
 SENTENCE = "This is a sentence that is in the middle of the text, and it has many of the words that are so frequent. "
 ARTICLE = f"<html><head><title>Head</title></head><body><p>{SENTENCE * 5}</p><p>Contact</p></body></html>"
 LISTING = "<html><title>Index</title><table><tr><td><a href=a>alpha.txt</a><td>12K<tr><td><a href=b>beta.txt</a><td>7K"
@@ -29,21 +60,21 @@ def text_of(body: str | bytes, content_type: str | None = "text/html; charset=ut
     return text.main_text
 
 
-def test_an_article_is_its_main_text() -> None:
-    """Where jusText finds most of the page, its text is taken and the rest left out."""
-    assert text_of(ARTICLE) == (SENTENCE * 5).strip()
+def test_boilerplate_is_marked() -> None:
+    """The text is all that a page shows, a line a paragraph; what jusText calls boilerplate starts with a tab."""
+    assert text_of(ARTICLE) == (SENTENCE * 5).strip() + "\n\tContact"
+    assert text_of(LISTING) == "\talpha.txt\n\t12K\n\tbeta.txt\n\t7K"
 
 
-def test_a_page_without_prose_is_all_that_it_shows() -> None:
-    """A listing, of which jusText keeps nothing, is its whole visible text, a line a paragraph."""
-    assert text_of(LISTING) == "alpha.txt\n12K\nbeta.txt\n7K"
+def test_language_of_the_page() -> None:
+    """A German article is prose by German stop words, which it declares; the setting is for pages that do not tell."""
+    prose = "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 5
+    declared, silent = (f"<html{lang}><p>{prose}</p></html>" for lang in (" lang='de-AT'", ""))
 
-
-def test_a_page_with_little_prose_is_all_that_it_shows() -> None:
-    """Where jusText keeps a small part only, what it drops may be what the page is about."""
-    cells = "".join(f"<td>cell {n}" for n in range(300))
-
-    assert "cell 299" in text_of(f"<html><p>{SENTENCE * 5}</p><table>{cells}")
+    assert text_of(declared) == prose.strip()
+    assert text_of(silent) == "\t" + prose.strip()
+    assert clean_page(page(silent), "German")[0].main_text == prose.strip()
+    assert text_of(ARTICLE.replace("<html>", "<html lang='xx'>")) == text_of(ARTICLE)
 
 
 def test_simhash_is_of_the_words() -> None:
@@ -62,16 +93,16 @@ def test_simhash_is_of_the_words() -> None:
         ("one\n\n  two\tthree \r\nfour", "text/plain", 200, "one\ntwo three\nfour"),
         ("a,b\n1,2\n", "text/csv; charset=utf-8", 200, "a,b\n1,2"),
         ("<html><p>moved", "text/html", 302, ""),
-        ("<html><p>not found", "text/html", 404, "not found"),
+        ("<html><p>not found", "text/html", 404, "\tnot found"),
         ("\x89PNG\r\n\x1a\n\0\0", "image/png", 200, ""),
         ("%PDF-1.7 text", "application/pdf", 200, ""),
-        ("<!DOCTYPE html><p>untyped", None, 200, "untyped"),
+        ("<!DOCTYPE html><p>untyped", None, 200, "\tuntyped"),
         ("untyped text", None, 200, "untyped text"),
         (b"\x1f\x8b\0\0", None, 200, ""),
-        ("<p>xhtml", "Application/XHTML+xml", 200, "xhtml"),
+        ("<p>xhtml", "Application/XHTML+xml", 200, "\txhtml"),
         ("", "text/html", 200, ""),
         ("", "text/plain", 200, ""),
-        ("a\0b<p>c", "text/html", 200, "a\ufffdb\nc"),
+        ("a\0b<p>c", "text/html", 200, "\ta\ufffdb\n\tc"),
     ],
 )
 def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int, text: str) -> None:
@@ -123,6 +154,25 @@ def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPa
 
     assert text.main_text == ""
     assert reason == "ZeroDivisionError: division by zero"
+
+
+def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path) -> None:
+    """
+    A page whose reading does not end, and one that kills its worker, cost themselves only: each is skipped with its URL
+    and a reason, and all the other pages have their texts. (A process of its own, with a cleaner that hangs in C code.)
+    """
+    script = tmp_path / "clean.py"
+    script.write_text(HANGING_CLEANER)
+    result = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        "58 texts",
+        "http://site.example/hangs it killed its worker process or took it more than 1 s",
+        "http://site.example/crashes it killed its worker process or took it more than 1 s",
+    ]
 
 
 def pages(n: int) -> Iterator[Page]:

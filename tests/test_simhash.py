@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simhash import Simhash, SimhashIndex
 
 from dedup_crawler.errors import BadInputError, EmptyTextError
-from dedup_crawler.labels.clusters import DisjointSets
+from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.simhash import hamming_distance, near_duplicate_pairs, simhash, simhash_many
 
 FEATURES = st.dictionaries(st.text(max_size=12), st.integers(1, 255), min_size=1, max_size=60)

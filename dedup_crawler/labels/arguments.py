@@ -63,7 +63,7 @@ class ArgumentKinds:
         return len(self._values.get(key, ())) > MAX_CHOICES
 
     def template(self, before: str, found: list[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
-        """What kind of page a URL asks for: all of it, with the values of choices only, those of *naming_keys* never."""
+        """What kind of page a URL asks for: all of it, without the values of *naming_keys* and of other open keys."""
         parts = (
             f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
         )

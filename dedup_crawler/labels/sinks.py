@@ -16,9 +16,9 @@ from dedup_crawler.labels.layout import COMMON_SHARE, Pages, digest, lines_of
 
 MIN_URLS = 10
 """A sink has so many URLs ..."""
-MIN_SHARE = 0.01
+MIN_SHARE = 0.02
 """... and this share of all ..."""
-MAX_WORDS = 60
+MAX_WORDS = 100
 """... and at most so many words besides lines that the pages of the site share; error pages may have more."""
 
 

@@ -1,0 +1,93 @@
+"""What pages say whatever they are about: their name and the time; what only looks like it."""
+
+from __future__ import annotations
+
+import pytest
+from label_pages import SITE, page, wiki
+
+from dedup_crawler.labels.arguments import ArgumentKinds, arguments, spellings
+from dedup_crawler.labels.layout import SiteLayout, lines_of
+from dedup_crawler.pages.records import LabelledPage
+
+
+def content(layout: SiteLayout, each: LabelledPage) -> list[str]:
+    return [line for line, kept in zip(lines_of(each), layout.content(each), strict=True) if kept]
+
+
+def test_label_and_footer_are_decoration() -> None:
+    """The line with the page's name, and the one that names its file and its last change, are left out."""
+    pages = wiki()
+    layout = SiteLayout.learn(lambda: pages)
+
+    assert layout.naming_keys == {"id"}
+    assert content(layout, pages[1]) == ["Give your user name and your password to log in to this wiki."]
+    assert content(layout, pages[4]) == ["The files that were uploaded to a folder", "Files in folder0"]
+
+
+def test_a_name_that_stands_twice_is_decoration_once() -> None:
+    """A label with the words of an entry in the list below it leaves the entry."""
+    pages = wiki()
+    layout = SiteLayout.learn(lambda: pages)
+    tree = page("wiki?id=start", "start\nabout\nstart\nother", title="Tree")
+
+    assert content(layout, tree) == ["about", "start", "other"]
+
+
+def test_a_clock_of_the_layout_is_decoration() -> None:
+    """A line with numbers whose shape is on all pages is left out; one with the number of the URL is an id."""
+    pages = [
+        page(f"topic?t={n}", f"topic {n}\nserved at 10:{n % 60:02} in 0.{n * 7919 % 97:02} s") for n in range(100, 200)
+    ]
+    layout = SiteLayout.learn(lambda: pages)
+
+    assert content(layout, pages[3]) == ["topic 103"]
+
+
+def test_few_pages_have_no_layout() -> None:
+    """Below 50 pages nothing is called decoration."""
+    pages = wiki(9)
+    layout = SiteLayout.learn(lambda: pages)
+
+    assert content(layout, pages[0]) == lines_of(pages[0])
+
+
+def test_masks_whole_words_only() -> None:
+    """A page called "start" does not make "restart" decoration, nor is its title masked."""
+    pages = [*wiki(), page("wiki?id=start", "restart\nstart", title="How to restart [Wiki]")]
+    layout = SiteLayout.learn(lambda: pages)
+
+    assert content(layout, pages[-1]) == ["restart"]
+    assert layout.plain_title(pages[-1]) is None
+    assert layout.plain_title(pages[0]) == layout.plain_title(pages[5])
+
+
+def test_choices_and_open_keys() -> None:
+    """A key with few values on many pages chooses; one with many values is open; in between it is neither."""
+    kinds = ArgumentKinds()
+    for n in range(200):
+        kinds.add([("do", ("edit", "login", "diff", "media")[n % 4]), ("id", str(n)), ("part", str(n % 25))])
+    for n in range(10):
+        kinds.add([("rare", str(n))])
+
+    assert [kinds.is_choice(key) for key in ("do", "id", "part", "rare")] == [True, False, True, False]
+    assert [kinds.is_open(key) for key in ("do", "id", "part", "rare")] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        (SITE, []),
+        (SITE + "a?x=1&x=%3A&y=#z=1", [("x", "1"), ("x", ":"), ("y", "")]),
+        (SITE + "a?" + "x&" * 200, []),
+        ("a?%ff=%00", [("\ufffd", "\0")]),
+    ],
+)
+def test_arguments(url: str, found: list[tuple[str, str]]) -> None:
+    """Keys and values are decoded, empty and repeated ones kept; a query that is no query gives nothing."""
+    assert arguments(url) == (found, url.partition("?")[0])
+
+
+def test_spellings() -> None:
+    """A name may be written as a path; single characters are everywhere and so nowhere."""
+    assert spellings("a:b") == {"a:b", "a/b"}
+    assert spellings("7") == set()
