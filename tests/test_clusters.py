@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from label_pages import LONG, SITE, TEXT, groups, page, redirect, wiki
 
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.pages.records import LabelledPage
+from label_pages import LONG, SITE, TEXT, groups, page, redirect, wiki
 
 
 def clusters(*pages: LabelledPage) -> list[int]:

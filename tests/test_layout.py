@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from label_pages import SITE, page, wiki
 
 from dedup_crawler.labels.arguments import ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.layout import SiteLayout, lines_of
 from dedup_crawler.pages.records import LabelledPage
+from label_pages import SITE, page, wiki
 
 
 def content(layout: SiteLayout, each: LabelledPage) -> list[str]:
@@ -34,13 +34,21 @@ def test_a_name_that_stands_twice_is_decoration_once() -> None:
 
 
 def test_a_clock_of_the_layout_is_decoration() -> None:
-    """A line with numbers whose shape is on all pages is left out; one with the number of the URL is an id."""
+    """A line with time and duration that each page has once is left out; numbers that are no times, and lists, stay."""
     pages = [
-        page(f"topic?t={n}", f"topic {n}\nserved at 10:{n % 60:02} in 0.{n * 7919 % 97:02} s") for n in range(100, 200)
+        page(f"t{n}", f"topic {n}\nserved at 10:{n % 60:02} in 0.{n * 7919 % 97:02} s\n{n % 24}:00\n{n % 23}:00")
+        for n in range(100, 200)
     ]
     layout = SiteLayout.learn(lambda: pages)
 
-    assert content(layout, pages[3]) == ["topic 103"]
+    assert content(layout, pages[3]) == ["topic 103", "7:00", "11:00"]
+
+
+def test_times_told_from_now() -> None:
+    """How long ago something was is no difference, anywhere; when it was is one."""
+    ago = [lines_of(page("a", f"written {when} by anna")) for when in ("5 minutes ago", "an hour ago", "at 10:07")]
+
+    assert ago[0] == ago[1] != ago[2]
 
 
 def test_few_pages_have_no_layout() -> None:

@@ -164,7 +164,11 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path) -> None:
     script = tmp_path / "clean.py"
     script.write_text(HANGING_CLEANER)
     result = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
     assert result.stderr == ""

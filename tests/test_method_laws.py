@@ -106,6 +106,10 @@ def test_a_saved_model_gives_the_same_forms(fitted, tmp_path):
     assert type(loaded) is type(fitted)
     assert loaded.canonicalize_many(CRAWL.urls + new) == fitted.canonicalize_many(CRAWL.urls + new)
     assert json.loads((folder / "model.json").read_text())["hosts"] == ["forum.example"]
+    again = loaded.save(tmp_path / "again")
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == {
+        path.name: path.read_bytes() for path in folder.iterdir()
+    }
 
 
 def test_one_form_per_page(name, fitted):

@@ -7,7 +7,6 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from label_pages import LONG, SITE, TEXT, page, redirect
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
@@ -16,6 +15,7 @@ from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.labelling import LABELLERS, cluster_labelled
 from dedup_crawler.labels.simhash import hamming_distance
 from dedup_crawler.pages.records import LabelledPage
+from label_pages import LONG, SITE, TEXT, page, redirect
 
 
 def random_pages(seed: int, n: int) -> list[LabelledPage]:

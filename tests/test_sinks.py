@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from label_pages import LONG, SITE, page, wiki
-
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.sinks import find_sinks
+from label_pages import LONG, SITE, page, wiki
 
 
 def test_a_login_form_is_a_sink() -> None:

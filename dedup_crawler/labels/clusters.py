@@ -92,7 +92,7 @@ def _redirects(pages: Iterable[LabelledPage]) -> tuple[int, list[tuple[int, int,
 
 
 def _text_key(signature: Signature) -> Hashable | None:
-    if signature.n_words < MIN_WORDS:
+    if signature.n_text_words < MIN_WORDS:
         return None
     return signature.status, signature.title, signature.text
 

@@ -1,6 +1,6 @@
 """Counts of a stream in bounded memory: what is frequent stays counted, what is rare is forgotten.
 
-G. S. Manku, R. Motwani, "Approximate frequency counts over data streams", VLDB 2002 (lossy counting).
+J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming 2, 1982, many elements at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ MAX_KEYS = 400_000
 
 
 class BoundedCounter(Generic[Key]):
-    """Counts of keys; whenever more than *max_keys* are held, those with the smallest counts are forgotten.
+    """Counts of keys; whenever more than *max_keys* are held, all are lowered alike and at least half are forgotten.
 
-    A count is never too high. It is exact until something was forgotten; from then on it may be too low by
-    :attr:`max_error`, which stays below the share ``1 / max_keys`` of all that was counted, times a small factor.
+    A count is never too high, and too low by at most :attr:`max_error`: 0 until something was forgotten, and always
+    less than the share ``2 / max_keys`` of all that was counted.
     """
 
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
@@ -30,9 +30,10 @@ class BoundedCounter(Generic[Key]):
     def update(self, keys: Iterable[Key]) -> None:
         """Count each of *keys* once."""
         self._counts.update(keys)
-        while len(self._counts) > self._max_keys:
-            self.max_error += 1
-            self._counts = Counter({key: n for key, n in self._counts.items() if n > self.max_error})
+        if len(self._counts) > self._max_keys:
+            less = sorted(self._counts.values(), reverse=True)[self._max_keys // 2]
+            self._counts = Counter({key: n - less for key, n in self._counts.items() if n > less})
+            self.max_error += less
 
     def __getitem__(self, key: Key) -> int:
         return self._counts[key]
@@ -41,5 +42,5 @@ class BoundedCounter(Generic[Key]):
         return len(self._counts)
 
     def at_least(self, n: float) -> frozenset[Key]:
-        """The keys counted *n* times or more, as far as they were not forgotten."""
+        """The keys that may have been counted *n* times or more; those counted so often for certain are among them."""
         return frozenset(key for key, count in self._counts.items() if count + self.max_error >= max(n, 1))

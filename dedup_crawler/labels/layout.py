@@ -8,7 +8,11 @@ times are masked: the shapes of decoration are on very many pages.
 This must not go too far. ``Files in ⟨folder⟩`` is frequent too, and is all that tells two folders apart. The
 difference is that a site names the folder on the pages about folders, and the page on all pages whatsoever. So only
 values of *naming* keys are masked: those that at least half of all pages show as a line of its own. Most sites have
-none; then nothing is masked but counters of the layout.
+none.
+
+Times that are told from now ("5 minutes ago") change while one looks and are masked in every line. A clock, or how long
+the page took to make, is left out where its line is part of the layout: once on each of most pages. Other numbers are
+not told from ids, so they stay; that one of them counts visitors, only a long page with a single difference can show.
 """
 
 from __future__ import annotations
@@ -36,14 +40,16 @@ SHAPE_SHARE = 0.005
 """... and a line that names it is decoration if its shape is on this share of the pages ..."""
 SHAPE_PAGES = 10
 """... and on so many."""
-COUNTER_SHARE = 0.9
-"""A line with numbers whose shape is on this share of the pages is a clock or counter of the layout."""
+CLOCK_SHARE = 0.5
+"""A line with a time, whose shape is on this share of the pages, once on each, is a clock of the layout."""
 
 _TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+")
+_AGO = re.compile(r"\b(?:\d+|an?|one)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _NAME, _OTHER, _WHEN = "\0", "\1", "\2"
 
 
@@ -53,8 +59,11 @@ def digest(text: str) -> int:
 
 
 def lines_of(page: LabelledPage) -> list[str]:
-    """Lines of a page's text without the mark of jusText's boilerplate."""
-    return [line.lstrip("\t") for line in page.main_text.split("\n")] if page.main_text else []
+    """Lines of a page's text without the mark of jusText's boilerplate, and without times told from now."""
+    if not page.main_text:
+        return []
+    text = page.main_text.replace("\t", "")
+    return (_AGO.sub(_WHEN, text) if "ago" in text else text).split("\n")
 
 
 class SiteLayout:
@@ -68,28 +77,29 @@ class SiteLayout:
         self.common_lines: frozenset[int] = frozenset()
         """Digests of the lines that more than 5 % of the pages share."""
         self._decorations: frozenset[int] = frozenset()
-        self._counters: frozenset[int] = frozenset()
+        self._clocks: frozenset[int] = frozenset()
 
     @classmethod
     def learn(cls, pages: Pages) -> SiteLayout:
         """Read the pages once, and once more where a key names the page; memory does not grow with them."""
         layout = cls()
         named: Counter[str] = Counter()
-        counters: BoundedCounter[int] = BoundedCounter()
+        clocks: BoundedCounter[int] = BoundedCounter()
         all_lines: BoundedCounter[int] = BoundedCounter()
         for page in pages():
-            lines = set(lines_of(page))
+            all_of_page = lines_of(page)
+            lines = set(all_of_page)
             found, _ = arguments(page.url)
             layout.kinds.add(found)
             if lines:
                 layout.n_pages += 1
                 named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
                 all_lines.update(map(digest, lines))
-                counters.update({digest(shape) for line in lines if (shape := _counter_shape(line, page.url))})
+                clocks.update(digest(shape) for shape in _clocks_of(all_of_page))
         layout.common_lines = all_lines.at_least(COMMON_SHARE * layout.n_pages)
         if layout.n_pages >= MIN_PAGES:
             layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
-            layout._counters = counters.at_least(COUNTER_SHARE * layout.n_pages)
+            layout._clocks = clocks.at_least(CLOCK_SHARE * layout.n_pages)
         if layout.naming_keys:
             layout._decorations = layout._frequent_shapes(pages)
         return layout
@@ -106,20 +116,20 @@ class SiteLayout:
 
         A line that stands twice is decoration once: a label may have the same words as an entry of a list.
         """
-        if not self._decorations and not self._counters:
-            return [True] * (page.main_text.count("\n") + 1) if page.main_text else []
+        lines = lines_of(page)
+        if not self._decorations and not self._clocks:
+            return [True] * len(lines)
         names = _Names(page.url, self.naming_keys)
+        clocks = {shape for shape in _clocks_of(lines) if digest(shape) in self._clocks} if self._clocks else set()
         seen: set[str] = set()
-        return [line in seen or not self._is_decoration(line, names, seen) for line in lines_of(page)]
-
-    def _is_decoration(self, line: str, names: _Names, seen: set[str]) -> bool:
-        shape = names.shape(line)
-        found = bool(shape) and digest(shape) in self._decorations
-        if not found and self._counters and (counter := _counter_shape(line, names.url)):
-            found = digest(counter) in self._counters
-        if found:
-            seen.add(line)
-        return found
+        kept = []
+        for line in lines:
+            shape = names.shape(line)
+            is_decoration = line not in seen and bool(shape) and digest(shape) in self._decorations
+            if is_decoration:
+                seen.add(line)
+            kept.append(not is_decoration and not (clocks and _clock_shape(line) in clocks))
+        return kept
 
     def plain_title(self, page: LabelledPage) -> str | None:
         """The title with the page's name masked, or None if it does not hold it."""
@@ -162,9 +172,15 @@ def _any_of(values: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 
-def _counter_shape(line: str, url: str) -> str:
-    """The line with its numbers masked; empty if it has none, or one that the URL has too (then it is an id)."""
-    numbers = _NUMBER.findall(line)
-    if not numbers or not set(numbers).isdisjoint(_NUMBER.findall(url)):
+def _clock_shape(line: str) -> str:
+    """The line with times and durations masked; empty if it has none."""
+    if not _DIGIT.search(line):
         return ""
-    return _NUMBER.sub(_WHEN, line)
+    shape = _DURATION.sub(_WHEN, _TIME.sub(_WHEN, line))
+    return shape if _WHEN in shape and shape != line else ""
+
+
+def _clocks_of(lines: Iterable[str]) -> list[str]:
+    """The shapes with a time that stand once on a page."""
+    shapes = Counter(shape for line in lines if (shape := _clock_shape(line)))
+    return [shape for shape, n in shapes.items() if n == 1]

@@ -48,6 +48,8 @@ class Signature:
     """Of the lines that are not decoration."""
     main: int | None
     """Of those of the latter that jusText keeps, where they are most of the page."""
+    n_text_words: int
+    """Of all lines."""
     n_words: int
     """Of the content."""
     lines: Lines
@@ -99,8 +101,10 @@ class Signatures:
 
 def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
     is_content = layout.content(page)
-    lines = [line for line, kept in zip(lines_of(page), is_content, strict=True) if kept]
+    all_lines = lines_of(page)
+    lines = [line for line, kept in zip(all_lines, is_content, strict=True) if kept]
     words = [n_words(line) for line in lines]
+    n_decoration = sum(n_words(line) for line, kept in zip(all_lines, is_content, strict=True) if not kept)
     numbers_of_url = frozenset(_NUMBER.findall(page.url))
     weights = [_TOO_MANY if _names_page(line, numbers_of_url) else n for line, n in zip(lines, words, strict=True)]
     digests = np.fromiter(map(digest, lines), np.uint64, len(lines))
@@ -110,9 +114,10 @@ def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
     return Signature(
         status=page.status,
         title=digest(page.title) if page.title else 0,
-        text=digest(page.main_text),
+        text=digest("\n".join(all_lines)),
         content=xxhash.xxh3_64_intdigest(digests.tobytes()),
         main=_main(page, is_content, sum(words)) if page.title else None,
+        n_text_words=sum(words) + n_decoration,
         n_words=sum(words),
         lines=digests if is_compared else _NO_LINES,
         words=np.minimum(weights, _TOO_MANY).astype(np.uint16) if is_compared and words else _NO_WORDS,

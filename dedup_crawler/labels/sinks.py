@@ -20,6 +20,8 @@ MIN_SHARE = 0.02
 """... and this share of all ..."""
 MAX_WORDS = 100
 """... and at most so many words besides lines that the pages of the site share; error pages may have more."""
+SHARED = 1.5
+"""A line on more than so many pages for each of the cluster is not the cluster's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
     for page, cluster in zip(pages(), clusters, strict=True):
         if page.main_text and cluster in candidates:
             candidates.remove(cluster)
-            own = sum(n_words(line) for line in set(lines_of(page)) if lines[digest(line)] <= common)
+            most = max(common, SHARED * n_urls[cluster])
+            own = sum(n_words(line) for line in set(lines_of(page)) if lines[digest(line)] <= most)
             if page.status >= 400 or own <= MAX_WORDS:
                 found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
     return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))

@@ -52,6 +52,9 @@ class Canonicalizer(ABC):
     hosts: frozenset[str] = frozenset()
     """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
 
+    quality_: Mapping[str, Any]
+    """What fitting measured of its own result; goes into ``model.json``."""
+
     progress: Callable[[int, int, float], None] | None = None
     """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
 
@@ -80,6 +83,7 @@ class Canonicalizer(ABC):
         self.n_clusters_ = len(set(clusters))
         self.data_digest_ = _digest(forms, clusters, referrers)
         self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
+        self.quality_ = self._quality()
         return self
 
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
@@ -137,6 +141,7 @@ class Canonicalizer(ABC):
             model.n_urls_ = description["counts"]["urls"]
             model.n_clusters_ = description["counts"]["clusters"]
             model.data_digest_ = description["training_data_digest"]
+            model.quality_ = description["quality"]
         except (BadInputError, KeyError, TypeError) as error:
             raise DamagedModelError(
                 f"model.json does not describe a {cls.name} model: {error}. Train again."
@@ -147,11 +152,6 @@ class Canonicalizer(ABC):
     def options(self) -> dict[str, Any]:
         """Options as given to the constructor."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    @property
-    def quality_(self) -> dict[str, Any]:
-        """What fitting measured of its own result; goes into ``model.json``."""
-        return {}
 
     @abstractmethod
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
@@ -167,6 +167,10 @@ class Canonicalizer(ABC):
 
     def _check_options(self) -> None:  # noqa: B027 - most methods have none
         """Raise BadInputError for an option out of range."""
+
+    def _quality(self) -> dict[str, Any]:
+        """Measure the result of fitting."""
+        return {}
 
     def _tables(self) -> dict[str, Any]:
         """File name -> JSON value, for what was learnt."""

@@ -22,7 +22,15 @@ FORMAT = 1
 _DESCRIPTION = "model.json"
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
-_KEYS = {"options": dict, "hosts": list, "counts": dict, "training_data_digest": str, "files": dict, "method": str}
+_KEYS = {
+    "options": dict,
+    "hosts": list,
+    "counts": dict,
+    "training_data_digest": str,
+    "files": dict,
+    "method": str,
+    "quality": dict,
+}
 
 
 @dataclass(frozen=True)

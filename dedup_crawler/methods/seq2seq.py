@@ -8,7 +8,8 @@ in it is translated by a numpy copy of the network.
 
 The paper's recipe is the preset ``paper``. The preset ``fast`` adds four things, each an option of its own:
 
-``identity_pairs``  pages with one URL are trained as themselves: they are the negatives, which the paper leaves out.
+``identity_pairs``  pages with one URL are trained too, as themselves (or as the global target of their template): they
+                    are the negatives, which the paper leaves out.
 ``global_targets``  one target template for all templates of the same pages, instead of one choice per cluster.
 ``judged_gate``     the network learns from the first 70 % of the pages; a template is translated only if its merge
 groups with later pages hold (20 groups at least, at most 10 % of them wrong with 95 % confidence). Any other
@@ -136,8 +137,7 @@ class Seq2Seq(Canonicalizer):
         self.seed = seed
         self.device = device
 
-    @property
-    def quality_(self) -> dict[str, Any]:
+    def _quality(self) -> dict[str, Any]:
         """Share of training pairs translated exactly, and how many templates are translated in use."""
         used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
         return {
