@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint results bench clean
 
 demo: $(READY)  ## the whole job on the recorded example site
 	$(BIN)/dedup-crawler demo
@@ -16,6 +16,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+results: $(READY)  ## rebuild the tables under benchmarks/results (an hour; needs the recorded sites)
+	$(BIN)/python benchmarks/results.py
 
 bench: $(READY)  ## speed beside what one would use instead, as ratios in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,ops,rounds

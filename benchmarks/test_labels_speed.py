@@ -149,7 +149,8 @@ def test_labelling_on_two_workers(benchmark: Any, pages: list[Page]) -> None:
             LabelledPage(page.url, page.referrer, page.status, None, text.title, text.main_text, text.simhash, None)
             for page, text in zip(pages, cleaned, strict=True)
         ]
-        return cluster_pages(labelled, score_pairs(labelled))
+        list(score_pairs(labelled))
+        return cluster_pages(lambda: labelled).numbers()
 
     benchmark.pedantic(label, rounds=2)
     record(benchmark, "pages", len(pages))

@@ -84,11 +84,10 @@ def test_a_number_of_the_url_makes_another_page() -> None:
 def test_near_pages_make_no_chain() -> None:
     """Pages that drift line by line are joined with the first as far as they are like it, not with each other."""
     lines = LONG.split("\n")
-    texts = ["\n".join([*lines, *(f"step {step}" for step in range(n))]) for n in range(12)]
+    texts = ["\n".join([*lines, *(f"{step < n}" for step in range(12))]) for n in range(12)]
     numbers = clusters(*(page(str(n), text) for n, text in enumerate(texts)))
 
-    assert numbers[:4] == [0, 0, 0, 0]
-    assert numbers[-1] != 0
+    assert numbers == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
 def test_short_pages_are_joined_when_equal_only() -> None:
@@ -147,7 +146,7 @@ def test_each_join_has_its_reason() -> None:
 
 def test_part_of_a_crawl() -> None:
     """Clusters can be made of any part of a crawl, an empty one included."""
-    pages = [page("", "root " + TEXT), page("a", LONG), page("b", LONG + "\nseen 17 times"), redirect("c", "a")]
+    pages = [page("", "root " + TEXT), page("a", LONG), page("b", LONG), redirect("c", "a")]
 
     assert cluster_labelled(pages) == [0, 1, 1, 1]
     assert cluster_labelled(pages[2:]) == [0, 1]

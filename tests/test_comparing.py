@@ -23,19 +23,19 @@ def test_words() -> None:
 
 
 def test_nearly_equal_pages() -> None:
-    """One line with another number, or one line more, in 300 words is the same page."""
+    """One or two lines with another number in 300 words are the same page."""
     assert are_near(LONG + "\nviews 17", LONG + "\nviews 18")
-    assert are_near(LONG, LONG + "\n2 guests")
+    assert are_near(LONG + "\n17\nno", LONG + "\n18\n2")
     assert are_near(LONG, LONG)
 
 
 def test_too_many_differences_make_another_page() -> None:
-    """More than 2 % of the words, or more than four lines, counted on both sides, are another page."""
+    """More than 2 % of the words, or more than two changed lines, or an entry more in a list, are another page."""
     lines = LONG.split("\n")
 
-    assert not are_near(LONG, LONG + "\nsomething else altogether now here on it")
-    assert not are_near("\n".join(["new", "new", "new", *lines]), "\n".join(["old", "older", *lines]))
-    assert not are_near(LONG, LONG + "\n" + lines[0])
+    assert not are_near(LONG + "\nsome words about this thing", LONG + "\nother words about that thing")
+    assert not are_near("\n".join(["new", "newer", "newest", *lines]), "\n".join(["old", "older", "oldest", *lines]))
+    assert not are_near(LONG, LONG + "\nentry")
     assert not are_near(LONG, TEXT)
 
 

@@ -12,7 +12,7 @@ from dedup_crawler.labels.counting import BoundedCounter
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=8), max_size=40))
 def test_counts_are_never_too_high(batches: list[list[int]]) -> None:
-    """Held to ten keys, no count is above the true one, nor below it by more than the error; nothing frequent is lost."""
+    """Held to ten keys, no count is above the true one, nor below it by more than the error."""
     counter: BoundedCounter[int] = BoundedCounter(max_keys=10)
     true: Counter[int] = Counter()
     for batch in batches:

@@ -6,8 +6,10 @@ a key whose values repeat all the time is a *choice*, one of many values is *ope
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from urllib.parse import parse_qsl
 
 Argument = tuple[str, str]
@@ -20,13 +22,14 @@ _FEW_VALUES = 3
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 
 
-def arguments(url: str) -> tuple[list[Argument], str]:
+@functools.lru_cache(maxsize=64)
+def arguments(url: str) -> tuple[tuple[Argument, ...], str]:
     """Decoded keys and values of the query in their order, and the rest of the URL before it."""
     before, _, query = url.partition("#")[0].partition("?")
     try:
-        return parse_qsl(query, keep_blank_values=True, max_num_fields=100), before
+        return tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=100)), before
     except ValueError:  # more than 100 arguments
-        return [], before
+        return (), before
 
 
 def spellings(value: str) -> set[str]:
@@ -44,7 +47,7 @@ class ArgumentKinds:
         self._n_pages: defaultdict[str, int] = defaultdict(int)
         self._values: defaultdict[str, set[str]] = defaultdict(set)
 
-    def add(self, found: list[Argument]) -> None:
+    def add(self, found: Sequence[Argument]) -> None:
         """Count the arguments of one URL."""
         for key, value in found:
             self._n_pages[key] += 1
@@ -62,7 +65,7 @@ class ArgumentKinds:
         """Whether *key* has so many values that it cannot be a choice."""
         return len(self._values.get(key, ())) > MAX_CHOICES
 
-    def template(self, before: str, found: list[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
+    def template(self, before: str, found: Sequence[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
         """What kind of page a URL asks for: all of it, without the values of *naming_keys* and of other open keys."""
         parts = (
             f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found

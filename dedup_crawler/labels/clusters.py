@@ -8,7 +8,7 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
    that is little;
 4. the same lines in another order (a list sorted otherwise), under a title: the lines of a text file have an order;
 5. the same content under titles that differ only in the page's name, where the content speaks for itself;
-6. the same title, and at least 200 words of which hardly any differ.
+6. the same title, and at least 100 words of which hardly any differ.
 
 A page without text is joined by redirects only. An error page is never joined with one of another status.
 """
@@ -20,10 +20,10 @@ from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
-from dedup_crawler.labels.comparing import MAX_NEAR_LINES, MAX_NEAR_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
+from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.signatures import Signature, Signatures, distance
+from dedup_crawler.labels.signatures import Signature, Signatures, changes
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -179,11 +179,17 @@ def _join_near(clustering: Clustering, signatures: Signatures) -> None:
 
 def _sample(signature: Signature, common: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> list[int]:
     rare = np.setdiff1d(signature.lines, common)
-    sample = (rare if len(rare) else np.unique(signature.lines))[:N_SAMPLED_LINES]
+    sample = (rare if len(rare) > 2 * MAX_CHANGED_LINES else np.unique(signature.lines))[:N_SAMPLED_LINES]
     return [int(line) for line in sample]
 
 
 def is_near(left: Signature, right: Signature) -> bool:
-    """Whether two pages of at least 200 words differ so little that it is the same page with, say, another counter."""
-    n_lines, n_words = distance(left, right)
-    return n_lines <= MAX_NEAR_LINES and n_words <= MAX_NEAR_SHARE * (left.n_words + right.n_words) / 2
+    """Whether two pages differ so little that it is the same page with, say, another counter.
+
+    Line by line: where one page has a line more, a list has an entry more, and where lines have changed places, a tree
+    has another branch open.
+    """
+    if len(left.lines) != len(right.lines):
+        return False
+    n_lines, n_words = changes(left, right)
+    return n_lines <= MAX_CHANGED_LINES and n_words <= MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2

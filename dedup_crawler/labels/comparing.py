@@ -1,9 +1,8 @@
-"""When two texts say the same: the decisions that a score alone cannot make.
+"""How much two pages may differ and still say the same.
 
 Pages of one site share most of their words, so a cosine of 0.99 or three bits of simhash are also reached by a list of
-products and the next facet of it. Measured on four recorded sites with a truth, as B-cubed precision of the clusters:
-joining every pair of a referrer group with cosine >= 0.99 and the same title .949-1.000; every pair with simhashes
-within 3 bits and the same title .814-.989; the same candidates under :func:`is_nearly_equal` .999-1.000.
+products and the next facet of it (B-cubed precision on four recorded sites: .949-1.000 and .814-.989). What tells a
+counter from another entry are the lines that differ: few, as many on either side, with few words.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ MIN_WORDS = 10
 """A text with fewer words says too little to join pages by: "You need to enable JavaScript to run this app"."""
 MIN_NEAR_WORDS = 100
 """A text with fewer words is compared for equality only: in a short list one changed entry is one more percent."""
-MAX_NEAR_LINES = 4
-"""Nearly equal pages differ in at most this many lines, counted on both sides (a changed line counts twice) ..."""
-MAX_NEAR_SHARE = 0.02
-"""... and these have at most this share of their words, counted likewise."""
+MAX_CHANGED_LINES = 2
+"""Nearly equal pages differ in at most so many lines ..."""
+MAX_CHANGED_SHARE = 0.02
+"""... and these have at most this share of the words of a page, counted on both sides."""
 
 _WORD = re.compile(r"\w+")
 

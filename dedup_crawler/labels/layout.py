@@ -17,14 +17,13 @@ not told from ids, so they stay; that one of them counts visitors, only a long p
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-import xxhash
-
 from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.labels.lines import digest, facts, lines_of, masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
@@ -43,27 +42,7 @@ SHAPE_PAGES = 10
 CLOCK_SHARE = 0.5
 """A line with a time, whose shape is on this share of the pages, once on each, is a clock of the layout."""
 
-_TIME = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
-    re.IGNORECASE,
-)
-_AGO = re.compile(r"\b(?:\d+|an?|one)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago\b", re.IGNORECASE)
-_DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_NAME, _OTHER, _WHEN = "\0", "\1", "\2"
-
-
-def digest(text: str) -> int:
-    """64-bit hash of a text, the same in every run."""
-    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
-
-
-def lines_of(page: LabelledPage) -> list[str]:
-    """Lines of a page's text without the mark of jusText's boilerplate, and without times told from now."""
-    if not page.main_text:
-        return []
-    text = page.main_text.replace("\t", "")
-    return (_AGO.sub(_WHEN, text) if "ago" in text else text).split("\n")
+_NAME, _OTHER = "\0", "\1"
 
 
 class SiteLayout:
@@ -71,7 +50,7 @@ class SiteLayout:
 
     def __init__(self) -> None:
         self.n_pages = 0
-        """Pages with text."""
+        """Pages with title and text: a file without a title has no layout."""
         self.kinds = ArgumentKinds()
         self.naming_keys: frozenset[str] = frozenset()
         self.common_lines: frozenset[int] = frozenset()
@@ -87,15 +66,15 @@ class SiteLayout:
         clocks: BoundedCounter[int] = BoundedCounter()
         all_lines: BoundedCounter[int] = BoundedCounter()
         for page in pages():
-            all_of_page = lines_of(page)
-            lines = set(all_of_page)
             found, _ = arguments(page.url)
             layout.kinds.add(found)
-            if lines:
+            if page.title and page.main_text:
+                all_of_page = lines_of(page)
+                lines = set(all_of_page)
                 layout.n_pages += 1
                 named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
-                all_lines.update(map(digest, lines))
-                clocks.update(digest(shape) for shape in _clocks_of(all_of_page))
+                all_lines.update(facts(line).digest for line in lines)
+                clocks.update(_clocks_of(all_of_page))
         layout.common_lines = all_lines.at_least(COMMON_SHARE * layout.n_pages)
         if layout.n_pages >= MIN_PAGES:
             layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
@@ -107,6 +86,8 @@ class SiteLayout:
     def _frequent_shapes(self, pages: Pages) -> frozenset[int]:
         shapes: BoundedCounter[int] = BoundedCounter()
         for page in pages():
+            if not page.title:
+                continue
             names = _Names(page.url, self.naming_keys)
             shapes.update({digest(shape) for line in set(lines_of(page)) if (shape := names.shape(line))})
         return shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
@@ -120,7 +101,7 @@ class SiteLayout:
         if not self._decorations and not self._clocks:
             return [True] * len(lines)
         names = _Names(page.url, self.naming_keys)
-        clocks = {shape for shape in _clocks_of(lines) if digest(shape) in self._clocks} if self._clocks else set()
+        clocks = self._clocks.intersection(_clocks_of(lines)) if self._clocks else frozenset()
         seen: set[str] = set()
         kept = []
         for line in lines:
@@ -128,7 +109,7 @@ class SiteLayout:
             is_decoration = line not in seen and bool(shape) and digest(shape) in self._decorations
             if is_decoration:
                 seen.add(line)
-            kept.append(not is_decoration and not (clocks and _clock_shape(line) in clocks))
+            kept.append(not is_decoration and not (clocks and facts(line).clock in clocks))
         return kept
 
     def plain_title(self, page: LabelledPage) -> str | None:
@@ -145,42 +126,45 @@ class _Names:
     """Finds the values of one URL's naming arguments in lines."""
 
     def __init__(self, url: str, naming_keys: frozenset[str]) -> None:
-        self.url = url
-        found = arguments(url)[0] if naming_keys else []
-        self._names = sorted(form for key, value in found if key in naming_keys for form in spellings(value))
-        self._others = [form for key, value in found if key not in naming_keys for form in spellings(value)]
-        self._find_names: re.Pattern[str] | None = None
-        self._find_others: re.Pattern[str] | None = None
+        found = arguments(url)[0] if naming_keys else ()
+        self._names = _longest_first(form for key, value in found if key in naming_keys for form in spellings(value))
+        self._others = _longest_first(
+            form for key, value in found if key not in naming_keys for form in spellings(value)
+        )
 
     def shape(self, line: str) -> str:
         """The line with names, other values and times masked; empty if it holds no name."""
-        if not any(name in line for name in self._names):
+        shape = line
+        for name in self._names:
+            if name in shape:
+                shape = _masked(shape, name, _NAME)
+        if shape == line:
             return ""
-        if self._find_names is None:
-            self._find_names, self._find_others = _any_of(self._names), _any_of(self._others)
-        shape, n_names = self._find_names.subn(_NAME, line)
-        if not n_names:
-            return ""
-        if self._others and self._find_others is not None:
-            shape = self._find_others.sub(_OTHER, shape)
-        return _TIME.sub(_WHEN, shape)
+        for value in self._others:
+            if value in shape:
+                shape = _masked(shape, value, _OTHER)
+        return masked_times(shape)
 
 
-def _any_of(values: Iterable[str]) -> re.Pattern[str]:
-    """Any of the values as whole words, the longest first."""
-    longest_first = sorted(set(values), key=lambda value: (-len(value), value))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+def _longest_first(values: Iterable[str]) -> list[str]:
+    return sorted(set(values), key=lambda value: (-len(value), value))
 
 
-def _clock_shape(line: str) -> str:
-    """The line with times and durations masked; empty if it has none."""
-    if not _DIGIT.search(line):
-        return ""
-    shape = _DURATION.sub(_WHEN, _TIME.sub(_WHEN, line))
-    return shape if _WHEN in shape and shape != line else ""
+def _masked(line: str, value: str, mark: str) -> str:
+    """Put *mark* in the place of *value* where it is no part of a longer word."""
+    pieces = line.split(value)
+    masked = pieces[0]
+    for before, after in itertools.pairwise(pieces):
+        is_word = not _ends_in_word(masked if before else "") and not _ends_in_word(after[:1])
+        masked += (mark if is_word else value) + after
+    return masked
 
 
-def _clocks_of(lines: Iterable[str]) -> list[str]:
+def _ends_in_word(text: str) -> bool:
+    return text[-1:].isalnum() or text[-1:] == "_"
+
+
+def _clocks_of(lines: Iterable[str]) -> list[int]:
     """The shapes with a time that stand once on a page."""
-    shapes = Counter(shape for line in lines if (shape := _clock_shape(line)))
+    shapes = Counter(clock for line in lines if (clock := facts(line).clock))
     return [shape for shape, n in shapes.items() if n == 1]

@@ -5,7 +5,6 @@ A signature has at most some 40 kB, usually one, whatever the size of the page.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -16,7 +15,8 @@ import xxhash
 from dedup_crawler.labels.arguments import Argument, arguments
 from dedup_crawler.labels.comparing import n_words
 from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.layout import Pages, SiteLayout, digest, lines_of
+from dedup_crawler.labels.layout import Pages, SiteLayout
+from dedup_crawler.labels.lines import digest, facts, lines_of, numbers_of
 from dedup_crawler.pages.records import LabelledPage
 
 Lines = npt.NDArray[np.uint64]
@@ -29,7 +29,6 @@ MAIN_SHARE = 0.8
 OWN_SHARE = 0.5
 """A line on more than this share of the pages of one kind belongs to the kind, not to the page."""
 
-_NUMBER = re.compile(r"\d+")
 _TOO_MANY = 65_535
 _NO_LINES = np.empty(0, np.uint64)
 _NO_WORDS = np.empty(0, np.uint16)
@@ -55,7 +54,7 @@ class Signature:
     lines: Lines
     """Each line of the content; none for a page without a title or with too many lines."""
     words: Words
-    """How many words each of these lines has; 65,535 for one with a number of the URL, as if it were a page."""
+    """How many words each of these lines has; 65,535 for one with a number of the URL: an id, not a counter."""
     plain_title: int | None
     """Of the title with the page's name masked, where it holds it."""
     template: int
@@ -100,23 +99,26 @@ class Signatures:
 
 
 def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
+    if not page.title:
+        return _plain_signature(page)
     is_content = layout.content(page)
     all_lines = lines_of(page)
     lines = [line for line, kept in zip(all_lines, is_content, strict=True) if kept]
-    words = [n_words(line) for line in lines]
-    n_decoration = sum(n_words(line) for line, kept in zip(all_lines, is_content, strict=True) if not kept)
-    numbers_of_url = frozenset(_NUMBER.findall(page.url))
-    weights = [_TOO_MANY if _names_page(line, numbers_of_url) else n for line, n in zip(lines, words, strict=True)]
-    digests = np.fromiter(map(digest, lines), np.uint64, len(lines))
+    known = [facts(line) for line in lines]
+    words = [each.n_words for each in known]
+    n_decoration = sum(facts(line).n_words for line, kept in zip(all_lines, is_content, strict=True) if not kept)
+    numbers_of_url = numbers_of(page.url)
+    weights = [each.n_words if each.numbers.isdisjoint(numbers_of_url) else _TOO_MANY for each in known]
+    digests = np.fromiter((each.digest for each in known), np.uint64, len(known))
     found, before = arguments(page.url)
     plain_title = layout.plain_title(page)
-    is_compared = bool(page.title) and len(lines) <= MAX_LINES
+    is_compared = len(lines) <= MAX_LINES
     return Signature(
         status=page.status,
-        title=digest(page.title) if page.title else 0,
+        title=digest(page.title),
         text=digest("\n".join(all_lines)),
         content=xxhash.xxh3_64_intdigest(digests.tobytes()),
-        main=_main(page, is_content, sum(words)) if page.title else None,
+        main=_main(page, is_content, sum(words)),
         n_text_words=sum(words) + n_decoration,
         n_words=sum(words),
         lines=digests if is_compared else _NO_LINES,
@@ -127,9 +129,11 @@ def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
     )
 
 
-def _names_page(line: str, numbers_of_url: frozenset[str]) -> bool:
-    """Whether a line has a number that the URL has too: probably an id, and surely no counter."""
-    return not numbers_of_url.isdisjoint(_NUMBER.findall(line))
+def _plain_signature(page: LabelledPage) -> Signature:
+    """Of a page without a title, mostly a text file: only the whole text counts."""
+    text = digest(page.main_text)
+    n = n_words(page.main_text)
+    return Signature(page.status, 0, text, text, None, n, n, _NO_LINES, _NO_WORDS, None, 0, ())
 
 
 def _main(page: LabelledPage, is_content: list[bool], n_content_words: int) -> int | None:
@@ -141,11 +145,8 @@ def _main(page: LabelledPage, is_content: list[bool], n_content_words: int) -> i
     return digest(text)
 
 
-def distance(left: Signature, right: Signature) -> tuple[int, int]:
-    """In how many lines two pages differ, and how many words these have; counted on both sides."""
-    lines = np.concatenate([left.lines, right.lines])
-    signs = np.concatenate([np.ones(len(left.lines), np.int64), -np.ones(len(right.lines), np.int64)])
-    words = np.concatenate([left.words, right.words]).astype(np.int64)
-    _, first, member_of = np.unique(lines, return_index=True, return_inverse=True)
-    surplus = np.abs(np.bincount(member_of, signs)).astype(np.int64)
-    return int(surplus.sum()), int((surplus * words[first]).sum())
+def changes(left: Signature, right: Signature) -> tuple[int, int]:
+    """How many lines of two pages with as many lines are not the same, and how many words these have on both sides."""
+    is_changed = left.lines != right.lines
+    n_words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
+    return int(np.count_nonzero(is_changed)), int(n_words)

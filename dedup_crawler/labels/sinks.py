@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.labels.comparing import n_words
 from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.layout import COMMON_SHARE, Pages, digest, lines_of
+from dedup_crawler.labels.layout import COMMON_SHARE, Pages
+from dedup_crawler.labels.lines import facts, lines_of
 
 MIN_URLS = 10
 """A sink has so many URLs ..."""
@@ -42,7 +42,7 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
     for page, cluster in zip(pages(), clusters, strict=True):
         if page.main_text:
             n_urls[cluster] += 1
-            lines.update({digest(line) for line in lines_of(page)})
+            lines.update({facts(line).digest for line in lines_of(page)})
     least = max(MIN_URLS, MIN_SHARE * n_urls.total())
     candidates = {cluster for cluster, n in n_urls.items() if n >= least}
     common = COMMON_SHARE * n_urls.total()
@@ -51,7 +51,8 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
         if page.main_text and cluster in candidates:
             candidates.remove(cluster)
             most = max(common, SHARED * n_urls[cluster])
-            own = sum(n_words(line) for line in set(lines_of(page)) if lines[digest(line)] <= most)
+            known = {facts(line) for line in lines_of(page)}
+            own = sum(each.n_words for each in known if lines[each.digest] <= most)
             if page.status >= 400 or own <= MAX_WORDS:
                 found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
     return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))

@@ -58,7 +58,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "optimizer": "sgd",
         "learning_rate": 0.5,
         "batch_size": 20,
-        "max_steps": 4000,
+        "max_steps": 2000,
         "init_range": 0.08,
         "count_power": 1.0,
         "deep": False,

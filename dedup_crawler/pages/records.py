@@ -39,7 +39,7 @@ class PageText:
     canonical_link: str | None
     """Absolute URL of ``<link rel=canonical>``."""
     main_text: str
-    """Text to compare pages by; empty where the page has none."""
+    """Text of the page, a line a paragraph, boilerplate lines with a tab in front; empty where the page has none."""
     simhash: int | None
     """64-bit fingerprint of the main text, 0 <= value < 2**64; None where there is not enough text."""
 

@@ -1,0 +1,154 @@
+"""Quality and speed of the labels: B-cubed and pairwise precision and recall by truth, and time by number of pages.
+
+    python benchmarks/labels.py ../shared/corpora/sites > benchmarks/results/labels.md      # on Linux
+
+The folder holds one folder a site with ``crawl.warc.zst`` and ``truth.csv.gz``. Takes some five minutes on two cores.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import justext
+
+from dedup_crawler.labels.clusters import cluster_pages
+from dedup_crawler.labels.cosine import score_pairs
+from dedup_crawler.labels.labelling import LABELLERS, label_store
+from dedup_crawler.labels.truth import LabelQuality, label_quality, read_truth
+from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.records import LabelledPage, Page
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import normal_form
+
+T = TypeVar("T")
+
+SIZES = 1_500, 3_000, 6_000
+SYNTHETIC_SIZES = 25_000, 50_000, 100_000
+TIMED_SITE = "dokuwiki"
+
+
+def main(folder: Path) -> None:
+    """Print the tables as Markdown."""
+    sites = sorted(path.parent for path in folder.glob("*/crawl.warc.zst"))
+    print(f"# Labels\n\n`python benchmarks/labels.py {folder}`, {os.cpu_count()} cores\n")
+    print(
+        "## Quality\n\nPrecision / recall by truth. *Inside*: without redirects to URLs that were not crawled, of which"
+    )
+    print("nobody knows what they show.\n")
+    print("| site | labeller | URLs | B-cubed | pairs | s |\n|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as work:
+        for site in sites:
+            with PageStore(Path(work) / f"{site.name}.db") as store:
+                import_files([site / "crawl.warc.zst"], store)
+                label_store(store)
+                print_quality(site.name, store, read_truth(site / "truth.csv.gz"))
+        with PageStore(Path(work) / f"{TIMED_SITE}.db") as store:
+            print_speed(list(store.pages()), Path(work))
+    print_growth()
+
+
+def print_quality(site: str, store: PageStore, truth: dict[str, str]) -> None:
+    """One row a labeller; the default's once more without redirects that lead out of the crawl."""
+    pages = list(store.labelled_pages())
+    known = {normal_form(page.url) for page in pages}
+    leads_out = {page.url for page in pages if page.redirect_to and normal_form(page.redirect_to) not in known}
+    for name, cluster in LABELLERS.items():
+        numbers, seconds = timed(lambda cluster=cluster: cluster(lambda: pages).numbers())
+        clusters = {page.url: number for page, number in zip(pages, numbers, strict=True)}
+        print(row(site, name, label_quality(clusters, truth), seconds))
+        inside = {url: number for url, number in clusters.items() if url not in leads_out}
+        if name == "default" and len(inside) < len(clusters):
+            print(row(site, "default, inside", label_quality(inside, truth), seconds), flush=True)
+
+
+def row(site: str, name: str, quality: LabelQuality, seconds: float) -> str:
+    """A line of the table of quality."""
+    bcubed = f"{quality.bcubed_precision:.4f} / {quality.bcubed_recall:.4f}"
+    pairs = f"{quality.pair_precision:.4f} / {quality.pair_recall:.4f}"
+    return f"| {site} | {name} | {quality.n_urls} | {bcubed} | {pairs} | {seconds:.1f} |"
+
+
+def print_speed(pages: list[Page], work: Path) -> None:
+    """Seconds of each step of labelling, beside jusText alone."""
+    print(
+        f"\n## Speed\n\n{TIMED_SITE}, first pages, all cores, in seconds. The last column is `justext.justext` alone.\n"
+    )
+    print("| pages | main text | scores | clusters | in all | again, nothing new | jusText alone |")
+    print("|---|---|---|---|---|---|---|")
+    for n_pages in SIZES:
+        ends: dict[str, float] = {}
+        with PageStore(work / f"{n_pages}.db") as store:
+            store.add_many(pages[:n_pages])
+            started = time.perf_counter()
+            label_store(store, progress=lambda step, _, ends=ends: ends.__setitem__(step, time.perf_counter()))
+            whole = time.perf_counter() - started
+            _, again = timed(lambda store=store: label_store(store))
+        _, alone = timed(lambda n_pages=n_pages: justext_alone(pages[:n_pages]))
+        steps = ends["main text"] - started, ends["scores"] - ends["main text"], ends["clusters"] - ends["scores"]
+        print(f"| {n_pages} |", " | ".join(f"{s:.1f}" for s in (*steps, whole, again, alone)), "|", flush=True)
+
+
+def justext_alone(pages: list[Page]) -> None:
+    """Plain jusText over the bodies on all cores."""
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(plain_justext, (page.content for page in pages if page.content), chunksize=50))
+
+
+def plain_justext(body: bytes) -> int:
+    """How many paragraphs jusText finds; what it cannot parse has none."""
+    try:
+        return len(justext.justext(body, justext.get_stoplist("English")))
+    except Exception:  # noqa: BLE001 - the bodies of a crawl are not all HTML, which is not what is timed
+        return 0
+
+
+def print_growth() -> None:
+    """Time and memory of scores and clusters of ever more made pages, each size in a process of its own."""
+    print("\n## Growth\n\nMade pages (40 lines, one in three new, three quarters of the lines on every page), texts")
+    print("read already; one process. Memory is the peak of the process, the program itself included.\n")
+    print("| pages | clusters s | scores s | MB |\n|---|---|---|---|")
+    for n_pages in SYNTHETIC_SIZES:
+        command = [sys.executable, __file__, "--made", str(n_pages)]
+        print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="", flush=True)
+
+
+def made_pages(n_pages: int) -> Iterator[LabelledPage]:
+    """Pages of a made site: each text under three session ids, in a frame of 30 lines."""
+    frame = "\n".join(f"\tentry {line} of the frame" for line in range(30))
+    for n in range(n_pages):
+        text = "\n".join(f"line {line} of text {n // 3} which says something" for line in range(10))
+        url = f"http://site.example/topic?t={n // 3}&sid={n * 7919 % 10**6:06}"
+        referrer = f"http://site.example/topic?t={n // 90}&sid=0"
+        yield LabelledPage(url, referrer, 200, None, f"Topic {n // 3}", f"{frame}\n{text}", None, None)
+
+
+def print_made(n_pages: int) -> None:
+    """A row of the table of growth."""
+    numbers, clusters_s = timed(lambda: cluster_pages(lambda: made_pages(n_pages)).numbers())
+    assert len(set(numbers)) == -(-n_pages // 3)
+    _, scores_s = timed(lambda: sum(1 for _ in score_pairs(made_pages(n_pages))))
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    megabytes = int(peak.split()[1]) / 1024
+    print(f"| {n_pages} | {clusters_s:.1f} | {scores_s:.1f} | {megabytes:.0f} |")
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """What *work* returns, and the seconds it took."""
+    started = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--made":
+        print_made(int(sys.argv[2]))
+    else:
+        main(Path(sys.argv[1]))
