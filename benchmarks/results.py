@@ -1,6 +1,6 @@
 """Rebuild the tables under ``benchmarks/results/``, each with the command that prints it: ``make results``.
 
-    python benchmarks/results.py [evaluate] [demo] [speed]      default: all
+    python benchmarks/results.py [evaluate] [labels] [demo] [speed]      default: all
 
 The recorded sites are those of ``../shared/corpora/sites``; their databases are made once, in ``build/results/``.
 """
@@ -42,6 +42,13 @@ def evaluate() -> None:
     write(
         "evaluate.md", "Methods on recorded sites", f"{steps}\n    {shown}", f"Inputs (SHA-256):\n\n{inputs}\n\n{table}"
     )
+
+
+def labels() -> None:
+    """The three labellers on every site."""
+    command = [sys.executable, "benchmarks/labels.py", str(SITES)]
+    with (RESULTS / "labels.md").open("w", encoding="utf-8") as file:
+        subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
 def demo() -> None:
@@ -91,7 +98,7 @@ def sha256(path: Path) -> str:
 
 def main(names: list[str]) -> None:
     """Rebuild the named tables, or all."""
-    tables = {"evaluate": evaluate, "demo": demo, "speed": speed}
+    tables = {"evaluate": evaluate, "labels": labels, "demo": demo, "speed": speed}
     WORK.mkdir(parents=True, exist_ok=True)
     for name in names or tables:
         tables[name]()

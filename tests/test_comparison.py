@@ -1,0 +1,88 @@
+"""Methods under one protocol: what trains, what judges, what is printed."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.evaluation.comparison import evaluate, judged_crawl
+from dedup_crawler.evaluation.tables import mean_table, site_table
+from dedup_crawler.methods import make_method
+from dedup_crawler.pages.records import LabelledPage
+
+HOST = "http://forum.example"
+
+
+def page(path, text="", redirect_to=None):
+    status = 302 if redirect_to else 200
+    target = HOST + redirect_to if redirect_to else None
+    return LabelledPage(HOST + path, None, status, target, path, text, None, None)
+
+
+def text(name):
+    return "\n".join(f"{name} line {i} says something of its own about {name}{i}" for i in range(30))
+
+
+def printed(table):
+    out = io.StringIO()
+    Console(file=out, width=200).print(table)
+    return out.getvalue()
+
+
+def test_training_does_not_see_what_later_pages_show():
+    """Two pages that only a later redirect joins are two pages for training, and one for our labels as judge."""
+    pages = [
+        page("/old", redirect_to="/moved"),
+        page("/new", text("new")),
+        page("/other", text("other")),
+        page("/moved", redirect_to="/new"),
+    ]
+
+    crawl = judged_crawl("forum", pages, None, 0.75)
+
+    assert len(set(crawl.training_clusters)) == 3
+    assert crawl.training_pages[0] == crawl.training_pages[1]
+    assert crawl.judge == "own labels"
+
+
+def test_a_truth_judges_and_pages_it_does_not_know_are_counted():
+    """URLs that are not in the truth are left out on both sides."""
+    pages = [page(f"/{i}", text(f"page{i}")) for i in range(8)]
+    truth = {f"{HOST}/{i}": f"cluster{i % 3}" for i in range(6)}
+
+    crawl = judged_crawl("forum", pages, truth, 0.5)
+
+    assert (len(crawl.training), len(crawl.test_urls), crawl.n_unjudged) == (3, 3, 2)
+    assert crawl.test_pages == ["cluster0", "cluster1", "cluster2"]
+
+
+@pytest.mark.parametrize(
+    ("n_pages", "truth", "fraction", "told"),
+    [
+        (4, None, 0.0, "train fraction is 0.0"),
+        (4, None, 1.5, "train fraction is 1.5"),
+        (4, {"http://other.example/": "x"}, 0.75, "knows none of the 4 URLs"),
+        (1, None, 0.75, "too few"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_clear_line(n_pages, truth, fraction, told):
+    """The error names the value."""
+    with pytest.raises(BadInputError, match=told):
+        judged_crawl("forum", [page(f"/{i}", text(f"page{i}")) for i in range(n_pages)], truth, fraction)
+
+
+def test_tables_show_every_method_and_the_mean_over_sites():
+    """strip-query loses the page behind a query, keep-all loses nothing; the mean is taken column by column."""
+    pages = [page(f"/x?page={i}", text(f"page{i}")) for i in range(8)]
+    rows = {}
+    for site in ("forum", "shop"):
+        crawl = judged_crawl(site, pages, None, 0.5)
+        rows[site] = [evaluate(make_method(name), name, crawl) for name in ("keep-all", "strip-query")]
+        table = printed(site_table(crawl, rows[site]))
+
+    assert [row.warm.n_lost for row in rows["forum"]] == [0, 4]
+    assert "shop: 4 pages to learn from, 4 judged by own labels; warm: 4 pages needed, 0 fetches avoidable" in table
+    assert "| keep-all" in table
+    assert "| strip-query" in printed(mean_table(rows))
+    assert rows["forum"][1].as_dict()["normalization"]["dup_reduction"] is None
