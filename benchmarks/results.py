@@ -77,8 +77,6 @@ def as_code(text: str) -> str:
     lines = []
     for line in text.splitlines():
         is_table = line.startswith("|")
-        if is_table and lines and not lines[-1].startswith("|"):
-            lines.append("")
         lines.append(line.rstrip() if is_table else f"    {line}".rstrip())
     return "\n".join(lines)
 

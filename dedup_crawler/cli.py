@@ -26,7 +26,11 @@ from dedup_crawler.methods.options import Option, options_of
 _DATABASE = click.option(
     "--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL."
 )
+_SHOWN_SINKS = 10
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+
+
+_MAX_LINES = 20  # of what was learnt
 
 
 class _Commands(click.Group):
@@ -108,9 +112,7 @@ def import_(paths: tuple[Path, ...], db: str, as_json: bool) -> None:
 @click.option("--truth", type=click.Path(path_type=Path), help="CSV (url,cluster) to judge the labels by.")
 @click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
 @click.option("--language", default="English", show_default=True, help="Of pages that do not declare theirs.")
-@click.option(
-    "--labeller", default="default", show_default=True, help="default, or cosine or simhash as published."
-)
+@click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @_AS_JSON
 def label(
@@ -164,6 +166,7 @@ def label(
         "without_text": report.n_without_text,
         "scores": report.n_scores,
         "skipped": report.n_skipped,
+        "sort_orders": {"decided_by": "content", "joined": report.n_reordered},
         "sinks": [asdict(sink) for sink in report.sinks],
     }
     measured = {} if quality is None else asdict(quality)
@@ -174,8 +177,15 @@ def label(
         f"{report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates, "
         f"{report.n_without_text} pages without text, {report.n_scores} scores"
     )
-    for sink in report.sinks:
+    if labeller == "default":
+        _say(
+            "Sort orders are decided by content: a list that shows the same in another order is the same page "
+            f"({report.n_reordered} joined so)."
+        )
+    for sink in report.sinks[:_SHOWN_SINKS]:
         _say(f"{sink.n_urls} URLs show one page without content: {sink.title or 'no title'} ({sink.url})")
+    if len(report.sinks) > _SHOWN_SINKS:
+        _say(f"and {len(report.sinks) - _SHOWN_SINKS} more such pages (--json lists all)")
     for name, value in measured.items():
         _say(f"{name.replace('_', ' ')}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")
 
@@ -208,6 +218,11 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
         _say(f"{method.name}: learnt from {len(data.urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
         for name, value in learner.quality_.items():
             _say(f"  {name.replace('_', ' ')}: {value}")
+        lines = learner.learnt()
+        for line in lines[:_MAX_LINES]:
+            _say(f"  {line}")
+        if len(lines) > _MAX_LINES:
+            _say(f"  ... and {len(lines) - _MAX_LINES} more")
 
     for option in reversed(known):
         command = _as_flag(option)(command)

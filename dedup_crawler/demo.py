@@ -157,8 +157,8 @@ def _train(database: Path, model: Path, method: str, say: Say) -> None:
         data = training_data(store)
     learner = method_from_spec(method).fit(data.urls, data.clusters, data.referrers)
     learner.save(model)
-    for name, value in learner.quality_.items():
-        say(f"  {name.replace('_', ' ')}: {value}")
+    for line in learner.learnt():
+        say(f"  {line}")
 
 
 def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> DemoOutcome:

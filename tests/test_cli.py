@@ -51,6 +51,7 @@ def work(tmp_path_factory):
     assert run("label", "--db", database).exit_code == 0
     trained = run("train", "seq2seq", "--db", database, "--model", folder / "model", "--hidden", 32)
     assert trained.exit_code == 0, trained.output
+    assert f"{HOST}/topic.php?t=<num1>&sid=<hex2> -> {HOST}/topic.php?t=<num1>" in trained.stdout
     return folder
 
 

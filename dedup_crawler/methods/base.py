@@ -114,6 +114,10 @@ class Canonicalizer(ABC):
             return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
         return self._explain(normal, form)
 
+    def learnt(self) -> list[str]:
+        """Say what was learnt, a line each, the best supported first; no line if nothing was."""
+        return []
+
     def save(self, folder: str | Path) -> Path:
         """Write the model as a folder of JSON (and weights) that a person can read; a reader never sees half of it."""
         self._check_fitted()

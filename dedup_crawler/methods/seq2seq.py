@@ -137,6 +137,17 @@ class Seq2Seq(Canonicalizer):
         self.seed = seed
         self.device = device
 
+    def learnt(self) -> list[str]:
+        """Every template whose URLs are translated, with its evidence."""
+        used = [(t, s) for s, t in self.table_.translations.items() if t.is_used and t.says != s]
+        used.sort(key=lambda entry: (-entry[0].evidence.n_groups, -entry[0].n_urls, entry[1]))
+        return [
+            f"{source} -> {translation.says}   "
+            f"({translation.n_urls} URLs, {translation.evidence.n_groups} merge groups, "
+            f"{translation.evidence.n_wrong} wrong)"
+            for translation, source in used
+        ]
+
     def _quality(self) -> dict[str, Any]:
         """Share of training pairs translated exactly, and how many templates are translated in use."""
         used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
