@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from dedup_crawler.rules.rule import KeyValueMap, Literal, OneOf, Rule, UrlMap
+from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -47,26 +48,38 @@ class RuleEngine:
 
     def trace(self, url: str) -> tuple[str, list[int]]:
         """Form of *url*, and the places of the rules that led to it, in order; none where its own form is kept."""
+        passed, fired, is_settled = self._walk(url)
+        if is_settled:
+            return passed[-1], fired
+        if passed[-1] not in passed[:-1]:
+            return passed[0], []
+        smallest = min(passed[passed.index(passed[-1]) :])
+        return smallest, fired[: passed.index(smallest)]
+
+    def circle(self, url: str) -> list[int]:
+        """Places of the rules that send *url* round and round; none where it settles."""
+        passed, fired, is_settled = self._walk(url)
+        return [] if is_settled else fired[passed.index(passed[-1]) :]
+
+    def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
+        """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
         host = host_of(url)
         trie = self._tries.get(host)
         url_map = self._maps.get(host, _KEY_VALUES)
-        current, values = read_url(url, url_map)
-        if trie is None:
-            return current, []
-        passed = [current]
+        current, values = _read(url, url_map, None)
+        passed: list[str] = [current]
         fired: list[int] = []
-        for _ in range(_MAX_PASSES):
+        while trie is not None and len(fired) < _MAX_PASSES:
             found = trie.fire(values)
             if found is None:
-                return current, fired
+                return passed, fired, True
             number, changed = found
             current, values = _read(_written(current, changed, url_map), url_map, changed)
             fired.append(number)
-            if current in passed:
-                smallest = min(passed[passed.index(current) :])
-                return smallest, fired[: passed.index(smallest)]
             passed.append(current)
-        return passed[0], []
+            if current in passed[:-1]:
+                break
+        return passed, fired, trie is None
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, dict[str, str | None]]:
@@ -82,10 +95,8 @@ def _read(url: str, url_map: UrlMap, written: Mapping[str, str | None] | None) -
         return url, {}
     rest = behind[start:]
     values = url_map.read(rest, scheme)
-    if "&" in rest and values != written:
-        rest_sorted = url_map.write(values)
-        if rest_sorted != rest:
-            return f"{scheme}://{behind[:start]}{rest_sorted}", values
+    if "&" in rest and values != written and not is_sorted(rest):
+        return f"{scheme}://{behind[:start]}{url_map.write(values)}", values
     return url, values
 
 

@@ -99,13 +99,26 @@ def rest_of(values: Mapping[str, str | None]) -> str:
     query = []
     for key, value in values.items():
         if key[:6] == "query[":
-            bracketed, _, number = key.partition("#")
-            query.append((bracketed[6:-1], int(number or 1), value))
+            if key[-1] == "]":
+                query.append((key[6:-1], 1, value))
+            else:
+                bracketed, _, number = key.partition("#")
+                query.append((bracketed[6:-1], int(number or 1), value))
     if not query:
         return path
     if len(query) > 1:
         query.sort(key=lambda entry: entry[:2])
     return f"{path}?{'&'.join([name if value is None else f'{name}={value}' for name, _, value in query])}"
+
+
+def is_sorted(rest: str) -> bool:
+    """Whether the query of what stands behind the host is sorted as :func:`rest_of` writes it.
+
+    >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
+    (True, False)
+    """
+    names = [part.partition("=")[0] for part in rest.partition("?")[2].split("&")]
+    return names == sorted(names)
 
 
 def _query_key(name: str) -> str:
