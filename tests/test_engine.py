@@ -95,7 +95,7 @@ def test_laws(rules, url):
 
     written = engine.form(url)
 
-    assert engine.form(written) == written
+    assert engine.form(written) == written == engine.trace(url)[0]
     assert host_of(written) == host_of(url)
     assert normal_form(written) == written
     if host_of(url) not in {rule.host for rule in rules}:

@@ -220,6 +220,15 @@ class Rule:
         return f"{self.host}: where {' and '.join(context) or 'anything'}: {', '.join(does) or 'nothing'}"
 
 
+def covers(general: Matcher, special: Matcher) -> bool:
+    """Whether *general* matches whatever *special* matches, as far as can be told by looking at them."""
+    if isinstance(special, Literal):
+        return general.matches(special.value)
+    if isinstance(special, OneOf):
+        return all(map(general.matches, special.values))
+    return general in (ANY, special)
+
+
 def _check_operation(key: str, operation: Operation) -> None:
     """Keys that say how a URL is built take few values: anything else would make no URL of the host."""
     allowed = _LITERAL_ONLY.get(key)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import ANY, Drop, Rule
+from dedup_crawler.rules.rule import Drop, Rule, covers
 
 _MAX_ROUNDS = 100  # of breaking circles; each round takes a rule out of every circle that is left
 
@@ -20,13 +20,7 @@ _MAX_ROUNDS = 100  # of breaking circles; each round takes a rule out of every c
 def qualified(rules: Iterable[Rule], crawl: MappedCrawl, *, max_fpr: float, min_urls: int = 1) -> list[Rule]:
     """Count rules on the crawl and keep those that change *min_urls* URLs, merge some and are not wrong too often."""
     counted = (crawl.counted(rule) for rule in rules)
-    return [
-        rule
-        for rule in counted
-        if rule.statistics.n_urls >= min_urls
-        and rule.statistics.n_support_pairs
-        and rule.statistics.false_positive_rate <= max_fpr
-    ]
+    return [r for r in counted if r.statistics.n_urls >= min_urls and r.statistics.is_within(max_fpr)]
 
 
 def naive_selection(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
@@ -71,8 +65,7 @@ def _replaces(general: Rule, special: Rule) -> bool:
         and general.absent <= special.absent
         and general.statistics.false_positive_rate <= special.statistics.false_positive_rate
         and all(
-            key in special.context and matcher in (ANY, special.context[key])
-            for key, matcher in general.context.items()
+            key in special.context and covers(matcher, special.context[key]) for key, matcher in general.context.items()
         )
     )
 

@@ -31,6 +31,10 @@ class RuleStatistics:
         """Share (0-1) of the support pairs that show two pages; 1 without support."""
         return self.n_false_pairs / self.n_support_pairs if self.n_support_pairs else 1.0
 
+    def is_within(self, max_fpr: float) -> bool:
+        """Whether the rule merges something and is wrong in at most that share of its pairs."""
+        return self.n_support_pairs > 0 and self.false_positive_rate <= max_fpr
+
 
 NO_STATISTICS = RuleStatistics()
 
