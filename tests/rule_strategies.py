@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Drop, Literal, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
 
 HOST = "h.example"
 FREE_KEYS = ["path[0]", "path[1]", "query[a]", "query[b]", "query[a]#2", "ext"]
@@ -13,6 +13,7 @@ matchers = st.one_of(
     st.just(ANY),
     values.map(Literal),
     st.frozensets(values, min_size=1, max_size=3).map(OneOf),
+    st.frozensets(values, min_size=1, max_size=2).map(NoneOf),
     st.sampled_from(CLASSES).map(OfClass),
 )
 operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()))

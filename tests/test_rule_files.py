@@ -56,7 +56,7 @@ def test_a_rule_may_be_written_by_hand():
         ({"transformation": {"query[a]": {"set": 1}}}, "1 is no text"),
         ({"transformation": 5}, "'transformation' has to be a table"),
         ({"context": {"query[a]": {"in": []}}}, "'in' needs a list"),
-        ({"context": {"query[a]": {}}}, "a matcher is one of literal, in, class"),
+        ({"context": {"query[a]": {}}}, "a matcher is one of literal, in, not_in, class"),
         ({"absent": "query[a]"}, "'absent' has to be a list"),
         ({"host": None}, "'host' is None"),
         ({"statistics": {"groups": -1}}, "count 'groups' is -1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
@@ -12,7 +12,7 @@ from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import Rule
+from dedup_crawler.rules.rule import Rule, UrlMap
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.urls.normal import host_of
 
@@ -28,6 +28,10 @@ class RuleBased(Canonicalizer):
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         """Rules of one host, counted on its crawl."""
 
+    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
+        """How URLs of one host are read; *crawl* has read them by position and name."""
+        return crawl.url_map
+
     @property
     def quality_(self) -> dict[str, Any]:
         """How many rules there are."""
@@ -35,9 +39,11 @@ class RuleBased(Canonicalizer):
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         rules: list[Rule] = []
+        maps: dict[str, UrlMap] = {}
         for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
-            rules += self._mine(MappedCrawl(host, its_urls, its_clusters))
-        self.engine_ = RuleEngine(rules)
+            maps[host] = self._url_map(MappedCrawl(host, its_urls, its_clusters))
+            rules += self._mine(MappedCrawl(host, its_urls, its_clusters, maps[host]))
+        self.engine_ = RuleEngine(rules, maps)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         return self.engine_.form(url)
@@ -55,11 +61,15 @@ class RuleBased(Canonicalizer):
 
     def _restore(self, files: ModelFiles) -> None:
         try:
-            self.engine_ = RuleEngine(rules_from_json(files.tables[_FILE], _FILE))
+            self.engine_ = RuleEngine(rules_from_json(files.tables[_FILE], _FILE), self._restored_maps(files))
         except KeyError:
             raise DamagedModelError(f"the model lacks {_FILE}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        """Host -> how its URLs are read."""
+        return {}
 
 
 def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[list[str], list[int]]]:

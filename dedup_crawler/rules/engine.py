@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from dedup_crawler.rules.rule import KeyValueMap, Literal, OneOf, Rule, UrlMap
+from dedup_crawler.rules.rule import ANY, KeyValueMap, Literal, OneOf, Rule, UrlMap
 from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -36,7 +36,7 @@ class RuleEngine:
 
     def __init__(self, rules: Iterable[Rule], maps: Mapping[str, UrlMap] | None = None) -> None:
         self.rules = list(rules)
-        self._maps = dict(maps or {})
+        self.maps = dict(maps or {})
         of_host: dict[str, list[_Numbered]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
             of_host[rule.host].append((number, rule))
@@ -49,7 +49,7 @@ class RuleEngine:
         """
         host = host_of(url)
         trie = self._tries.get(host)
-        url_map = self._maps.get(host, _KEY_VALUES)
+        url_map = self.maps.get(host, _KEY_VALUES)
         scheme, mark, behind = url.partition("://")
         start = behind.find("/") if mark else -1
         if trie is None or start < 0:
@@ -79,7 +79,7 @@ class RuleEngine:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
         host = host_of(url)
         trie = self._tries.get(host)
-        url_map = self._maps.get(host, _KEY_VALUES)
+        url_map = self.maps.get(host, _KEY_VALUES)
         current, values = _read(url, url_map, None)
         passed: list[str] = [current]
         fired: list[int] = []
@@ -223,4 +223,4 @@ def _literals(rule: Rule) -> _Tests:
 
 
 def _has_classes(rule: Rule) -> bool:
-    return any(not isinstance(matcher, (Literal, OneOf)) and matcher.name != "any" for matcher in rule.context.values())
+    return any(not isinstance(matcher, (Literal, OneOf)) and matcher != ANY for matcher in rule.context.values())

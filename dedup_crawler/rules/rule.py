@@ -23,7 +23,7 @@ STAR = "*"
 """What stands for a value that does not matter."""
 
 _KEY = re.compile(
-    r"scheme|(?:ext|slash|root|path\.length|path\[\d{1,4}\]|query\[[^#]*\](?:#[1-9]\d{0,5})?)(?:@(?:\d{1,3}|shape))?",
+    r"scheme|(?:ext|slash|root|path\.length|path\[\d{1,4}\]|query\[[^#]*\](?:#[1-9]\d{0,5})?)(?:@\d{1,3}){0,3}",
     re.DOTALL | re.ASCII,
 )
 _KNOWN_KEYS = "scheme, path.length, path[N], ext, slash, query[NAME]"
@@ -96,6 +96,17 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class NoneOf:
+    """Any value but these; the key has to be there."""
+
+    values: frozenset[str | None]
+
+    def matches(self, value: str | None) -> bool:
+        """Whether *value* is none of them."""
+        return value not in self.values
+
+
+@dataclass(frozen=True, slots=True)
 class OfClass:
     """Any value of a class: ``digits``, ``hex``, ``alpha``, ``slug``, or ``any`` (also a key without ``=``)."""
 
@@ -108,7 +119,7 @@ class OfClass:
 
 ANY = OfClass("any")
 
-Matcher = Literal | OneOf | OfClass
+Matcher = Literal | OneOf | NoneOf | OfClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +256,8 @@ def _written(matcher: Matcher) -> str:
         return f"= {matcher.value!r}" if matcher.value is not None else "has no value"
     if isinstance(matcher, OneOf):
         return "in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
+    if isinstance(matcher, NoneOf):
+        return "is there, not in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
     return "is there" if matcher == ANY else f"is {matcher.name}"
 
 

@@ -20,12 +20,25 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.rule import CLASSES, Copy, Drop, Literal, Matcher, OfClass, OneOf, Operation, Rule, Set, Star
+from dedup_crawler.rules.rule import (
+    CLASSES,
+    Copy,
+    Drop,
+    Literal,
+    Matcher,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+)
 from dedup_crawler.rules.statistics import RuleStatistics
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
-_MATCHERS = ("literal", "in", "class")
+_MATCHERS = ("literal", "in", "not_in", "class")
 _OPERATIONS = ("set", "copy", "drop", "star")
 
 
@@ -75,8 +88,9 @@ def _rule_to_json(rule: Rule) -> dict[str, Any]:
 def _matcher_to_json(matcher: Matcher) -> dict[str, Any]:
     if isinstance(matcher, Literal):
         return {"literal": matcher.value}
-    if isinstance(matcher, OneOf):
-        return {"in": sorted(matcher.values, key=lambda value: (value is not None, value or ""))}
+    if isinstance(matcher, (OneOf, NoneOf)):
+        word = "in" if isinstance(matcher, OneOf) else "not_in"
+        return {word: sorted(matcher.values, key=lambda value: (value is not None, value or ""))}
     return {"class": matcher.name}
 
 
@@ -116,8 +130,9 @@ def _matcher(key: str, said: Any) -> Matcher:
     if word == "class":
         return OfClass(_known(value, CLASSES, "class"))
     if not isinstance(value, list) or not value:
-        raise BadInputError(f"{key}: 'in' needs a list of values")
-    return OneOf(frozenset(_text(key, one) for one in value))
+        raise BadInputError(f"{key}: {word!r} needs a list of values")
+    values = frozenset(_text(key, one) for one in value)
+    return OneOf(values) if word == "in" else NoneOf(values)
 
 
 def _operation(key: str, said: Any) -> Operation:
