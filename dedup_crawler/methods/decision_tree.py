@@ -22,32 +22,28 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.methods.rule_based import DeepRuleBased
 from dedup_crawler.rules.decision_tree import Row, Transformation, generalized
-from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.pairs import STRUCTURE, pair_operations, stratified
-from dedup_crawler.rules.rule import Operation, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.pairs import (
+    STRUCTURE,
+    Constants,
+    KeyTemplate,
+    constants_of,
+    pair_operations,
+    stratified,
+    template_of,
+)
+from dedup_crawler.rules.rule import Operation, Rule, Set, Star
 from dedup_crawler.rules.selection import naive_selection, qualified
 from dedup_crawler.urls.keyvalue import KeyValues
 
-_FILE = "deep_keys.json"
 _MAX_SOURCES = 10  # of one shape and cluster
-_MIN_SHARE, _MIN_URLS = 0.01, 5  # a literal that fewer URLs have is nobody's constant
-_ARGUMENT = "\0argument"  # no value of a URL in normal form
-
-Constants = frozenset[tuple[str, "str | None"]]
-"""Keys and values that enough URLs of the site have to be written as literals."""
-
-Template = frozenset[tuple[str, "str | None"]]
-"""Keys of a URL, with their values where these are constants."""
 
 
-class DecisionTree(RuleBased):
+class DecisionTree(DeepRuleBased):
     """Rules from chosen pairs of duplicates, generalised by a decision tree (WSDM'10).
 
     Parameters
@@ -73,17 +69,15 @@ class DecisionTree(RuleBased):
         if self.min_coverage < 1:
             raise BadInputError(f"decision-tree: min_coverage is {self.min_coverage}; give 1 URL or more.")
 
-    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
-        return DeepMap(learn_cuts(url.values for url in crawl.urls))
-
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         draw = random.Random(self.seed)  # noqa: S311 - draws examples, guards nothing
         clusters = [[crawl.urls[place].values for place in places] for places in crawl.clusters.values()]
-        n_urls = Counter(item for url in crawl.urls for item in url.values.items())
-        least = max(_MIN_URLS, _MIN_SHARE * len(crawl.urls))
-        constants = frozenset(item for item, n in n_urls.items() if n >= least)
+        constants = constants_of([url.values for url in crawl.urls])
         votes = Counter(
-            template for maps in clusters if len(maps) > 1 for template in {_template(each, constants) for each in maps}
+            template
+            for maps in clusters
+            if len(maps) > 1
+            for template in {template_of(each, constants) for each in maps}
         )
         rows = [row for maps in clusters for row in rows_of_cluster(maps, votes, constants, draw)]
         rules = [
@@ -93,17 +87,10 @@ class DecisionTree(RuleBased):
         kept = qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_coverage)
         return naive_selection(kept, crawl)
 
-    def _tables(self) -> dict[str, Any]:
-        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
-        return {**super()._tables(), _FILE: maps}
-
-    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: DeepMap.from_json(cuts, _FILE) for host, cuts in files.tables[_FILE].items()}
-
 
 def rows_of_cluster(
     maps: Sequence[KeyValues],
-    votes: Mapping[Template, int],
+    votes: Mapping[KeyTemplate, int],
     constants: Constants,
     draw: random.Random,
 ) -> list[Row]:
@@ -125,7 +112,7 @@ def rows_of_cluster(
     ignored: set[str] = set()
     for source in _sources(maps, target, draw):
         operations = pair_operations(source, target, Counter(source.values()))
-        is_alike = _template(source, constants) == _template(target, constants)
+        is_alike = template_of(source, constants) == template_of(target, constants)
         transformation = _transformation(operations, constants, is_alike=is_alike)
         if transformation is not None:
             rows.append(Row(source, transformation))
@@ -133,16 +120,12 @@ def rows_of_cluster(
     return [*rows, Row(target, frozenset((key, Star()) for key in ignored))]
 
 
-def _template(values: KeyValues, constants: Constants) -> Template:
-    return frozenset((key, value if (key, value) in constants else _ARGUMENT) for key, value in values.items())
-
-
-def _target_rank(values: KeyValues, votes: Mapping[Template, int], constants: Constants) -> tuple[object, ...]:
+def _target_rank(values: KeyValues, votes: Mapping[KeyTemplate, int], constants: Constants) -> tuple[object, ...]:
     """Smaller is the better target; all but the last two are the same for all URLs of a template."""
     is_dynamic = any(key.startswith("query[") for key in values)
     written = sorted((key, value or "") for key, value in values.items())
     length = sum(len(value) for _, value in written)
-    return is_dynamic, -votes.get(_template(values, constants), 0), len(values), length, written
+    return is_dynamic, -votes.get(template_of(values, constants), 0), len(values), length, written
 
 
 def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:

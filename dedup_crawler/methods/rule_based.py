@@ -10,6 +10,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.rule import Rule, UrlMap
@@ -17,6 +18,7 @@ from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.urls.normal import host_of
 
 _FILE = "rules.json"
+_CUTS_FILE = "deep_keys.json"
 
 
 class RuleBased(Canonicalizer):
@@ -62,14 +64,28 @@ class RuleBased(Canonicalizer):
     def _restore(self, files: ModelFiles) -> None:
         try:
             self.engine_ = RuleEngine(rules_from_json(files.tables[_FILE], _FILE), self._restored_maps(files))
-        except KeyError:
-            raise DamagedModelError(f"the model lacks {_FILE}. Train again.") from None
+        except KeyError as error:
+            raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         """Host -> how its URLs are read."""
         return {}
+
+
+class DeepRuleBased(RuleBased):
+    """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
+
+    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
+        return DeepMap(learn_cuts(url.values for url in crawl.urls))
+
+    def _tables(self) -> dict[str, Any]:
+        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
+        return {**super()._tables(), _CUTS_FILE: maps}
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        return {host: DeepMap.from_json(cuts, _CUTS_FILE) for host, cuts in files.tables[_CUTS_FILE].items()}
 
 
 def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[list[str], list[int]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,6 +14,16 @@ STRUCTURE = frozenset({"scheme", "path.length", "root", "slash", "ext"})
 """Keys that say how a URL is built: they are set, but no value is taken from them, and none is ignored."""
 
 
+_ARGUMENT = "\0argument"  # no value of a URL in normal form
+_MIN_SHARE, _MIN_URLS = 0.01, 5  # a value that fewer URLs have is nobody's constant
+
+Constants = frozenset[tuple[str, "str | None"]]
+"""Keys and values that enough URLs of a site have to be written as literals."""
+
+KeyTemplate = frozenset[tuple[str, "str | None"]]
+"""Keys of a URL, with their values where these are constants."""
+
+
 class Shape(NamedTuple):
     """Keys of a pair."""
 
@@ -21,6 +31,18 @@ class Shape(NamedTuple):
     """Of both, sorted."""
     added: frozenset[str]
     """Those that only the target has."""
+
+
+def constants_of(maps: Sequence[KeyValues]) -> Constants:
+    """Values that 1 % of the URLs have, and five of them at least (the share is SIGIR'17's for function tokens)."""
+    n_urls = Counter(item for values in maps for item in values.items())
+    least = max(_MIN_URLS, _MIN_SHARE * len(maps))
+    return frozenset(item for item, n in n_urls.items() if n >= least)
+
+
+def template_of(values: KeyValues, constants: Constants) -> KeyTemplate:
+    """What a URL has in common with others that do the same to something else."""
+    return frozenset((key, value if (key, value) in constants else _ARGUMENT) for key, value in values.items())
 
 
 def stratified(maps: Sequence[KeyValues], limit: int, draw: random.Random) -> list[KeyValues]:
