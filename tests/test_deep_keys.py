@@ -11,7 +11,7 @@ from dedup_crawler.rules.deep_keys import Cut, DeepMap, cut_of, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Drop, Rule
 from dedup_crawler.urls.keyvalue import key_values
-from rule_strategies import site_urls
+from rule_strategies import rules, site_urls
 
 DEEP = DeepMap({"path[0]": Cut("_", 2), "path[0]@1": Cut("-", 3), "query[a]": Cut("a", 2)})
 
@@ -53,6 +53,25 @@ def test_rules_may_speak_of_pieces(url, key):
     engine = RuleEngine([Rule("h.example", {key: ANY}, {key: Drop()})], {"h.example": DEEP})
 
     assert engine.form(engine.form(url)) == engine.form(url) == engine.trace(url)[0]
+
+
+@given(st.lists(rules, max_size=6), site_urls)
+def test_rules_about_whole_values_obey_the_same_laws(rules, url):
+    """Also where a rule writes a value that is read in pieces."""
+    engine = RuleEngine(rules, {"h.example": DEEP})
+    form = engine.form(url)
+
+    assert engine.form(form) == form == engine.trace(url)[0]
+
+
+@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1@0", "query[a]@1"]))
+def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
+    """Forms are the same without them."""
+    rules = [Rule("h.example", {key: ANY}, {key: Drop()})]
+    pruned = DEEP.needed_by(rules)
+
+    assert len(pruned.cuts) < len(DEEP.cuts)
+    assert RuleEngine(rules, {"h.example": pruned}).form(url) == RuleEngine(rules, {"h.example": DEEP}).form(url)
 
 
 @pytest.mark.parametrize("value", [[], {"path[0]": 3}, {"path[0]": ["-", "x"]}, {"path[0]": ["", 2]}])

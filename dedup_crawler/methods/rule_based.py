@@ -43,8 +43,10 @@ class RuleBased(Canonicalizer):
         rules: list[Rule] = []
         maps: dict[str, UrlMap] = {}
         for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
-            maps[host] = self._url_map(MappedCrawl(host, its_urls, its_clusters))
-            rules += self._mine(MappedCrawl(host, its_urls, its_clusters, maps[host]))
+            url_map = self._url_map(MappedCrawl(host, its_urls, its_clusters))
+            found = self._mine(MappedCrawl(host, its_urls, its_clusters, url_map))
+            maps[host] = url_map.needed_by(found) if isinstance(url_map, DeepMap) else url_map
+            rules += found
         self.engine_ = RuleEngine(rules, maps)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:

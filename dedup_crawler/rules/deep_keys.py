@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.rule import KeyValueMap, UrlMap
+from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _DELIMITER = re.compile(r"%[0-9A-F]{2}|[^A-Za-z0-9%]")
@@ -68,6 +68,15 @@ class DeepMap(UrlMap):
             if pieces and key not in whole:
                 whole[key] = delimiter.join(pieces)
         return _BASE.write(whole)
+
+    def is_whole(self, key: str) -> bool:
+        """Whether no cut is made in the values of *key*."""
+        return key not in self.cuts
+
+    def needed_by(self, rules: Iterable[Rule]) -> DeepMap:
+        """The same map without the cuts that no rule speaks of; rules apply as before, and it reads faster."""
+        spoken = {key for rule in rules for key in (*rule.required(), *rule.absent, *rule.transformation)}
+        return DeepMap({key: cut for key, cut in self.cuts.items() if any(s.startswith(f"{key}@") for s in spoken)})
 
     def to_json(self) -> dict[str, Any]:
         """Key -> delimiter and number of pieces."""

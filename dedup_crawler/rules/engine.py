@@ -9,16 +9,19 @@ taken. Both make the form of a form that form.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from dedup_crawler.rules.rule import ANY, KeyValueMap, Literal, OneOf, Rule, UrlMap
+from dedup_crawler.rules.rule import ANY, Drop, KeyValueMap, Literal, OneOf, Operation, Rule, Set, Star, UrlMap
 from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
 _MAX_NODES = 50_000  # of one host's trie, about 20 MB; then it is built anew
 _KEY_VALUES = KeyValueMap()
+_PLAIN_KEY = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
 
 _Numbered = tuple[int, Rule]
 
@@ -40,6 +43,12 @@ class RuleEngine:
         of_host: dict[str, list[_Numbered]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
             of_host[rule.host].append((number, rule))
+        self._plain = {
+            number: tuple(f"{key}#2" for key in rule.transformation)
+            for number, rule in enumerate(self.rules)
+            if all(_is_plain(key, operation) for key, operation in rule.transformation.items())
+            and all(map(self.maps.get(rule.host, _KEY_VALUES).is_whole, rule.transformation))
+        }
         self._tries = {host: _Trie(numbered) for host, numbered in of_host.items()}
 
     def form(self, url: str) -> str:
@@ -54,10 +63,18 @@ class RuleEngine:
         start = behind.find("/") if mark else -1
         if trie is None or start < 0:
             return _read(url, url_map, None)[0]
-        found = trie.fire(url_map.read(behind[start:], scheme))
+        rest = behind[start:]
+        values = url_map.read(rest, scheme)
+        found = trie.fire(values)
         if found is None:
-            return _read(url, url_map, None)[0] if "&" in url else url
-        current, values = _read(_written(url, found[1], url_map), url_map, found[1])
+            is_written = "&" not in rest or is_sorted(rest)
+            return url if is_written else f"{scheme}://{behind[:start]}{url_map.write(values)}"
+        number, changed = found
+        repeats = self._plain.get(number)
+        if repeats is not None and not any(key in values for key in repeats):
+            is_settled = trie.fire(changed) is None
+            return f"{scheme}://{behind[:start]}{url_map.write(changed)}" if is_settled else self.trace(url)[0]
+        current, values = _read(_written(url, changed, url_map), url_map, changed)
         return current if trie.fire(values) is None else self.trace(url)[0]
 
     def trace(self, url: str) -> tuple[str, list[int]]:
@@ -123,6 +140,14 @@ def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str
     authority = url.partition("://")[2].partition("/")[0]
     # a value may hold what has to be encoded, or what says something else where it stands now
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
+
+
+def _is_plain(key: str, operation: Operation) -> bool:
+    """Whether a map that was changed so is what would be read of it again, if the key is not repeated."""
+    is_plain_value = isinstance(operation, (Drop, Star)) or (
+        isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None
+    )
+    return is_plain_value and _PLAIN_KEY(key) is not None
 
 
 class _Trie:

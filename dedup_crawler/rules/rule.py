@@ -54,6 +54,9 @@ class UrlMap(Protocol):
     def write(self, values: Mapping[str, str | None]) -> str:
         """Path and query of a map; without the scheme."""
 
+    def is_whole(self, key: str) -> bool:
+        """Whether the value of *key* is always read as it stands, never in pieces."""
+
 
 class KeyValueMap(UrlMap):
     """The map of :mod:`dedup_crawler.urls.keyvalue`."""
@@ -71,6 +74,10 @@ class KeyValueMap(UrlMap):
     def write(self, values: Mapping[str, str | None]) -> str:
         """Path and query of a map, the query sorted by key."""
         return rest_of(values)
+
+    def is_whole(self, key: str) -> bool:
+        """Nothing is read in pieces."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
