@@ -8,14 +8,28 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.decision_tree import DecisionTree
+from dedup_crawler.methods.duster import Duster
 from dedup_crawler.methods.keep_all import KeepAll
 from dedup_crawler.methods.model_folder import method_of, read_model
 from dedup_crawler.methods.options import options_of, read_spec
+from dedup_crawler.methods.pattern_tree import PatternTree
+from dedup_crawler.methods.rewrite_rules import RewriteRules
 from dedup_crawler.methods.scrapy_form import ScrapyForm
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.methods.strip_query import StripQuery
 
-METHODS: dict[str, type[Canonicalizer]] = {method.name: method for method in (KeepAll, ScrapyForm, StripQuery, Seq2Seq)}
+_CLASSES: tuple[type[Canonicalizer], ...] = (
+    KeepAll,
+    ScrapyForm,
+    StripQuery,
+    RewriteRules,
+    DecisionTree,
+    PatternTree,
+    Duster,
+    Seq2Seq,
+)
+METHODS = {method.name: method for method in _CLASSES}
 """Name -> class, in the order of tables."""
 
 

@@ -5,6 +5,8 @@ rules", WWW 2010, section 3: split by the delimiters of RFC 3986; before ``?`` k
 the names before ``=``. What the papers leave open is decided here: the host is counted from the right (``host[0]`` is
 the top level domain), the path from the left and also by its length, the extension and the trailing slash are keys of
 their own, the second ``f=`` of a query is ``query[f]#2``, and the order of the query is not part of the map.
+
+A crawl reads every link this way, so that names of keys are looked up, not written anew.
 """
 
 from __future__ import annotations
@@ -14,13 +16,18 @@ from collections.abc import Mapping
 
 from dedup_crawler.urls.normal import normal_form
 
-_SPLIT = re.compile(r"(?:([^:/?#]+)://)?([^/?#]*)([^?]*)(?:\?(.*))?", re.DOTALL)
-_EXTENSION = re.compile(r"(?<=.)\.[A-Za-z0-9]{1,8}$")
+_SPLIT = re.compile(r"(?:([^:/?#]+)://)?([^/?#]*)(.*)", re.DOTALL)
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
 _HOST_PART = re.compile(r"host\[(\d+)\]")
-_QUERY_KEY = re.compile(r"query\[(.*)\](?:#(\d+))?", re.DOTALL)
+_PATH_KEYS = tuple(f"path[{i}]" for i in range(32))
+_LENGTHS = tuple(map(str, range(32)))
+_MAX_NAMES = 10_000  # query names whose keys are remembered
+_query_keys: dict[str, str] = {}
+
+KeyValues = dict[str, "str | None"]
 
 
-def key_values(url: str) -> dict[str, str | None]:
+def key_values(url: str) -> KeyValues:
     """Read the normal form of *url* as key -> value.
 
     A query key without ``=`` has the value None; ``k=`` has the empty string; a missing key is missing.
@@ -30,18 +37,12 @@ def key_values(url: str) -> dict[str, str | None]:
      'path[0]': 'view', 'path[1]': 'topic', 'query[t]': '4', 'query[f]': None, 'query[t]#2': '5'}
     """
     match = _SPLIT.fullmatch(normal_form(url))
-    scheme, authority, path, query = match.groups() if match else (None, "", "", None)
-    found: dict[str, str | None] = {}
+    scheme, authority, rest = match.groups() if match else (None, "", "")
+    found: KeyValues = {}
     if scheme is not None:
         found["scheme"] = scheme
     found.update(_authority_keys(authority))
-    found.update(_path_keys(path))
-    seen: dict[str, int] = {}
-    for part in query.split("&") if query is not None else ():
-        name, equals, value = part.partition("=")
-        seen[name] = seen.get(name, 0) + 1
-        key = f"query[{name}]" if seen[name] == 1 else f"query[{name}]#{seen[name]}"
-        found[key] = value if equals else None
+    read_rest(rest, found)
     return found
 
 
@@ -58,19 +59,76 @@ def url_of(values: Mapping[str, str | None]) -> str:
     authority = (values.get("user") or "") + ".".join(part for _, part in parts)
     if (port := values.get("port")) is not None:
         authority += f":{port}"
+    return f"{'' if scheme is None else scheme + '://'}{authority}{rest_of(values)}"
+
+
+def read_rest(rest: str, into: KeyValues) -> None:
+    """Read what stands behind the host (``/view/topic.php?t=4``, in normal form) into a map.
+
+    >>> found = {}
+    >>> read_rest("/topic.php?t=4", found)
+    >>> found
+    {'path.length': '1', 'ext': '.php', 'path[0]': 'topic', 'query[t]': '4'}
+    """
+    path, question, query = rest.partition("?")
+    _read_path(path, into)
+    if not question:
+        return
+    repeated: dict[str, int] = {}
+    for part in query.split("&"):
+        name, equals, value = part.partition("=")
+        key = _query_keys.get(name) or _query_key(name)
+        if key in into:
+            repeated[key] = repeated.get(key, 1) + 1
+            key = f"{key}#{repeated[key]}"
+        into[key] = value if equals else None
+
+
+def rest_of(values: Mapping[str, str | None]) -> str:
+    """Write what stands behind the host; keys of the host and the scheme are not looked at.
+
+    >>> rest_of({"path.length": "1", "path[0]": "topic", "ext": ".php", "query[t]": "4", "query[f]": None})
+    '/topic.php?f&t=4'
+    """
+    path = "/" if "root" not in values else ""
     length = int(values.get("path.length") or 0)
-    path = "/".join(values.get(f"path[{i}]") or "" for i in range(length)) + (values.get("ext") or "")
-    rooted = "/" if "root" not in values else ""
-    query = sorted((m[1], int(m[2] or 1), values[key]) for key in values if (m := _QUERY_KEY.fullmatch(key)))
-    text = "&".join(name if value is None else f"{name}={value}" for name, _, value in query)
-    return (
-        f"{'' if scheme is None else scheme + '://'}{authority}{rooted}{path}{values.get('slash') or ''}"
-        f"{'?' + text if query else ''}"
-    )
+    if length:
+        keys = _PATH_KEYS[:length] if length <= len(_PATH_KEYS) else [f"path[{i}]" for i in range(length)]
+        path += "/".join([values.get(key) or "" for key in keys])
+    path += (values.get("ext") or "") + (values.get("slash") or "")
+    query = []
+    for key, value in values.items():
+        if key[:6] == "query[":
+            if key[-1] == "]":
+                query.append((key[6:-1], 1, value))
+            else:
+                bracketed, _, number = key.partition("#")
+                query.append((bracketed[6:-1], int(number or 1), value))
+    if not query:
+        return path
+    if len(query) > 1:
+        query.sort(key=lambda entry: entry[:2])
+    return f"{path}?{'&'.join([name if value is None else f'{name}={value}' for name, _, value in query])}"
 
 
-def _authority_keys(authority: str) -> dict[str, str | None]:
-    keys: dict[str, str | None] = {}
+def is_sorted(rest: str) -> bool:
+    """Whether the query of what stands behind the host is sorted as :func:`rest_of` writes it.
+
+    >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
+    (True, False)
+    """
+    names = [part.partition("=")[0] for part in rest.partition("?")[2].split("&")]
+    return names == sorted(names)
+
+
+def _query_key(name: str) -> str:
+    if len(_query_keys) >= _MAX_NAMES:
+        _query_keys.clear()
+    return _query_keys.setdefault(name, f"query[{name}]")
+
+
+def _authority_keys(authority: str) -> KeyValues:
+    keys: KeyValues = {}
     user, at, host = authority.rpartition("@")
     if at:
         keys["user"] = user + at
@@ -84,19 +142,26 @@ def _authority_keys(authority: str) -> dict[str, str | None]:
     return keys
 
 
-def _path_keys(path: str) -> dict[str, str | None]:
-    keys: dict[str, str | None] = {}
-    if path.startswith("/"):
+def _read_path(path: str, into: KeyValues) -> None:
+    if path[:1] == "/":
         path = path[1:]
     else:
-        keys["root"] = ""  # a string that is no absolute URL
-    if path.endswith("/") and len(path) > 1:
-        keys["slash"] = "/"
+        into["root"] = ""  # a string that is no absolute URL
+    if len(path) > 1 and path[-1] == "/":
+        into["slash"] = "/"
         path = path[:-1]
-    components = path.split("/") if path else []
-    keys["path.length"] = str(len(components))
-    if components and (extension := _EXTENSION.search(components[-1])):
-        keys["ext"] = extension[0]
-        components[-1] = components[-1][: extension.start()]
-    keys.update({f"path[{i}]": component for i, component in enumerate(components)})
-    return keys
+    if not path:
+        into["path.length"] = "0"
+        return
+    components = path.split("/")
+    length = len(components)
+    into["path.length"] = _LENGTHS[length] if length < len(_LENGTHS) else str(length)
+    last = components[-1]
+    dot = last.rfind(".")
+    if dot > 0 and _EXTENSION(last, dot):
+        into["ext"] = last[dot:]
+        components[-1] = last[:dot]
+    if length <= len(_PATH_KEYS):
+        into.update(zip(_PATH_KEYS, components, strict=False))
+    else:
+        into.update({f"path[{i}]": component for i, component in enumerate(components)})

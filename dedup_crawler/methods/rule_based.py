@@ -1,0 +1,109 @@
+"""What every miner of rules shares: one crawl per host in, rules out; the engine does the rest."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.rule import Rule, UrlMap
+from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.urls.normal import host_of
+
+_FILE = "rules.json"
+_CUTS_FILE = "deep_keys.json"
+
+
+class RuleBased(Canonicalizer):
+    """A method whose whole model is ``rules.json``."""
+
+    engine_: RuleEngine
+
+    @abstractmethod
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        """Rules of one host, counted on its crawl."""
+
+    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
+        """How URLs of one host are read; *crawl* has read them by position and name."""
+        return crawl.url_map
+
+    @property
+    def quality_(self) -> dict[str, Any]:
+        """How many rules there are."""
+        return {"rules": len(self.engine_.rules)}
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        rules: list[Rule] = []
+        maps: dict[str, UrlMap] = {}
+        for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
+            url_map = self._url_map(MappedCrawl(host, its_urls, its_clusters))
+            found = self._mine(MappedCrawl(host, its_urls, its_clusters, url_map))
+            maps[host] = url_map.needed_by(found) if isinstance(url_map, DeepMap) else url_map
+            rules += found
+        self.engine_ = RuleEngine(rules, maps)
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        return self.engine_.form(url)
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        _, fired = self.engine_.trace(url)
+        if not fired:
+            reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
+            return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
+        said = [_described(number, self.engine_.rules[number]) for number in fired]
+        return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
+
+    def _tables(self) -> dict[str, Any]:
+        return {_FILE: rules_to_json(self.engine_.rules)}
+
+    def _restore(self, files: ModelFiles) -> None:
+        try:
+            self.engine_ = RuleEngine(rules_from_json(files.tables[_FILE], _FILE), self._restored_maps(files))
+        except KeyError as error:
+            raise DamagedModelError(f"the model lacks {error}. Train again.") from None
+        except BadInputError as error:
+            raise DamagedModelError(f"{error} Train again.") from error
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        """Host -> how its URLs are read."""
+        return {}
+
+
+class DeepRuleBased(RuleBased):
+    """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
+
+    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
+        return DeepMap(learn_cuts(url.values for url in crawl.urls))
+
+    def _tables(self) -> dict[str, Any]:
+        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
+        return {**super()._tables(), _CUTS_FILE: maps}
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        return {host: DeepMap.from_json(cuts, _CUTS_FILE) for host, cuts in files.tables[_CUTS_FILE].items()}
+
+
+def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[list[str], list[int]]]:
+    of_host: dict[str, tuple[list[str], list[int]]] = defaultdict(lambda: ([], []))
+    for url, cluster in zip(urls, clusters, strict=True):
+        its_urls, its_clusters = of_host[host_of(url)]
+        its_urls.append(url)
+        its_clusters.append(cluster)
+    of_host.pop("", None)
+    return of_host
+
+
+def _described(number: int, rule: Rule) -> str:
+    evidence = rule.statistics.evidence
+    return f"rule {number + 1} ({rule}): {evidence.n_groups} merge groups, {evidence.n_wrong} wrong"
+
+
+def _evidence(rules: Sequence[Rule], fired: Sequence[int]) -> list[dict[str, Any]]:
+    return [{"rule": number + 1, **rules_to_json([rules[number]])[0]["statistics"]} for number in fired]

@@ -1,0 +1,188 @@
+"""Rules as JSON that a person can read and write: ``rules.json`` is a list of rules such as this one.
+
+::
+
+    {"host": "forum.example",
+     "context": {"path[0]": {"literal": "topic"}, "query[t]": {"class": "digits"}, "query[page]": {"in": ["0", "1"]}},
+     "absent": ["query[print]"],
+     "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"}},
+     "origin": "pattern-tree",
+     "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
+
+Host and transformation have to be there; a text ``null`` is the value of a query key without ``=``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.rule import (
+    CLASSES,
+    Copy,
+    Drop,
+    Literal,
+    Matcher,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+)
+from dedup_crawler.rules.statistics import RuleStatistics
+
+_PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
+_COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
+_MATCHERS = ("literal", "in", "not_in", "class")
+_OPERATIONS = ("set", "copy", "drop", "star")
+
+
+def rules_to_json(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    """Write rules as JSON values."""
+    return [_rule_to_json(rule) for rule in rules]
+
+
+def rules_from_json(value: Any, file: str) -> list[Rule]:
+    """Read what :func:`rules_to_json` wrote, or what somebody wrote by hand.
+
+    Raises
+    ------
+    BadInputError
+        If a rule cannot be read; the text names *file*, the number of the rule and the word that is not known.
+    """
+    if not isinstance(value, list):
+        raise BadInputError(f"{file}: expected a list of rules, found {_kind(value)}.")
+    return [_numbered_rule(entry, f"{file}, rule {number}") for number, entry in enumerate(value, start=1)]
+
+
+def _numbered_rule(entry: Any, place: str) -> Rule:
+    try:
+        return _rule_from_json(entry)
+    except BadInputError as error:
+        raise BadInputError(f"{place}: {error}" + ("" if str(error)[-1] in ".?" else ".")) from None
+
+
+def _rule_to_json(rule: Rule) -> dict[str, Any]:
+    statistics = rule.statistics
+    return {
+        "host": rule.host,
+        "context": {key: _matcher_to_json(matcher) for key, matcher in sorted(rule.context.items())},
+        "absent": sorted(rule.absent),
+        "transformation": {key: _operation_to_json(done) for key, done in sorted(rule.transformation.items())},
+        "origin": rule.origin,
+        "statistics": {
+            "urls": statistics.n_urls,
+            "support_pairs": statistics.n_support_pairs,
+            "false_pairs": statistics.n_false_pairs,
+            "groups": statistics.evidence.n_groups,
+            "wrong": statistics.evidence.n_wrong,
+        },
+    }
+
+
+def _matcher_to_json(matcher: Matcher) -> dict[str, Any]:
+    if isinstance(matcher, Literal):
+        return {"literal": matcher.value}
+    if isinstance(matcher, (OneOf, NoneOf)):
+        word = "in" if isinstance(matcher, OneOf) else "not_in"
+        return {word: sorted(matcher.values, key=lambda value: (value is not None, value or ""))}
+    return {"class": matcher.name}
+
+
+def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
+    if isinstance(operation, Set):
+        return {"set": operation.value}
+    if isinstance(operation, Copy):
+        return {"copy": operation.key}
+    return "drop" if isinstance(operation, Drop) else "star"
+
+
+def _rule_from_json(value: Any) -> Rule:
+    entry = _table(value, "a rule")
+    for part in entry:
+        _known(part, _PARTS, "part")
+    if not isinstance(entry.get("host"), str):
+        raise BadInputError(f"'host' is {entry.get('host')!r}; give the host that the rule is for")
+    absent = entry.get("absent", [])
+    if not isinstance(absent, list) or not all(isinstance(key, str) for key in absent):
+        raise BadInputError("'absent' has to be a list of keys")
+    return Rule(
+        host=entry["host"].lower(),
+        context={key: _matcher(key, said) for key, said in _table(entry.get("context", {}), "'context'").items()},
+        transformation={
+            key: _operation(key, said) for key, said in _table(entry.get("transformation"), "'transformation'").items()
+        },
+        absent=frozenset(absent),
+        origin=str(entry.get("origin", "")),
+        statistics=_statistics(_table(entry.get("statistics", {}), "'statistics'")),
+    )
+
+
+def _matcher(key: str, said: Any) -> Matcher:
+    word, value = _single(key, said, _MATCHERS, "matcher")
+    if word == "literal":
+        return Literal(_text(key, value))
+    if word == "class":
+        return OfClass(_known(value, CLASSES, "class"))
+    if not isinstance(value, list) or not value:
+        raise BadInputError(f"{key}: {word!r} needs a list of values")
+    values = frozenset(_text(key, one) for one in value)
+    return OneOf(values) if word == "in" else NoneOf(values)
+
+
+def _operation(key: str, said: Any) -> Operation:
+    word, value = (said, None) if isinstance(said, str) else _single(key, said, _OPERATIONS, "transformation")
+    _known(word, _OPERATIONS, "transformation")
+    if word == "set" and not isinstance(said, str):
+        return Set(_text(key, value))
+    if word == "copy" and isinstance(value, str):
+        return Copy(value)
+    if word in ("set", "copy"):
+        raise BadInputError(f"{key}: {word!r} needs a value, as in {{{word!r}: ...}}")
+    return Drop() if word == "drop" else Star()
+
+
+def _statistics(counts: dict[str, Any]) -> RuleStatistics:
+    for name, count in counts.items():
+        _known(name, _COUNTS, "count")
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise BadInputError(f"count {name!r} is {count!r}; it has to be a number of 0 or more")
+    urls, support_pairs, false_pairs, groups, wrong = (counts.get(name, 0) for name in _COUNTS)
+    return RuleStatistics(urls, support_pairs, false_pairs, MergeEvidence(groups, wrong))
+
+
+def _single(key: str, said: Any, known: Sequence[str], what: str) -> tuple[str, Any]:
+    table = _table(said, f"the {what} of {key}")
+    if len(table) != 1:
+        raise BadInputError(f"{key}: a {what} is one of {', '.join(known)}, with its value")
+    ((word, value),) = table.items()
+    return _known(word, known, what), value
+
+
+def _known(word: Any, known: Sequence[str], what: str) -> str:
+    if isinstance(word, str) and word in known:
+        return word
+    close = difflib.get_close_matches(str(word), known, n=1)
+    hint = f". Did you mean {close[0]!r}?" if close else ""
+    raise BadInputError(f"unknown {what} {word!r}; known: {', '.join(known)}{hint}")
+
+
+def _table(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInputError(f"{what} has to be a table, found {_kind(value)}")
+    return value
+
+
+def _text(key: str, value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise BadInputError(f"{key}: {value!r} is no text; values are strings, or null for a key without '='")
+    return value
+
+
+def _kind(value: Any) -> str:
+    return {dict: "a table", list: "a list", str: "a text", type(None): "nothing"}.get(type(value), repr(value))

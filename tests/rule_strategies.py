@@ -1,0 +1,37 @@
+"""Rules as hypothesis invents them, over few keys and values so that they meet each other."""
+
+from hypothesis import strategies as st
+
+from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+
+HOST = "h.example"
+FREE_KEYS = ["path[0]", "path[1]", "query[a]", "query[b]", "query[a]#2", "ext"]
+VALUES = ["a", "b", "17", "", "x/y", "é?#", "%41", "*"]
+
+values = st.one_of(st.sampled_from(VALUES), st.none())
+matchers = st.one_of(
+    st.just(ANY),
+    values.map(Literal),
+    st.frozensets(values, min_size=1, max_size=3).map(OneOf),
+    st.frozensets(values, min_size=1, max_size=2).map(NoneOf),
+    st.sampled_from(CLASSES).map(OfClass),
+)
+operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()))
+transformations = st.builds(
+    lambda free, length, slash: {**free, **length, **slash},
+    st.dictionaries(st.sampled_from(FREE_KEYS), operations, min_size=1, max_size=3),
+    st.one_of(st.just({}), st.sampled_from("0123").map(lambda n: {"path.length": Set(n)})),
+    st.sampled_from([{}, {"slash": Drop()}, {"slash": Set("/")}]),
+)
+rules = st.builds(
+    Rule,
+    host=st.sampled_from([HOST, "other.example"]),
+    context=st.dictionaries(st.sampled_from([*FREE_KEYS, "path.length"]), matchers, max_size=3),
+    transformation=transformations,
+    absent=st.frozensets(st.sampled_from(FREE_KEYS), max_size=1),
+)
+site_urls = st.builds(
+    lambda path, query: f"http://{HOST}/{'/'.join(path)}{'?' if query else ''}{'&'.join(query)}",
+    st.lists(st.sampled_from(["a", "b", "17", "a.php"]), max_size=3),
+    st.lists(st.sampled_from(["a=a", "a=b", "b=17", "b", "c=1", "a="]), max_size=4),
+)

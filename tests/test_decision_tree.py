@@ -1,0 +1,100 @@
+"""The decision-tree approach of WSDM'10."""
+
+import random
+
+import pytest
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods import load_model
+from dedup_crawler.methods.decision_tree import DecisionTree, rows_of_cluster
+from dedup_crawler.rules.decision_tree import Row, generalized
+from dedup_crawler.rules.rule import Drop, KeyValueMap, Literal, NoneOf, Star
+from planted_site import HOST, session_ids, slugs
+
+STAY = frozenset()
+DROP_ID = frozenset({("query[id]", Drop())})
+
+
+def test_a_context_is_the_path_of_tests_to_a_leaf():
+    """``id`` goes where ``do`` is ``login``, and nowhere else; a key with a value for every row is not asked."""
+    rows = [
+        Row({"query[do]": do, "query[id]": f"{do}{i}"}, DROP_ID if do == "login" else STAY)
+        for do in ("login", "edit", "show")
+        for i in range(40)
+    ]
+
+    (leaf,) = generalized(rows)
+
+    assert (leaf.context, leaf.absent, leaf.transformation) == ({"query[do]": Literal("login")}, frozenset(), DROP_ID)
+
+
+def test_a_missing_key_and_rare_values_are_branches_too():
+    """Rows without the key stay, and so do those with the frequent value; the pooled rest takes any other value."""
+    rows = [Row({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
+    rows += [Row({"query[v]": "keep"}, STAY)] * 60 + [Row({}, STAY)] * 60
+
+    (leaf,) = generalized(rows)
+
+    assert leaf.context == {"query[v]": NoneOf(frozenset({"keep"}))}
+
+
+def test_an_impure_leaf_gives_no_rule():
+    """Half of the rows drop the id, half do not, and nothing tells them apart."""
+    rows = [Row({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
+
+    assert list(generalized(rows)) == []
+
+
+def test_a_cluster_has_one_target_and_it_stays():
+    """The URL without a query is the target; where sources differ in values of no use, the target loses its own too."""
+    maps = [KeyValueMap().read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
+    rows = rows_of_cluster(maps, {}, frozenset(), random.Random(0))
+
+    drop = frozenset({("query[sid]", Drop())})
+    assert rows[0] == (maps[0], drop)
+    assert rows[-1] == (maps[1], STAY)
+
+    rows = rows_of_cluster([maps[0], KeyValueMap().read("/t/7?sid=c", "http")], {}, frozenset(), random.Random(0))
+    assert [row.transformation for row in rows] == [frozenset({("query[sid]", Star())})] * 2
+
+
+def test_session_ids():
+    """On the planted site the session id goes, with its evidence."""
+    crawl = session_ids()
+    method = DecisionTree().fit(crawl.urls, crawl.clusters)
+
+    assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
+    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
+
+
+def test_slugs_behind_an_id_in_one_component(tmp_path):
+    """``/7-title`` is ``/7``: a rule about a piece of a value, which the saved model still knows."""
+    crawl = slugs()
+    asked = [(u, page) for u, page in zip(crawl.urls, crawl.clusters, strict=True) if "/questions/" in u]
+    urls = ["-".join(url.rsplit("/", 1)) if url.count("/") == 5 else url for url, _ in asked]
+    method = DecisionTree().fit(urls, [page for _, page in asked])
+    loaded = load_model(method.save(tmp_path / "model"))
+
+    for model in (method, loaded):
+        assert model.canonicalize(f"{HOST}/questions/999-how-to") == f"{HOST}/questions/999"
+
+
+def test_singletons_are_the_negatives():
+    """A site without duplicates gives no rules, whatever its URLs look like."""
+    urls = [f"{HOST}/t/{i % 50}?page={i // 50}&sid={i}" for i in range(500)]
+
+    assert DecisionTree().fit(urls, range(500)).engine_.rules == []
+
+
+def test_a_huge_cluster_does_not_hang():
+    """Ten sources of each shape are enough."""
+    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
+
+    assert DecisionTree().fit(urls, [0] * len(urls)).engine_ is not None
+
+
+@pytest.mark.parametrize(("option", "value"), [("max_fpr", 2), ("min_coverage", 0)])
+def test_options_out_of_range_are_named(option, value):
+    """One line: the option, its value, what it may be."""
+    with pytest.raises(BadInputError, match=f"decision-tree: {option} is {value}; give"):
+        DecisionTree(**{option: value}).fit([f"{HOST}/"], [0])

@@ -1,0 +1,81 @@
+"""Deep tokens."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.deep_keys import Cut, DeepMap, cut_of, learn_cuts
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.rule import ANY, Drop, Rule
+from dedup_crawler.urls.keyvalue import key_values
+from rule_strategies import rules, site_urls
+
+DEEP = DeepMap({"path[0]": Cut("_", 2), "path[0]@1": Cut("-", 3), "query[a]": Cut("a", 2)})
+
+
+def test_a_component_is_cut_at_the_sites_own_delimiters():
+    """The story of WSDM'10: number and page of ``story_76541-page-2.html`` have keys of their own."""
+    cuts = learn_cuts(key_values(f"http://a.example/story_{i}-page-{i % 7}.html") for i in range(100, 200))
+
+    values = DeepMap(cuts).read("/story_76541-page-2.html", "http")
+
+    assert set(values.values()) >= {"story", "76541", "page", "2", ".html"}
+
+
+def test_where_the_number_of_pieces_varies_the_first_is_cut_off():
+    """An id and its slug, whatever the slug's length."""
+    column = Counter(f"{i}-{'-'.join(['word'] * (1 + i % 4))}" for i in range(40))
+
+    assert cut_of(column) == Cut("-", 2)
+
+
+def test_a_delimiter_that_few_values_hold_cuts_nothing():
+    """Nor does one in a column of few values."""
+    assert cut_of(Counter([*(f"w{i}" for i in range(30)), "a-b"])) is None
+    assert cut_of(Counter(["a-b", "c-d"])) is None
+
+
+@given(site_urls)
+def test_what_was_cut_is_joined_again(url):
+    """Reading and writing is the identity, but for the order of the query."""
+    rest = url.removeprefix("http://h.example")
+
+    assert DEEP.write(DEEP.read(rest, "http")) == DeepMap({}).write(DeepMap({}).read(rest, "http"))
+    assert RuleEngine([], {"h.example": DEEP}).form(url) == RuleEngine([]).form(url)
+
+
+@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1", "path[0]@1@0", "query[a]@0", "query[a]@1"]))
+def test_rules_may_speak_of_pieces(url, key):
+    """A form is its own form also where a rule drops a piece of a value."""
+    engine = RuleEngine([Rule("h.example", {key: ANY}, {key: Drop()})], {"h.example": DEEP})
+
+    assert engine.form(engine.form(url)) == engine.form(url) == engine.trace(url)[0]
+
+
+@given(st.lists(rules, max_size=6), site_urls)
+def test_rules_about_whole_values_obey_the_same_laws(rules, url):
+    """Also where a rule writes a value that is read in pieces."""
+    engine = RuleEngine(rules, {"h.example": DEEP})
+    form = engine.form(url)
+
+    assert engine.form(form) == form == engine.trace(url)[0]
+
+
+@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1@0", "query[a]@1"]))
+def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
+    """Forms are the same without them."""
+    rules = [Rule("h.example", {key: ANY}, {key: Drop()})]
+    pruned = DEEP.needed_by(rules)
+
+    assert len(pruned.cuts) < len(DEEP.cuts)
+    assert RuleEngine(rules, {"h.example": pruned}).form(url) == RuleEngine(rules, {"h.example": DEEP}).form(url)
+
+
+@pytest.mark.parametrize("value", [[], {"path[0]": 3}, {"path[0]": ["-", "x"]}, {"path[0]": ["", 2]}])
+def test_what_is_no_table_of_cuts_is_an_error(value):
+    """The file is named."""
+    with pytest.raises(BadInputError, match=r"deep\.json"):
+        DeepMap.from_json(value, "deep.json")

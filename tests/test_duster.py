@@ -1,0 +1,74 @@
+"""DUSTER: multiple alignment and the column test."""
+
+import pytest
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.duster import Duster
+from planted_site import HOST, session_ids, slugs
+
+
+def forms_of_pages(method, crawl):
+    pages = {}
+    for url, page in zip(crawl.urls, crawl.clusters, strict=True):
+        pages.setdefault(page, set()).add(method.canonicalize(url))
+    return pages
+
+
+def test_session_ids():
+    """One rule for all topics, with its evidence."""
+    crawl = session_ids()
+    method = Duster().fit(crawl.urls, crawl.clusters)
+
+    assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
+    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
+
+
+def test_the_column_test_tells_slugs_from_pages():
+    """The slug varies within a page, the number does not: each question has one form, and no two share it."""
+    crawl = slugs()
+    forms = forms_of_pages(Duster().fit(crawl.urls, crawl.clusters), crawl)
+
+    assert all(len(its) == 1 for its in forms.values())
+    assert len(set.union(*forms.values())) == len(forms)
+
+
+def test_a_value_may_move_from_the_path_to_the_query():
+    """``/story/N`` and ``/story?id=N`` get one form, also for a number that was never met."""
+    visits = [(f"{HOST}{form}{i}", i) for i in range(100, 140) for form in ("/story/", "/story?id=")]
+    method = Duster().fit([url for url, _ in visits], [page for _, page in visits])
+
+    assert method.canonicalize(f"{HOST}/story?id=999") == method.canonicalize(f"{HOST}/story/999")
+    assert method.canonicalize(f"{HOST}/story?id=998") != method.canonicalize(f"{HOST}/story/999")
+
+
+def test_values_that_were_seen_are_the_context():
+    """Sort orders that change nothing go; an order that was never seen may change something."""
+    visits = [(f"{HOST}/dir{i}/{order}", i) for i in range(40) for order in ("", "?C=N", "?C=M", "?C=S")]
+    method = Duster().fit([url for url, _ in visits], [page for _, page in visits])
+
+    assert method.canonicalize(f"{HOST}/dir99/?C=M") == f"{HOST}/dir99/"
+    assert method.canonicalize(f"{HOST}/dir99/?C=X") == f"{HOST}/dir99/?C=X"
+
+
+def test_too_few_pages_teach_nothing():
+    """Two pages are fewer than the three that a rule needs; singletons teach nothing either."""
+    visits = [(f"{HOST}/t/{i}{sid}", i) for i in range(2) for sid in ("", *(f"?sid={n}" for n in range(9)))]
+
+    assert Duster().fit([url for url, _ in visits], [page for _, page in visits]).engine_.rules == []
+    assert Duster().fit([url for url, _ in visits], range(len(visits))).engine_.rules == []
+
+
+def test_a_huge_cluster_does_not_hang():
+    """Ten URLs of a trap of 30,000 are aligned."""
+    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
+
+    assert Duster(min_clusters=1).fit(urls, [0] * len(urls)).engine_ is not None
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("max_fpr", -1), ("min_clusters", 0), ("min_urls", 0), ("max_per_cluster", 1)]
+)
+def test_options_out_of_range_are_named(option, value):
+    """One line: the option, its value, what it may be."""
+    with pytest.raises(BadInputError, match=f"duster: {option} is {value}; give"):
+        Duster(**{option: value}).fit([f"{HOST}/"], [0])

@@ -1,0 +1,154 @@
+"""The pattern tree of WWW'10."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.pattern_tree import PatternTree
+from dedup_crawler.rules.graph_selection import chained
+from dedup_crawler.rules.pattern_tree import build_tree, salient
+from dedup_crawler.rules.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
+from planted_site import HOST, session_ids, slugs
+
+WORDS = [
+    f"{a}{b}{c}" for a in ("ba", "do", "ki", "lu", "me") for b in ("ran", "tos", "vip") for c in ("na", "ze", "wo")
+]
+
+
+def synthetic_site(n_pages=200, seed=0):
+    """Nine kinds of URL; ``archive0`` to ``archive4`` are mirrors, session id and number of results noise."""
+    draw = random.Random(seed)
+    visits = []
+    for page in range(1000, 1000 + n_pages):
+        visits += [(("view", page), f"/view.php?id={page}")]
+        visits += [(("view", page), f"/view.php?id={page}&sid={draw.getrandbits(64):016x}")]
+        if page % 2:
+            visits += [(("archive", page), f"/archive{m}/display.php?pageid={page}") for m in draw.sample(range(5), 2)]
+        else:
+            visits += [(("archive", page), f"/archive{page % 5}/display.php?pageid={page}")]
+        visits += [(("user", page), f"/user/{page}"), (("posts", page), f"/user/{page}/posts")]
+        visits += [(("friends", page), f"/user/{page}/friends")]
+    for word in WORDS:
+        for more in WORDS[:5]:
+            visits += [(("news", word, more), f"/news/{word}-{more}")]
+            visits += [(("search", word, more), f"/search?q={word}{more}")]
+            visits += [(("search", word, more), f"/search?q={word}{more}&n={draw.randint(10, 90)}")]
+    draw.shuffle(visits)
+    return visits
+
+
+def fit(visits, **options):
+    numbers = {page: number for number, page in enumerate(dict.fromkeys(page for page, _ in visits))}
+    return PatternTree(**options).fit([HOST + rest for _, rest in visits], [numbers[page] for page, _ in visits])
+
+
+def test_the_nine_intended_leaves():
+    """The mirrors share one leaf; with the sign of the paper's equation 5 they would be torn apart."""
+    visits = synthetic_site()
+    root = build_tree([KeyValueMap().read(rest, "http") for _, rest in visits])
+
+    kinds = []
+    for leaf in (node for node in root.walk() if not node.children):
+        kinds.append({"".join("0" if c.isdigit() else c for c in visits[place][1])[:9] for place in leaf.places})
+        assert len({tuple(sorted(KeyValueMap().read(visits[p][1], "http"))) for p in leaf.places}) == 1
+
+    assert len(kinds) == 9
+    assert sum(kind == {"/archive0"} for kind in kinds) == 1
+
+
+@pytest.mark.parametrize("selection", ["graph", "naive"])
+def test_the_synthetic_site_gets_one_form_per_page(selection):
+    """Also for pages that were never met; no two pages share a form."""
+    visits = synthetic_site()
+    method = fit(visits, selection=selection)
+    new = synthetic_site(n_pages=230, seed=1)
+
+    pages_of = {}
+    for page, rest in new:
+        pages_of.setdefault(method.canonicalize(HOST + rest), set()).add(page)
+
+    assert all(len(pages) == 1 for pages in pages_of.values())
+    assert len(pages_of) == len({page for page, _ in new})
+    assert len(method.engine_.rules) < 8
+
+
+def test_the_largest_drop_parts_salient_from_trivial():
+    """One value is salient, equal ones are not, of two both are if both are large; a rare value never is."""
+    assert salient(Counter(a=7), 7) == {"a"}
+    assert salient(Counter(a=9, b=9, c=9), 27) == set()
+    assert salient(Counter(a=90, b=30), 120) == {"a", "b"}
+    assert salient(Counter(a=90, b=3), 93) == {"a"}
+    assert salient(Counter(a=900, b=800, c=9, d=8, e=7), 1724) == {"a", "b"}
+    assert salient(Counter(a=31, b=30, c=26, d=24), 111) == set()  # about equal is equal
+    assert salient(Counter(a=4, b=1, c=1), 6) == set()
+
+
+def test_chains_become_direct_rules():
+    """What the second rule copies is looked up in what the first one wrote."""
+    first = Rule("a", {}, {"query[id]": Copy("path[1]"), "query[v]": Set("1"), "path[1]": Drop(), "query[s]": Star()})
+    second = Rule("a", {}, {"path[0]": Copy("query[id]"), "query[v]": Star(), "query[t]": Copy("query[s]")})
+
+    assert chained(first, second).transformation == {
+        "query[id]": Copy("path[1]"),
+        "query[v]": Set("*"),
+        "path[1]": Drop(),
+        "query[s]": Star(),
+        "path[0]": Copy("path[1]"),
+        "query[t]": Set("*"),
+    }
+    assert chained(first, Rule("a", {}, {"path[0]": Copy("path[1]")})) is None
+
+
+def test_session_ids_and_nothing_else():
+    """On the planted site one rule is learnt, with its evidence."""
+    crawl = session_ids()
+    method = PatternTree().fit(crawl.urls, crawl.clusters)
+
+    assert len(method.engine_.rules) == 1
+    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee00c0ffee").reason
+
+
+def test_different_pages_stay_apart_where_slugs_are_dropped():
+    """Questions lose their slugs, tags are not touched."""
+    crawl = slugs()
+    method = PatternTree().fit(crawl.urls, crawl.clusters)
+    forms = {}
+    for url, page in zip(crawl.urls, crawl.clusters, strict=True):
+        forms.setdefault(method.canonicalize(url), set()).add(page)
+
+    assert all(len(pages) == 1 for pages in forms.values())
+    assert len(forms) == len(set(crawl.clusters))
+
+
+def test_a_stricter_filter_never_gives_more_wrong_pairs():
+    """With half of the pages labelled wrongly no rule passes a filter of zero."""
+    visits = [((page, draw % 2), rest) for draw, (page, rest) in enumerate(synthetic_site())]
+
+    assert fit(visits, max_fpr=0.0).engine_.rules == []
+
+
+def test_shuffled_clusters_teach_nothing():
+    """Labels without meaning give no rules."""
+    visits = synthetic_site()
+    pages = [page for page, _ in visits]
+    random.Random(3).shuffle(pages)
+
+    assert fit([(page, rest) for page, (_, rest) in zip(pages, visits, strict=True)]).engine_.rules == []
+
+
+def test_a_huge_cluster_does_not_hang():
+    """A trap of 30,000 URLs is looked at in part."""
+    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
+
+    assert len(set(PatternTree().fit(urls, [0] * len(urls)).canonicalize_many(urls[:50]))) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"max_fpr": 2}, "max_fpr is 2"), ({"selection": "x"}, "graph, naive")]
+)
+def test_options_out_of_range_are_named(options, message):
+    """One line: the option, its value, what it may be."""
+    with pytest.raises(BadInputError, match=message):
+        PatternTree(**options).fit([f"{HOST}/"], [0])
