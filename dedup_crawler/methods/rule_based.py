@@ -34,8 +34,11 @@ class RuleBased(Canonicalizer):
         """How URLs of one host are read; *crawl* has read them by position and name."""
         return crawl.url_map
 
-    @property
-    def quality_(self) -> dict[str, Any]:
+    def learnt(self) -> list[str]:
+        """Every rule with its evidence."""
+        return [_described(number, rule) for number, rule in enumerate(self.engine_.rules)]
+
+    def _quality(self) -> dict[str, Any]:
         """How many rules there are."""
         return {"rules": len(self.engine_.rules)}
 
