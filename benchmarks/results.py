@@ -1,6 +1,6 @@
 """Rebuild the tables under ``benchmarks/results/``, each with the command that prints it: ``make results``.
 
-    python benchmarks/results.py [evaluate] [labels] [demo] [speed]      default: all
+    python benchmarks/results.py [evaluate] [miners] [labels] [demo] [speed]      default: all
 
 The recorded sites are those of ``../shared/corpora/sites``; their databases are made once, in ``build/results/``.
 """
@@ -11,6 +11,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,10 +20,28 @@ WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
 METHODS = ("keep-all", "scrapy", "strip-query", "seq2seq:preset=paper", "seq2seq")
+MINERS = (
+    "rewrite-rules",
+    "rewrite-rules:fan_out=5",
+    "decision-tree",
+    "pattern-tree",
+    "pattern-tree:selection=naive",
+    "duster",
+)
 
 
 def evaluate() -> None:
-    """Every method on every site, judged by truth, trained on our labels of the first 75 %."""
+    """The baselines and the translator on every site, judged by truth, trained on our labels of the first 75 %."""
+    compare("evaluate.md", "Methods on recorded sites", METHODS)
+
+
+def miners() -> None:
+    """The rule miners under the same protocol."""
+    compare("miners.md", "Rule miners on recorded sites", MINERS)
+
+
+def compare(page: str, title: str, compared: Sequence[str]) -> None:
+    """Evaluate methods on every site."""
     for name in NAMES:
         if not (WORK / f"{name}.db").exists():
             run("import", SITES / name / "crawl.warc.zst", "--db", WORK / f"{name}.db")
@@ -30,18 +49,16 @@ def evaluate() -> None:
     crawls = [
         word for name in NAMES for word in ("--db", WORK / f"{name}.db", "--truth", SITES / name / "truth.csv.gz")
     ]
-    methods = [word for method in METHODS for word in ("--method", method)]
+    methods = [word for method in compared for word in ("--method", method)]
     table = run("evaluate", *crawls, *methods)
     shown = "dedup-crawler evaluate " + " ".join(
-        [*(f"--db {name}.db --truth {name}/truth.csv.gz" for name in NAMES), *(f"--method {name}" for name in METHODS)]
+        [*(f"--db {name}.db --truth {name}/truth.csv.gz" for name in NAMES), *(f"--method {name}" for name in compared)]
     )
     inputs = "\n".join(f"    {sha256(SITES / name / 'crawl.warc.zst')}  {name}/crawl.warc.zst" for name in NAMES)
     steps = (
         "    dedup-crawler import SITE/crawl.warc.zst --db SITE.db && dedup-crawler label --db SITE.db   # each site"
     )
-    write(
-        "evaluate.md", "Methods on recorded sites", f"{steps}\n    {shown}", f"Inputs (SHA-256):\n\n{inputs}\n\n{table}"
-    )
+    write(page, title, f"{steps}\n    {shown}", f"Inputs (SHA-256):\n\n{inputs}\n\n{table}")
 
 
 def labels() -> None:
@@ -96,7 +113,7 @@ def sha256(path: Path) -> str:
 
 def main(names: list[str]) -> None:
     """Rebuild the named tables, or all."""
-    tables = {"evaluate": evaluate, "labels": labels, "demo": demo, "speed": speed}
+    tables = {"evaluate": evaluate, "miners": miners, "labels": labels, "demo": demo, "speed": speed}
     WORK.mkdir(parents=True, exist_ok=True)
     for name in names or tables:
         tables[name]()
