@@ -2,7 +2,7 @@
 
     python benchmarks/labels.py ../shared/corpora/sites > benchmarks/results/labels.md      # on Linux
 
-The folder holds one folder a site with ``crawl.warc.zst`` and ``truth.csv.gz``. Takes some five minutes on two cores.
+The folder holds one folder a site with ``crawl.warc.zst`` and ``truth.csv.gz``. Takes some three minutes on two cores.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ from dedup_crawler.urls.normal import normal_form
 T = TypeVar("T")
 
 SIZES = 1_500, 3_000, 6_000
-SYNTHETIC_SIZES = 25_000, 50_000, 100_000
-TIMED_SITE = "dokuwiki"
+BUSY = 0.3
+"""Load before the run from which on the machine is called shared."""
+MB_BEFORE = {25_000: 116, 50_000: 155, 100_000: 232}
+"""Numbers of made pages -> peak memory of the version that held the word counts of all texts."""
+TIMED = {"dokuwiki": SIZES, "ftp": SIZES[-1:]}
+"""Of each site the numbers of pages that are labelled and timed."""
 
 
 def main(folder: Path) -> None:
     """Print the tables as Markdown."""
+    load = os.getloadavg()[0]  # before there is any of ours
     sites = sorted(path.parent for path in folder.glob("*/crawl.warc.zst"))
     print(f"# Labels\n\n`python benchmarks/labels.py {folder}`, {os.cpu_count()} cores\n")
     print(
@@ -50,8 +55,7 @@ def main(folder: Path) -> None:
                 import_files([site / "crawl.warc.zst"], store)
                 label_store(store)
                 print_quality(site.name, store, read_truth(site / "truth.csv.gz"))
-        with PageStore(Path(work) / f"{TIMED_SITE}.db") as store:
-            print_speed(list(store.pages()), Path(work))
+        print_speed(Path(work), load)
     print_growth()
 
 
@@ -76,24 +80,33 @@ def row(site: str, name: str, quality: LabelQuality, seconds: float) -> str:
     return f"| {site} | {name} | {quality.n_urls} | {bcubed} | {pairs} | {seconds:.1f} |"
 
 
-def print_speed(pages: list[Page], work: Path) -> None:
-    """Seconds of each step of labelling, beside jusText alone."""
-    print(
-        f"\n## Speed\n\n{TIMED_SITE}, first pages, all cores, in seconds. The last column is `justext.justext` alone.\n"
-    )
-    print("| pages | main text | scores | clusters | in all | again, nothing new | jusText alone |")
-    print("|---|---|---|---|---|---|---|")
-    for n_pages in SIZES:
-        ends: dict[str, float] = {}
-        with PageStore(work / f"{n_pages}.db") as store:
-            store.add_many(pages[:n_pages])
-            started = time.perf_counter()
-            label_store(store, progress=lambda step, _, ends=ends: ends.__setitem__(step, time.perf_counter()))
-            whole = time.perf_counter() - started
-            _, again = timed(lambda store=store: label_store(store))
-        _, alone = timed(lambda n_pages=n_pages: justext_alone(pages[:n_pages]))
-        steps = ends["main text"] - started, ends["scores"] - ends["main text"], ends["clusters"] - ends["scores"]
-        print(f"| {n_pages} |", " | ".join(f"{s:.1f}" for s in (*steps, whole, again, alone)), "|", flush=True)
+def print_speed(work: Path, load: float) -> None:
+    """Seconds of each step of labelling, beside jusText alone; *load* is that of others, in cores."""
+    shared = f" Shared machine: {load:.1f} of the cores were busy before." if load > BUSY else ""
+    print(f"\n## Speed\n\nFirst pages of a site, all cores, in seconds.{shared} *After*: the share of all that is not")
+    print("reading the main text. The last column is `justext.justext` alone.\n")
+    print("| site | pages | main text | scores | clusters | in all | after | again, nothing new | jusText alone |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for site, sizes in TIMED.items():
+        with PageStore(work / f"{site}.db") as store:
+            pages = list(store.pages())
+        for n_pages in sizes:
+            with PageStore(work / f"{site}-{n_pages}.db") as store:
+                store.add_many(pages[:n_pages])
+                print(f"| {site} | {n_pages} |", speed_cells(store, pages[:n_pages]), "|", flush=True)
+
+
+def speed_cells(store: PageStore, pages: list[Page]) -> str:
+    """Label a store of these pages, twice."""
+    ends: dict[str, float] = {}
+    started = time.perf_counter()
+    label_store(store, progress=lambda step, _: ends.__setitem__(step, time.perf_counter()))
+    whole = time.perf_counter() - started
+    _, again = timed(lambda: label_store(store))
+    _, alone = timed(lambda: justext_alone(pages))
+    read = ends["main text"] - started
+    steps = read, ends["scores"] - ends["main text"], ends["clusters"] - ends["scores"], whole
+    return " | ".join([*(f"{s:.1f}" for s in steps), f"{1 - read / whole:.0%}", f"{again:.1f}", f"{alone:.1f}"])
 
 
 def justext_alone(pages: list[Page]) -> None:
@@ -111,13 +124,17 @@ def plain_justext(body: bytes) -> int:
 
 
 def print_growth() -> None:
-    """Time and memory of scores and clusters of ever more made pages, each size in a process of its own."""
+    """Time and memory of scores and clusters of ever more made pages, each in a process of its own."""
     print("\n## Growth\n\nMade pages (40 lines, one in three new, three quarters of the lines on every page), texts")
-    print("read already; one process. Memory is the peak of the process, the program itself included.\n")
-    print("| pages | clusters s | scores s | MB |\n|---|---|---|---|")
-    for n_pages in SYNTHETIC_SIZES:
-        command = [sys.executable, __file__, "--made", str(n_pages)]
-        print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="", flush=True)
+    print(
+        "read already. Memory is the peak of a process that does nothing else, the program itself included; *before*:"
+    )
+    print("when scoring held the word counts of all texts (measured once).\n")
+    print("| pages | clusters s | MB | scores s | MB | before, MB |\n|---|---|---|---|---|---|")
+    for n_pages in MB_BEFORE:
+        commands = ([sys.executable, __file__, "--made", str(n_pages), step] for step in MADE)
+        cells = [subprocess.run(each, capture_output=True, text=True, check=True).stdout.strip() for each in commands]
+        print(f"| {n_pages} |", " | ".join(cells), f"| {MB_BEFORE[n_pages]} |", flush=True)
 
 
 def made_pages(n_pages: int) -> Iterator[LabelledPage]:
@@ -130,14 +147,25 @@ def made_pages(n_pages: int) -> Iterator[LabelledPage]:
         yield LabelledPage(url, referrer, 200, None, f"Topic {n // 3}", f"{frame}\n{text}", None, None)
 
 
-def print_made(n_pages: int) -> None:
-    """A row of the table of growth."""
-    numbers, clusters_s = timed(lambda: cluster_pages(lambda: made_pages(n_pages)).numbers())
-    assert len(set(numbers)) == -(-n_pages // 3)
-    _, scores_s = timed(lambda: sum(1 for _ in score_pairs(made_pages(n_pages))))
+def made_clusters(n_pages: int) -> int:
+    """Cluster made pages; the number of clusters."""
+    return len(set(cluster_pages(lambda: made_pages(n_pages)).numbers()))
+
+
+def made_scores(n_pages: int) -> int:
+    """Score made pages; the number of scores."""
+    return sum(1 for _ in score_pairs(made_pages(n_pages)))
+
+
+MADE = {"clusters": made_clusters, "scores": made_scores}
+
+
+def print_made(n_pages: int, step: str) -> None:
+    """Seconds and megabytes of one step for so many made pages."""
+    n_found, seconds = timed(lambda: MADE[step](n_pages))
+    assert step != "clusters" or n_found == -(-n_pages // 3)
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    megabytes = int(peak.split()[1]) / 1024
-    print(f"| {n_pages} | {clusters_s:.1f} | {scores_s:.1f} | {megabytes:.0f} |")
+    print(f"{seconds:.1f} | {int(peak.split()[1]) / 1024:.0f}")
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -149,6 +177,6 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--made":
-        print_made(int(sys.argv[2]))
+        print_made(int(sys.argv[2]), sys.argv[3])
     else:
         main(Path(sys.argv[1]))

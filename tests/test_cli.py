@@ -200,3 +200,53 @@ def test_prints_its_version():
     from dedup_crawler import __version__
 
     assert __version__ in run("--version").stdout
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory):
+    """A crawl of two listings in two orders each, and of twelve walls with twenty URLs each."""
+    folder = tmp_path_factory.mktemp("walled")
+    rows = [f"<li>entry {i}</li><li>of kind {7 * i % 5}</li>" for i in range(8)]
+    bodies = {f"{HOST}/list/{n}?by={by}": f"List {n}" for n in range(2) for by in "ab"}
+    lines = [
+        {
+            "url": url,
+            "content": f"<html><title>{title}</title><ul>{''.join(rows if url[-1] == 'a' else rows[::-1])}</ul>",
+        }
+        for url, title in bodies.items()
+    ]
+    for n in range(12):
+        form = (
+            f"<html><title>Wall {n}</title><p>Please give your name and your password at wall number {n} to go on.</p>"
+        )
+        lines += [{"url": f"{HOST}/wall/{n}/{i}", "content": form} for i in range(20)]
+    (folder / "pages.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert run("import", folder / "pages.jsonl", "--db", folder / "crawl.db").exit_code == 0
+    return folder / "crawl.db"
+
+
+def test_label_tells_of_sort_orders_and_sinks(walled):
+    """One sentence on sort orders with their number; ten sinks, and how many more; JSON has all of them."""
+    shown = run("label", "--db", walled).stdout.splitlines()
+    found = json.loads(run("label", "--db", walled, "--json").stdout)
+
+    assert [line for line in shown if "(2 joined so)" in line and line.startswith("Sort orders are decided by content")]
+    assert sum("20 URLs show one page without content: Wall" in line for line in shown) == 10
+    assert shown[-1] == "and 2 more such pages (--json lists all)"
+    assert found["sort_orders"] == {"decided_by": "content", "joined": 2}
+    assert len(found["sinks"]) == 12
+
+
+def test_label_explains_each_join(walled):
+    """--explain prints the chain of joins with their reasons; JSON has the same steps, none for different pages."""
+    run("label", "--db", walled)
+    pair = (f"{HOST}/list/0?by=a", f"{HOST}/list/0?by=b")
+    shown = run("label", "--db", walled, "--explain", *pair).stdout.splitlines()
+    found = json.loads(run("label", "--db", walled, "--explain", *pair, "--json").stdout)
+
+    reason = "the same title and lines in another order"
+    assert shown == [pair[0], f"  = {pair[1]}", f"  {reason}", "labelled as the same page"]
+    assert found == {"same": True, "steps": [{"url": pair[0], "other": pair[1], "reason": reason}]}
+    other = ("label", "--db", walled, "--explain", pair[0], f"{HOST}/wall/0/0")
+    assert run(*other).stdout.splitlines() == ["labelled as different pages"]
+    assert json.loads(run(*other, "--json").stdout) == {"same": False, "steps": []}

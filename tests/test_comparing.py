@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dedup_crawler.labels.clusters import is_near
-from dedup_crawler.labels.comparing import is_reordered, n_words, word_counts
+from dedup_crawler.labels.comparing import has_words, is_reordered, n_words, word_counts
 from dedup_crawler.labels.signatures import Signature, Signatures
 from label_pages import LONG, TEXT, page
 
@@ -20,6 +26,14 @@ def test_words() -> None:
     """Words are runs of letters, digits and underscores in any script; counting ignores case."""
     assert n_words("It's 42 - été_1!\nЯ") == 5
     assert word_counts("A a b") == {"a": 2, "b": 1}
+
+
+@given(st.text(st.sampled_from("aB7_ .-\n\t\x1c\x85é²ΣİЯ中\u0307")))
+def test_ascii_is_only_faster(text: str) -> None:
+    """Whatever mixture of scripts, marks and white space, words are what a pattern finds in the text."""
+    assert n_words(text) == len(re.findall(r"\w+", text))
+    assert word_counts(text) == Counter(re.findall(r"\w+", text.lower()))
+    assert [has_words(text, n) for n in (0, 2)] == [True, n_words(text) >= 2]
 
 
 def test_nearly_equal_pages() -> None:

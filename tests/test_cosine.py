@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,16 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from dedup_crawler.labels.cosine import group_scores, referrer_groups, score_pairs, term_frequencies
+from dedup_crawler.labels.cosine import (
+    PART_PAGES,
+    PARTNERS_PER_PAGE,
+    duplicate_groups,
+    group_scores,
+    referrer_groups,
+    sampled_share,
+    score_pairs,
+    term_frequencies,
+)
 from dedup_crawler.pages.records import LabelledPage
 
 START = "http://site.example/"
@@ -66,18 +78,58 @@ def test_all_duplicates_are_scored() -> None:
     assert all(0 <= score <= 1 and int(left) < int(right) for (left, right), score in found.items())
 
 
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=40), st.integers(1, 60))
+def test_every_duplicate_pair_is_scored(copies: list[int], first: int) -> None:
+    """
+    In a group of up to 51 duplicates every pair that scikit-learn gives 0.99 or more is there once, with that score:
+    equal texts, nearly equal ones, and copies of either, in whatever order; no other pair has such a score.
+    """
+    texts = ["", "one two", "one three", *("shared " * 30 + f"own{n} " * n for n in (0, 1, 2))]
+    pages = [page(str(n), "word " + texts[copy]) for n, copy in enumerate(copies, first)]
+    theirs = cosine_similarity(CountVectorizer().fit_transform([each.main_text for each in pages]))
+    expected = {
+        (pages[left].url, pages[right].url): theirs[left, right]
+        for right in range(len(pages))
+        for left in range(right)
+        if theirs[left, right] >= 0.99
+    }
+    found = [score for score in score_pairs(pages) if score[2] >= 0.99]
+
+    assert {score[:2]: score[2] for score in found} == pytest.approx(expected, abs=1e-6)
+    assert len(found) == len(expected)
+
+
 def test_scores_grow_with_the_pages_not_with_their_square() -> None:
     """
-    600 pages found on one page make 180,000 pairs; few of them are stored, whether all are equal, nearly equal, or
-    different; copies are each paired with the first.
+    3,000 pages found on one page make 4.5 million pairs; of equal or nearly equal ones each page is paired with up to
+    50 before it, and of different ones with four on average.
     """
-    equal = [page(f"p{n}", "the same words on all pages") for n in range(600)]
-    similar = [page(f"p{n}", "many shared words " * 200 + f" counter{n}") for n in range(600)]
-    different = [page(f"p{n}", " ".join(f"own{n}x{m}" for m in range(5))) for n in range(600)]
+    equal = [page(f"p{n}", "the same words on all pages") for n in range(3_000)]
+    similar = [page(f"p{n}", "many shared words " * 200 + f" counter{n}") for n in range(3_000)]
+    different = [page(f"p{n}", " ".join(f"own{n}x{m}" for m in range(5))) for n in range(3_000)]
 
-    assert [score[:2] for score in score_pairs(equal)] == [(START + "p0", START + f"p{n}") for n in range(1, 600)]
-    assert 599 <= len(list(score_pairs(similar))) <= 20 * 600
-    assert 600 < len(list(score_pairs(different))) < 6 * 600
+    for pages in (equal, similar):
+        n_partners = Counter(right for _, right, _ in score_pairs(pages))
+        assert set(n_partners.values()) == set(range(1, PARTNERS_PER_PAGE + 1))
+        assert n_partners[pages[-1].url] == PARTNERS_PER_PAGE
+        assert len(n_partners) == 3_000 - 3_000 // PART_PAGES
+    assert 3.5 * 3_000 < len(list(score_pairs(different))) < 4.5 * 3_000
+
+
+def test_texts_without_words_are_no_duplicates() -> None:
+    """Equal texts without a word have a cosine of 0, as scikit-learn says, so they are never given as duplicates."""
+    assert {score for _, _, score in score_pairs([page(f"p{n}", "...") for n in range(60)])} == {0.0}
+
+
+@pytest.mark.parametrize(("n_pages", "share"), [(100, 0.05), (161, 0.05), (801, 0.01)])
+def test_the_sample_has_the_stated_ratio(n_pages: int, share: float) -> None:
+    """Of the pairs below 0.99, copies of texts among them, the stated share is given, within four deviations."""
+    assert sampled_share(n_pages) == pytest.approx(share)
+    pages = [page(f"p{n}", f"own{n // 2} shared") for n in range(n_pages)]
+    n_pairs = n_pages * (n_pages - 1) // 2 - n_pages // 2
+    n_sampled = sum(score < 0.99 for _, _, score in score_pairs(pages))
+
+    assert n_sampled == pytest.approx(share * n_pairs, abs=4 * (share * n_pairs) ** 0.5)
 
 
 def test_the_sample_depends_on_the_seed_alone() -> None:
@@ -88,13 +140,49 @@ def test_the_sample_depends_on_the_seed_alone() -> None:
     assert list(score_pairs(pages, seed=1)) != list(score_pairs(pages, seed=2))
 
 
+def duplicates(pages: list[LabelledPage]) -> set[tuple[str, str]]:
+    return {score[:2] for score in score_pairs(pages) if score[2] >= 0.99}
+
+
+@pytest.mark.parametrize("limit", [("PART_PAGES", 20), ("PART_WORDS", 21)])
+def test_a_very_large_group_is_scored_in_parts(monkeypatch: pytest.MonkeyPatch, limit: tuple[str, int]) -> None:
+    """A group over a limit, of pages or of words, gives what its stretches of consecutive pages give as groups."""
+    texts = [f"text number{n} of kind{n % 3}" if n % 2 else f"kind{n % 3} again" for n in range(60)]
+    pages = [page(f"p{n}", text) for n, text in enumerate(texts)]
+    whole = duplicates(pages)
+    monkeypatch.setattr(f"dedup_crawler.labels.cosine.{limit[0]}", limit[1])
+    in_parts = duplicates(pages)
+
+    assert in_parts < whole
+    if limit[0] == "PART_PAGES":
+        assert in_parts == duplicates(pages[:20]) | duplicates(pages[20:40]) | duplicates(pages[40:])
+    assert (START + "p0", START + "p6") in in_parts
+
+
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group too big for memory is worked through in blocks of rows and gives the same duplicates."""
+    """The capstone's clusters of a group too big for memory are made in blocks of rows, and are the same."""
     generator = np.random.default_rng(0)
     texts = [" ".join(f"w{n}" for n in generator.integers(0, 4, 2)) for _ in range(60)]
     pages = [page(f"p{n}", text) for n, text in enumerate(texts)]
-    whole = {score for score in score_pairs(pages) if score[2] >= 0.99}
+    whole = list(duplicate_groups(pages))
     monkeypatch.setattr("dedup_crawler.labels.cosine._BLOCK_CELLS", 30)
 
-    assert {score for score in score_pairs(pages) if score[2] >= 0.99} == whole
-    assert len(whole) > 20
+    assert list(duplicate_groups(pages)) == whole
+    assert sum(map(len, whole)) > 20
+
+
+def test_memory_holds_no_texts_and_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the pages, all with 500 words of their own, take hardly more memory: the counted words are in a file."""
+    monkeypatch.setattr("dedup_crawler.labels.vectors.MEMORY_BYTES", 1)
+    monkeypatch.setattr("dedup_crawler.labels.vectors.MEMO_SIZE", 1_000)
+
+    def peak(n_pages: int) -> int:
+        tracemalloc.start()
+        pages = (page(str(n), " ".join(f"w{n}x{m}" for m in range(500)), f"{START}{n // 10}") for n in range(n_pages))
+        assert sum(1 for _ in score_pairs(pages)) > n_pages // 10
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    peak(50)
+    assert peak(1_200) - peak(600) < 600 * 1_000  # a page's vector alone has 6,000 bytes

@@ -14,7 +14,6 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, label_store
-from dedup_crawler.labels.main_text import MAX_BYTES
 from dedup_crawler.labels.truth import label_quality, read_truth
 from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.records import Page
@@ -137,27 +136,59 @@ def test_labels_what_was_crawled_since(tmp_path: Path) -> None:
         assert label_store(store).n_cleaned == 0
 
 
-@pytest.mark.parametrize("n_pages", [0, 120])
-@pytest.mark.parametrize("body", ["", f"<p>{PROSE}</p>"], ids=["all empty", "all equal"])
-def test_a_site_of_one_page(tmp_path: Path, n_pages: int, body: str) -> None:
-    """No pages, only empty pages, only one page under many URLs: labelling ends and says so."""
+def test_a_site_behind_a_login(tmp_path: Path) -> None:
+    """Where every URL shows the login form, all pages are one, which is reported as a sink."""
     with PageStore(tmp_path / "crawl.db") as store:
-        store.add_many(page(str(n), body) for n in range(n_pages))
+        store.add_many(page(str(n), f"<p>Log in. {PROSE}</p>") for n in range(120))
         report = label_store(store, n_workers=1)
 
-    assert report.n_pages == n_pages
-    assert report.n_clusters == (min(n_pages, 1) if body else n_pages)
+    assert (report.n_pages, report.n_clusters, report.n_duplicates, report.n_without_text) == (120, 1, 119, 0)
+    assert [(sink.n_urls, sink.url) for sink in report.sinks] == [(120, SITE + "0")]
+
+
+@pytest.mark.parametrize("n_pages", [0, 120])
+@pytest.mark.parametrize("body", ["", "<p>{0} says {0} in the text of its own, and {0} once more. " + PROSE])
+def test_a_site_without_duplicates(tmp_path: Path, n_pages: int, body: str) -> None:
+    """Only empty pages, or only different ones (or none at all): each stays alone, and nothing is a sink."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(page(str(n), body.format(f"word{n}")) for n in range(n_pages))
+        report = label_store(store, n_workers=1)
+
+    assert (report.n_pages, report.n_clusters, report.n_duplicates) == (n_pages, n_pages, 0)
     assert report.n_without_text == (0 if body else n_pages)
+    assert report.sinks == ()
+
+
+def test_a_site_in_several_languages(tmp_path: Path) -> None:
+    """Prose is told by the language that each page declares; pages of a language are joined with their like only."""
+    prose = {
+        "en": PROSE,
+        "de": "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 3,
+        "fr": "Voici une phrase qui est dans le milieu du texte et qui a beaucoup des mots qui sont si courants. " * 3,
+        "ru": "Это предложение, которое стоит в середине текста, и в нём есть много слов, которые так часты. " * 3,
+    }
+    with PageStore(tmp_path / "crawl.db") as store:
+        for code, text in prose.items():
+            for sid in range(2):
+                html = f"<html lang={code}><title>{code}</title><p>{text}</p></html>".encode()
+                store.add(Page(f"{SITE}{code}?sid={sid}", content_type="text/html; charset=utf-8", content=html))
+        label_store(store)
+
+        assert clusters(store) == [0, 0, 1, 1, 2, 2, 3, 3]
+        assert [each.main_text[:1] for each in store.labelled_pages()] == [
+            text[0] for text in prose.values() for _ in "12"
+        ]
 
 
 def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
-    """Pages over a limit are skipped with URL and reason; the others are labelled."""
+    """A page of 20 MB and one nested 100,000 deep are skipped with URL and reason; binary served as HTML is a page."""
+    binary = Page(SITE + "binary", content_type="text/html", content=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
     with PageStore(tmp_path / "crawl.db") as store:
         crawl(store)
-        store.add_many([page("big", "x" * MAX_BYTES), page("deep", "<div>" * 5_000 + "x")])
+        store.add_many([page("big", "word " * 4_000_000), page("deep", "<div>" * 100_000 + "x"), binary])
         report = label_store(store)
 
-        assert clusters(store) == [0, 0, 1, 1, 2, 3, 4, 5]
+        assert clusters(store) == [0, 0, 1, 1, 2, 3, 4, 5, 6]
     assert report.n_skipped == 2
     assert [url for url, _ in report.skipped] == [SITE + "big", SITE + "deep"]
 

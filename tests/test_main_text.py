@@ -36,13 +36,24 @@ def read_html(html, url, language):
 main_text.read_html = read_html
 
 if __name__ == "__main__":
-    names = [*map(str, range(30)), "hangs", *map(str, range(30, 50)), "crashes", *map(str, range(50, 58))]
+    n = int(sys.argv[1])
+    names = [*map(str, range(n // 2)), "hangs", *map(str, range(n // 2, n)), "crashes"]
     pages = (Page(f"http://site.example/{name}", content=b"<html><p>text " + name.encode()) for name in names)
     skipped = []
-    texts = main_text.clean_pages(pages, n_workers=2, on_skip=lambda *skip: skipped.append(skip))
+    texts = main_text.clean_pages(pages, on_skip=lambda *skip: skipped.append(skip))
     print(sum(text.main_text != "" for text in texts), "texts")
     for url, reason in skipped:
         print(url, reason)
+"""
+UNGUARDED = """
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.pages.records import Page
+
+try:
+    print(len(list(clean_pages([Page("http://site.example/", content=b"<html><p>text")]))))
+except BadInputError as error:
+    print(str(error).partition(":")[0])
 """
 SENTENCE = "This is a sentence that is in the middle of the text, and it has many of the words that are so frequent. "
 ARTICLE = f"<html><head><title>Head</title></head><body><p>{SENTENCE * 5}</p><p>Contact</p></body></html>"
@@ -156,15 +167,17 @@ def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPa
     assert reason == "ZeroDivisionError: division by zero"
 
 
-def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_pages", [0, 3, 58])
+def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) -> None:
     """
     A page whose reading does not end, and one that kills its worker, cost themselves only: each is skipped with its URL
-    and a reason, and all the other pages have their texts. (A process of its own, with a cleaner that hangs in C code.)
+    and a reason, and all the other pages, be they few or many, have their texts. (A process of its own, with a cleaner
+    that hangs in C code.)
     """
     script = tmp_path / "clean.py"
     script.write_text(HANGING_CLEANER)
     result = subprocess.run(
-        [sys.executable, script],
+        [sys.executable, script, str(n_pages)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -173,10 +186,25 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path) -> None:
 
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
-        "58 texts",
+        f"{n_pages} texts",
         "http://site.example/hangs it killed its worker process or took it more than 1 s",
         "http://site.example/crashes it killed its worker process or took it more than 1 s",
     ]
+
+
+def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
+    """A script without ``if __name__ == "__main__":`` cannot have workers; it is told so, and no page is given up."""
+    script = tmp_path / "clean.py"
+    script.write_text(UNGUARDED)
+    result = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    assert result.stdout == "worker processes cannot be started\n"
 
 
 def pages(n: int) -> Iterator[Page]:

@@ -34,6 +34,9 @@ N_SAMPLED_LINES = 4
 MAX_TRIES = 20
 """Pages that one page is compared with, at most, for each kind of evidence: keeps the cost linear in pages."""
 
+REORDERED = "the same title and lines in another order"
+"""Reason of the joins of lists that are sorted otherwise."""
+
 Key = Callable[[Signature], Hashable | None]
 
 
@@ -127,7 +130,7 @@ def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) ->
             continue
         for other in known[:MAX_TRIES]:
             if is_reordered(signatures[other].lines.tolist(), signature.lines.tolist()):
-                clustering.join(other, position, "the same title and lines in another order")
+                clustering.join(other, position, REORDERED)
                 break
         else:
             known.append(position)

@@ -7,6 +7,7 @@ counter from another entry are the lines that differ: few, as many on either sid
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -21,16 +22,28 @@ MAX_CHANGED_SHARE = 0.02
 """... and these have at most this share of the words of a page, counted on both sides."""
 
 _WORD = re.compile(r"\w+")
+_ASCII_WORDS = str.maketrans({code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)})
+"""Character -> the same in lower case, or a space: finds the words of ASCII text several times as fast as a pattern."""
 
 
 def n_words(text: str) -> int:
     """Count the words of a text (runs of letters, digits and underscores)."""
-    return len(_WORD.findall(text))
+    return len(text.translate(_ASCII_WORDS).split() if text.isascii() else _WORD.findall(text))
+
+
+def has_words(text: str, n: int) -> bool:
+    """Whether a text has at least *n* words; reads no further than that."""
+    return sum(1 for _ in itertools.islice(_WORD.finditer(text), n)) == n
 
 
 def word_counts(text: str) -> Counter[str]:
     """Words of a text, lower-cased, with their counts."""
-    return Counter(_WORD.findall(text.lower()))
+    if text.isascii():
+        return Counter(text.translate(_ASCII_WORDS).split())
+    lines = text.split("\n")  # no word goes over the end of a line, and most lines are ASCII
+    plain = "\n".join(line for line in lines if line.isascii())
+    other = "\n".join(line for line in lines if not line.isascii())
+    return Counter(itertools.chain(plain.translate(_ASCII_WORDS).split(), _WORD.findall(other.lower())))
 
 
 def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:

@@ -1,44 +1,50 @@
 """Cosine scores of the pages found on one page: the labels of the capstone, one sparse product a group.
 
 The capstone (lazem/MLND-Capstone) compares each page with the pages linked on it and those with each other: vectors of
-word counts, cosine, 0.99 or more means duplicate. It fits a vectoriser for each pair. Here the words of all texts are
-counted once into one sparse matrix with rows of length 1; the scores of a group are then a product of its rows with
-themselves. The scores are those of scikit-learn's ``CountVectorizer`` and ``cosine_similarity``.
+word counts, cosine, 0.99 or more means duplicate. It fits a vectoriser for each pair. Here the words of each text are
+counted once; the vectors of a group, scaled to length 1, are the rows of a sparse matrix, and its scores the product of
+these rows with themselves. The scores are those of scikit-learn's ``CountVectorizer`` and ``cosine_similarity``.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.labels.vectors import VectorFile, unit_rows, word_vector
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from scipy.sparse import csr_matrix
 
 DUPLICATE_SCORE = 0.99
 """The capstone's threshold."""
+PARTNERS_PER_PAGE = 50
+"""A page is paired with the first so many of its group that it duplicates: all pairs of up to 51 duplicates."""
 SAMPLED_SHARE = 0.05
 """Of the pairs below the threshold this share is given too, for a plot of the distribution ..."""
 SAMPLED_PER_PAGE = 4
-"""... but never more than this many for each page of a group."""
-PARTNERS_PER_PAGE = 20
-"""Of the earlier pages of its group that a page duplicates, at most so many are paired with it."""
+"""... but on average no more than this many for each page of a group."""
+PART_PAGES = 1_000
+"""A group of more pages is scored in parts, for its time grows with the square of its pages ..."""
+PART_WORDS = 4_000_000
+"""... and so is one whose different texts have more words, the different ones of each: some 200 MB."""
 
 _BLOCK_CELLS = 4_000_000
-_TOKEN = re.compile(r"\w\w+")  # finds what scikit-learn's default, \b\w\w+\b, finds: a match starts where a word does
 
 Score = tuple[str, str, float]
+Positions = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
 
 
 def term_frequencies(texts: Iterable[str]) -> csr_matrix:
@@ -51,107 +57,187 @@ def term_frequencies(texts: Iterable[str]) -> csr_matrix:
     MissingExtraError
         If SciPy is not installed.
     """
-    sparse = _sparse()
-    vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
-    columns = array("i")
-    ends = array("q", [0])
-    for text in texts:
-        columns.extend(map(vocabulary.__getitem__, _TOKEN.findall(text.lower())))
-        ends.append(len(columns))
-    shape = (len(ends) - 1, max(len(vocabulary), 1))
-    matrix = sparse.csr_matrix((np.ones(len(columns)), np.array(columns, np.int32), np.array(ends)), shape)
-    matrix.sum_duplicates()
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    lengths[lengths == 0] = 1
-    matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
-    return matrix
+    return unit_rows([word_vector(text) for text in texts])
 
 
-def group_scores(rows: csr_matrix) -> npt.NDArray[np.float64]:
+def group_scores(rows: csr_matrix) -> Scores:
     """Cosine of every two rows of :func:`term_frequencies`: (k, k), 0-1."""
     return np.asarray((rows @ rows.T).toarray())
 
 
-def referrer_groups(pages: Sequence[LabelledPage]) -> Iterator[npt.NDArray[np.int64]]:
+def sampled_share(n_pages: int) -> float:
+    """The probability with which a pair below the threshold is given, in a group (or part of one) of *n_pages*."""
+    return min(SAMPLED_SHARE, 2 * SAMPLED_PER_PAGE / max(n_pages - 1, 1))
+
+
+def referrer_groups(pages: Iterable[LabelledPage]) -> Iterator[Positions]:
     """Positions of each page that has links and of the pages first found on it, those with text; ascending."""
-    position = {page.url: index for index, page in enumerate(pages)}
-    groups: defaultdict[str, list[int]] = defaultdict(list)
+    position: dict[str, int] = {}
+    has_text = bytearray()
+    groups: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
     for index, page in enumerate(pages):
+        position[page.url] = index
+        has_text.append(bool(page.main_text))
         if page.referrer is not None and page.main_text:
             groups[page.referrer].append(index)
     for referrer, members in groups.items():
         parent = position.get(referrer)
-        if parent is not None and pages[parent].main_text:
+        if parent is not None and has_text[parent]:
             members.append(parent)
         if len(members) > 1:
             yield np.unique(members)
 
 
 def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
-    """Score the pairs of each referrer group: all duplicates, and a sample of the others.
+    """Score the pairs of each referrer group: the duplicates, and a sample of the others.
 
     Parameters
     ----------
     pages
-        In crawl order, with their main texts, which are counted as they come and not kept.
+        In crawl order, with their texts, which are counted as they come and not kept.
     seed
         Of the sample.
 
     Yields
     ------
     (url1, url2, score)
-        *url1* was crawled before *url2*; score 0-1. A pair is scored once, in its referrer's group. Every page whose
-        text another page of its group has is paired with the first of these; of two different texts a pair is given
-        when it scores 0.99 or more (up to 20 earlier partners a page), or in 5 % of the other cases (up to 4 a
-        page, on average). So the number of scores grows with the number of pages, not with its square.
+        *url1* was crawled before *url2*; score 0-1. A pair is scored once, in its referrer's group.
+
+        Of the pairs that score 0.99 or more, equal texts among them, each page is given with the first 50 that were
+        crawled before it: all pairs where up to 51 pages are the same. Of the others each is given with the probability
+        :func:`sampled_share`: 5 %, in groups of more than 161 pages ``8 / (n_pages - 1)``. So a group has some 54
+        scores a page at most, whatever its size.
+
+        A group of more than 1,000 pages, or of very long texts (:data:`PART_WORDS`), is scored in parts, consecutive
+        pages each, as if these were groups.
 
     Raises
     ------
     MissingExtraError
         If SciPy is not installed.
+
+    Notes
+    -----
+    Memory holds URLs, links and the places of the texts' vectors, and the vectors of one part of a group; those of all
+    texts are in a temporary file (:class:`~dedup_crawler.labels.vectors.VectorFile`).
     """
-    held, rows, matrix = _counted(pages)
     generator = np.random.default_rng(seed)
-    for group in referrer_groups(held):
-        distinct, first, member_of = np.unique(rows[group], return_index=True, return_inverse=True)
-        for member, owner in enumerate(first[member_of]):
-            if owner != member:
-                yield held[group[owner]].url, held[group[member]].url, 1.0
-        by_crawl = np.argsort(first)
-        yield from _distinct_scores(held, group[first[by_crawl]], matrix[distinct[by_crawl]], generator)
+    with _CountedPages(pages) as counted:
+        for group in counted.groups:
+            for part in counted.parts(group):
+                urls = [counted.urls[position] for position in part]
+                for left, right, score in _part_scores(counted, part, generator):
+                    yield urls[left], urls[right], score
 
 
 def duplicate_groups(pages: Iterable[LabelledPage]) -> Iterator[list[int]]:
-    """Positions of the pages of a referrer group that pairs with a score of 0.99 or more connect, two or more."""
-    held, rows, matrix = _counted(pages)
-    for group in referrer_groups(held):
-        members_of: defaultdict[int, list[int]] = defaultdict(list)
-        for position in group.tolist():
-            members_of[int(rows[position])].append(position)
-        labels = _connected(matrix[list(members_of)])
-        connected: defaultdict[int, list[int]] = defaultdict(list)
-        for label, members in zip(labels, members_of.values(), strict=True):
-            connected[label].extend(members)
-        yield from (sorted(members) for members in connected.values() if len(members) > 1)
+    """Positions of the pages of a referrer group that pairs with a score of 0.99 or more connect, two or more.
+
+    The vectors of a whole group are held at once, for every two of its pages may be connected.
+    """
+    with _CountedPages(pages) as counted:
+        for group in counted.groups:
+            members_of: defaultdict[int, list[int]] = defaultdict(list)
+            for position in group.tolist():
+                members_of[counted.texts[position]].append(position)
+            labels = _connected(unit_rows(counted.vectors.fetch(members_of))) if len(members_of) > 1 else [0]
+            connected: defaultdict[int, list[int]] = defaultdict(list)
+            for label, members in zip(labels, members_of.values(), strict=True):
+                connected[label].extend(members)
+            yield from (sorted(members) for members in connected.values() if len(members) > 1)
 
 
-def _counted(pages: Iterable[LabelledPage]) -> tuple[list[LabelledPage], npt.NDArray[np.int64], csr_matrix]:
-    """Pages with ``x`` for a text, the row of each page's text, and the word frequencies of the different texts."""
-    held: list[LabelledPage] = []
-    rows: list[int] = []
-    row_of: dict[int, int] = {}
+class _CountedPages:
+    """What is kept of pages to score them: URLs, referrer groups, which text each has, and the vectors of the texts."""
 
-    def different_texts() -> Iterator[str]:
+    def __init__(self, pages: Iterable[LabelledPage]) -> None:
+        self.urls: list[str] = []
+        self.texts: array[int] = array("q")
+        """Number of each page's text; equal texts have one."""
+        with ExitStack() as stack:
+            self.vectors = stack.enter_context(VectorFile())
+            self.groups = list(referrer_groups(self._counted(pages)))
+            self._open = stack.pop_all()
+
+    def __enter__(self) -> _CountedPages:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def _counted(self, pages: Iterable[LabelledPage]) -> Iterator[LabelledPage]:
+        number_of: dict[bytes, int] = {}
         for page in pages:
-            held.append(replace(page, main_text=page.main_text and "x"))
-            text = xxhash.xxh3_128_intdigest(page.main_text.encode("utf-8", "surrogatepass"))
-            is_new = text not in row_of
-            rows.append(row_of.setdefault(text, len(row_of)))
-            if is_new:
-                yield page.main_text
+            digest = xxhash.xxh3_128_digest(page.main_text.encode("utf-8", "surrogatepass"))
+            number = number_of.setdefault(digest, len(number_of))
+            if number == len(self.vectors):
+                self.vectors.append(word_vector(page.main_text))
+            self.urls.append(page.url)
+            self.texts.append(number)
+            yield page
 
-    matrix = term_frequencies(different_texts())
-    return held, np.array(rows, np.int64), matrix
+    def parts(self, group: Positions) -> Iterator[list[int]]:
+        """Cut a group into stretches of bounded size."""
+        part: list[int] = []
+        known: set[int] = set()
+        n_words = 0
+        for position in group.tolist():
+            text = self.texts[position]
+            n_new_words = 0 if text in known else self.vectors.n_words(text)
+            if part and (len(part) == PART_PAGES or n_words + n_new_words > PART_WORDS):
+                yield part
+                part, known, n_words = [], set(), 0
+                n_new_words = self.vectors.n_words(text)
+            part.append(position)
+            known.add(text)
+            n_words += n_new_words
+        yield part
+
+
+def _part_scores(
+    counted: _CountedPages, part: list[int], generator: np.random.Generator
+) -> Iterator[tuple[int, int, float]]:
+    """Left < right, positions in *part*, and their score: the duplicates, then the sample."""
+    row_of_text: dict[int, int] = {}
+    rows = [row_of_text.setdefault(counted.texts[position], len(row_of_text)) for position in part]
+    scores = _text_scores(counted, list(row_of_text))
+    partners = _partners(rows, scores >= DUPLICATE_SCORE)
+    for right, row in enumerate(rows):
+        for left in takewhile(right.__gt__, partners[row]):
+            yield left, right, float(scores[rows[left], row])
+    n_pairs = len(part) * (len(part) - 1) // 2
+    for left, right in _pairs(np.flatnonzero(generator.random(n_pairs) < sampled_share(len(part)))):
+        score = float(scores[rows[left], rows[right]])
+        if score < DUPLICATE_SCORE:
+            yield left, right, score
+
+
+def _text_scores(counted: _CountedPages, texts: list[int]) -> Scores:
+    """Scores of different texts (k, k); exactly 1 of each with itself, unless it has no words."""
+    has_words = [counted.vectors.n_words(text) > 0 for text in texts]
+    scores = np.zeros((1, 1)) if len(texts) == 1 else group_scores(unit_rows(counted.vectors.fetch(texts)))
+    np.fill_diagonal(scores, has_words)
+    return np.minimum(scores, 1, out=scores)
+
+
+def _partners(rows: list[int], is_duplicate: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Of each row the first pages whose text it duplicates: ascending, at most :data:`PARTNERS_PER_PAGE`."""
+    pages_of: list[list[int]] = [[] for _ in is_duplicate]
+    for page, row in enumerate(rows):
+        if len(pages_of[row]) < PARTNERS_PER_PAGE:
+            pages_of[row].append(page)
+    # rows are in the order of their first pages, so later rows than so many have none of the first
+    alike = (np.flatnonzero(row)[:PARTNERS_PER_PAGE].tolist() for row in is_duplicate)
+    return [sorted(chain.from_iterable(map(pages_of.__getitem__, each)))[:PARTNERS_PER_PAGE] for each in alike]
+
+
+def _pairs(codes: Positions) -> Iterator[tuple[int, int]]:
+    """Pairs 0 <= left < right by their number: (0, 1), (0, 2), (1, 2), (0, 3), ..."""
+    right = ((np.sqrt(8 * codes + 1) + 1) // 2).astype(np.int64)
+    left = codes - right * (right - 1) // 2
+    return zip(left.tolist(), right.tolist(), strict=True)
 
 
 def _connected(rows: csr_matrix) -> list[int]:
@@ -175,30 +261,3 @@ def _first_of_each(components: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
     """The first row of each row's component."""
     _, first, member_of = np.unique(components, return_index=True, return_inverse=True)
     return first[member_of].astype(np.int64)
-
-
-def _distinct_scores(
-    pages: Sequence[LabelledPage], members: npt.NDArray[np.int64], rows: csr_matrix, generator: np.random.Generator
-) -> Iterator[Score]:
-    """Scores of the pages *members* (k,), whose texts *rows* (k, words) all differ; a block of rows at a time."""
-    k = len(members)
-    share = min(SAMPLED_SHARE, 2 * SAMPLED_PER_PAGE / max(k - 1, 1))
-    n_rows = max(1, _BLOCK_CELLS // k)
-    for start in range(0, k, n_rows):
-        stop = min(start + n_rows, k)
-        block = np.asarray((rows[start:stop] @ rows[:stop].T).toarray())  # (block, stop)
-        is_earlier = np.arange(stop) < np.arange(start, stop)[:, None]
-        is_duplicate = is_earlier & (block >= DUPLICATE_SCORE)
-        is_kept = is_duplicate & (np.cumsum(is_duplicate, axis=1) <= PARTNERS_PER_PAGE)
-        is_sampled = is_earlier & ~is_duplicate & (generator.random(block.shape) < share)
-        for row, column in np.argwhere(is_kept | is_sampled).tolist():
-            score = min(float(block[row, column]), 1.0)
-            yield pages[members[column]].url, pages[members[start + row]].url, score
-
-
-def _sparse() -> Any:
-    try:
-        from scipy import sparse
-    except ImportError:
-        raise MissingExtraError("Scoring pages by cosine", "scipy", "train") from None
-    return sparse

@@ -72,7 +72,7 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
     return HtmlText(title, canonical_link, found, is_cut)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
     """Give the frequent words of a language, from the lists of jusText.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.clusters import cluster_pages
+from dedup_crawler.labels.clusters import REORDERED, cluster_pages
 from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
@@ -56,6 +56,8 @@ class LabelReport:
     n_clusters: int
     n_duplicates: int
     """Pages that a crawl without duplicates would not have fetched: all but one of each cluster."""
+    n_reordered: int
+    """Of the joins that made the clusters, those of two orders of one list; 0 for labellers that do not look at it."""
     sinks: tuple[Sink, ...]
     """Clusters that say nothing (log in, not found, no result), the largest first."""
 
@@ -97,13 +99,13 @@ def label_store(
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
     n_cleaned = _clean(store, n_workers, language, lambda url, reason: skipped.append((url, reason)), report)
-    n_scores = _write_scores(store, seed)
+    n_scores, n_without_text = _write_scores(store, seed)
     report("scores", len(store))
-    clusters = cluster(store.labelled_pages).numbers()
+    clustering = cluster(store.labelled_pages)
+    clusters = clustering.numbers()
     store.write_clusters(dict(zip(store.urls(), clusters, strict=True)))
     report("clusters", len(clusters))
     n_clusters = len(set(clusters))
-    n_without_text = sum(not page.main_text for page in store.labelled_pages())
     return LabelReport(
         n_pages=len(clusters),
         n_cleaned=n_cleaned,
@@ -113,6 +115,7 @@ def label_store(
         n_scores=n_scores,
         n_clusters=n_clusters,
         n_duplicates=len(clusters) - n_clusters,
+        n_reordered=sum(join.reason == REORDERED for join in clustering.joins),
         sinks=find_sinks(store.labelled_pages, clusters),
     )
 
@@ -177,17 +180,24 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
     return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
 
 
-def _write_scores(store: PageStore, seed: int) -> int:
-    n_scores = 0
+def _write_scores(store: PageStore, seed: int) -> tuple[int, int]:
+    """How many scores were written, and how many pages have no text."""
+    n_scores = n_without_text = 0
+
+    def pages() -> Iterator[LabelledPage]:
+        nonlocal n_without_text
+        for page in store.labelled_pages():
+            n_without_text += not page.main_text
+            yield page
 
     def counted() -> Iterator[tuple[str, str, float]]:
         nonlocal n_scores
-        for score in score_pairs(store.labelled_pages(), seed=seed):
+        for score in score_pairs(pages(), seed=seed):
             n_scores += 1
             yield score
 
     store.write_scores(counted())
-    return n_scores
+    return n_scores, n_without_text
 
 
 def _clean(

@@ -17,13 +17,14 @@ not told from ids, so they stay; that one of them counts visitors, only a long p
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.lines import digest, facts, lines_of, masked_times
+from dedup_crawler.labels.lines import LineFacts, digest, facts, lines_of, masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
@@ -69,12 +70,13 @@ class SiteLayout:
             found, _ = arguments(page.url)
             layout.kinds.add(found)
             if page.title and page.main_text:
-                all_of_page = lines_of(page)
-                lines = set(all_of_page)
+                lines = lines_of(page)
+                known = facts(lines)
+                different = set(lines)
                 layout.n_pages += 1
-                named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
-                all_lines.update(facts(line).digest for line in lines)
-                clocks.update(_clocks_of(all_of_page))
+                named.update({key for key, value in found if not different.isdisjoint(spellings(value))})
+                all_lines.update({each.digest for each in known})
+                clocks.update(_clocks_of(known))
         layout.common_lines = all_lines.at_least(COMMON_SHARE * layout.n_pages)
         if layout.n_pages >= MIN_PAGES:
             layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
@@ -88,8 +90,8 @@ class SiteLayout:
         for page in pages():
             if not page.title:
                 continue
-            names = _Names(page.url, self.naming_keys)
-            shapes.update({digest(shape) for line in set(lines_of(page)) if (shape := names.shape(line))})
+            found = _names(page.url, self.naming_keys).shapes(list(set(lines_of(page))))
+            shapes.update({digest(shape) for shape in found if shape})
         return shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
 
     def content(self, page: LabelledPage) -> list[bool]:
@@ -100,21 +102,21 @@ class SiteLayout:
         lines = lines_of(page)
         if not self._decorations and not self._clocks:
             return [True] * len(lines)
-        names = _Names(page.url, self.naming_keys)
-        clocks = self._clocks.intersection(_clocks_of(lines)) if self._clocks else frozenset()
+        shapes = _names(page.url, self.naming_keys).shapes(lines)
+        known = facts(lines)
+        clocks = self._clocks.intersection(_clocks_of(known)) if self._clocks else frozenset()
         seen: set[str] = set()
         kept = []
-        for line in lines:
-            shape = names.shape(line)
-            is_decoration = line not in seen and bool(shape) and digest(shape) in self._decorations
+        for line, shape, each in zip(lines, shapes, known, strict=True):
+            is_decoration = bool(shape) and line not in seen and digest(shape) in self._decorations
             if is_decoration:
                 seen.add(line)
-            kept.append(not is_decoration and not (clocks and facts(line).clock in clocks))
+            kept.append(not is_decoration and not (clocks and each.clock in clocks))
         return kept
 
     def plain_title(self, page: LabelledPage) -> str | None:
         """The title with the page's name masked, or None if it does not hold it."""
-        return _Names(page.url, self.naming_keys).shape(page.title) or None
+        return _names(page.url, self.naming_keys).shapes([page.title])[0] or None
 
     def open_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
         """The arguments that do not name the page and certainly do not choose its kind, sorted."""
@@ -132,8 +134,16 @@ class _Names:
             form for key, value in found if key not in naming_keys for form in spellings(value)
         )
 
-    def shape(self, line: str) -> str:
-        """The line with names, other values and times masked; empty if it holds no name."""
+    def shapes(self, lines: list[str]) -> list[str]:
+        """Each line with names, other values and times masked; empty if it holds no name."""
+        found = [""] * len(lines)
+        for name in self._names:
+            for index, line in enumerate(lines):
+                if name in line:
+                    found[index] = found[index] or self._shape(line)
+        return found
+
+    def _shape(self, line: str) -> str:
         shape = line
         for name in self._names:
             if name in shape:
@@ -144,6 +154,12 @@ class _Names:
             if value in shape:
                 shape = _masked(shape, value, _OTHER)
         return masked_times(shape)
+
+
+@functools.lru_cache(maxsize=4)
+def _names(url: str, naming_keys: frozenset[str]) -> _Names:
+    """Of the page that is looked at: more than one thing is asked about it in turn."""
+    return _Names(url, naming_keys)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
@@ -164,7 +180,7 @@ def _ends_in_word(text: str) -> bool:
     return text[-1:].isalnum() or text[-1:] == "_"
 
 
-def _clocks_of(lines: Iterable[str]) -> list[int]:
+def _clocks_of(lines: Iterable[LineFacts]) -> list[int]:
     """The shapes with a time that stand once on a page."""
-    shapes = Counter(clock for line in lines if (clock := facts(line).clock))
+    shapes = Counter(line.clock for line in lines if line.clock)
     return [shape for shape, n in shapes.items() if n == 1]

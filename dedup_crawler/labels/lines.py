@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import xxhash
@@ -24,6 +25,7 @@ _TIME = re.compile(
 _AGO = re.compile(r"\b(?:\d+|an?|one)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
+_NO_NUMBERS: frozenset[str] = frozenset()
 
 
 class LineFacts(NamedTuple):
@@ -40,8 +42,9 @@ class _Memo(dict[str, LineFacts]):
     def __missing__(self, line: str) -> LineFacts:
         if len(self) >= MEMO_SIZE:
             self.clear()
-        numbers = frozenset(_NUMBER.findall(line))
-        clock = _DURATION.sub(WHEN, masked_times(line)) if numbers and len(line) <= MAX_CLOCK else line
+        found = _NUMBER.findall(line)
+        numbers = frozenset(found) if found else _NO_NUMBERS
+        clock = _DURATION.sub(WHEN, _TIME.sub(WHEN, line)) if found and len(line) <= MAX_CLOCK else line
         facts = LineFacts(digest(line), n_words(line), numbers, 0 if clock == line else digest(clock))
         self[line] = facts
         return facts
@@ -50,9 +53,9 @@ class _Memo(dict[str, LineFacts]):
 _memo = _Memo()
 
 
-def facts(line: str) -> LineFacts:
-    """What *line* is by itself."""
-    return _memo[line]
+def facts(lines: Iterable[str]) -> list[LineFacts]:
+    """What each of *lines* is by itself."""
+    return list(map(_memo.__getitem__, lines))
 
 
 def lines_of(page: LabelledPage) -> list[str]:

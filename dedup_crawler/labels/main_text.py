@@ -15,7 +15,6 @@ import functools
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
-from itertools import chain, islice
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.comparing import word_counts
@@ -34,8 +33,6 @@ MAX_SECONDS = 30.0
 
 CHUNK_PAGES = 32
 CHUNK_BYTES = 1_000_000
-FEW_PAGES = 48
-"""Up to here, and up to a megabyte, pages are read in the calling process: starting workers would take longer."""
 
 _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
@@ -56,8 +53,9 @@ def clean_pages(
     pages
         Any number; taken as results are.
     n_workers
-        Processes; by default one a core. For up to 48 pages, of a megabyte in all, no process is started. A script that
-        is run directly needs the usual ``if __name__ == "__main__":`` for more.
+        Processes; by default one a core, and never more than there is work for. Even one page is read in a process of
+        its own, for it may never come back. A script that is run directly needs the usual
+        ``if __name__ == "__main__":``.
     language
         Whose stop words jusText counts on pages that do not tell theirs; one of ``justext.get_stoplists()``.
     on_skip
@@ -67,7 +65,7 @@ def clean_pages(
     Raises
     ------
     BadInputError
-        If *n_workers* is less than 1 or the language is not known.
+        If *n_workers* is less than 1 or the language is not known; later, if no process can be started.
     MissingExtraError
         If jusText is not installed.
     """
@@ -75,22 +73,17 @@ def clean_pages(
     if n_workers < 1:
         raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
     stop_words(language)  # fails here, not in a worker
-    return _texts(iter(pages), n_workers, functools.partial(_clean_chunk, language=language), on_skip)
+    return _texts(pages, n_workers, functools.partial(_clean_in_time, language=language), on_skip)
 
 
 def _texts(
-    pages: Iterator[Page],
+    pages: Iterable[Page],
     n_workers: int,
     clean: Callable[[list[Page]], list[_Outcome]],
     on_skip: OnSkip | None,
 ) -> Generator[PageText, None, None]:
-    first = list(islice(pages, FEW_PAGES + 1))
-    chunks = _chunks(chain(first, pages))
-    is_alone = len(first) <= FEW_PAGES and sum(len(page.content) for page in first) <= CHUNK_BYTES
-    clean_safely = functools.partial(_clean_in_time, clean=clean)
-    with WorkerPool(clean_safely, _worker_died, n_workers) as pool:
-        outcomes = chain.from_iterable(map(clean, chunks)) if is_alone else pool.map(chunks)
-        for text, reason in outcomes:
+    with WorkerPool(clean, _worker_died, n_workers) as pool:
+        for text, reason in pool.map(_chunks(pages)):
             if reason is not None and on_skip is not None:
                 on_skip(text.url, reason)
             yield text
@@ -110,15 +103,11 @@ def _chunks(pages: Iterable[Page]) -> Iterator[list[Page]]:
         yield chunk
 
 
-def _clean_chunk(pages: list[Page], language: str) -> list[_Outcome]:
-    return [clean_page(page, language) for page in pages]
-
-
-def _clean_in_time(pages: list[Page], clean: Callable[[list[Page]], list[_Outcome]]) -> list[_Outcome]:
+def _clean_in_time(pages: list[Page], language: str) -> list[_Outcome]:
     outcomes = []
     for page in pages:
         with time_limit(MAX_SECONDS):
-            outcomes += clean([page])
+            outcomes.append(clean_page(page, language))
     return outcomes
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.labels.arguments import Argument, arguments
-from dedup_crawler.labels.comparing import n_words
+from dedup_crawler.labels.comparing import MIN_WORDS, has_words
 from dedup_crawler.labels.counting import BoundedCounter
 from dedup_crawler.labels.layout import Pages, SiteLayout
 from dedup_crawler.labels.lines import digest, facts, lines_of, numbers_of
@@ -48,7 +49,7 @@ class Signature:
     main: int | None
     """Of those of the latter that jusText keeps, where they are most of the page."""
     n_text_words: int
-    """Of all lines."""
+    """Of all lines; of a text without a title only whether these are enough to compare by."""
     n_words: int
     """Of the content."""
     lines: Lines
@@ -103,23 +104,22 @@ def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
         return _plain_signature(page)
     is_content = layout.content(page)
     all_lines = lines_of(page)
-    lines = [line for line, kept in zip(all_lines, is_content, strict=True) if kept]
-    known = [facts(line) for line in lines]
+    of_all = facts(all_lines)
+    known = list(compress(of_all, is_content))
     words = [each.n_words for each in known]
-    n_decoration = sum(facts(line).n_words for line, kept in zip(all_lines, is_content, strict=True) if not kept)
     numbers_of_url = numbers_of(page.url)
     weights = [each.n_words if each.numbers.isdisjoint(numbers_of_url) else _TOO_MANY for each in known]
     digests = np.fromiter((each.digest for each in known), np.uint64, len(known))
     found, before = arguments(page.url)
     plain_title = layout.plain_title(page)
-    is_compared = len(lines) <= MAX_LINES
+    is_compared = len(known) <= MAX_LINES
     return Signature(
         status=page.status,
         title=digest(page.title),
         text=digest("\n".join(all_lines)),
         content=xxhash.xxh3_64_intdigest(digests.tobytes()),
         main=_main(page, is_content, sum(words)),
-        n_text_words=sum(words) + n_decoration,
+        n_text_words=sum(each.n_words for each in of_all),
         n_words=sum(words),
         lines=digests if is_compared else _NO_LINES,
         words=np.minimum(weights, _TOO_MANY).astype(np.uint16) if is_compared and words else _NO_WORDS,
@@ -132,17 +132,17 @@ def _signature(page: LabelledPage, layout: SiteLayout) -> Signature:
 def _plain_signature(page: LabelledPage) -> Signature:
     """Of a page without a title, mostly a text file: only the whole text counts."""
     text = digest(page.main_text)
-    n = n_words(page.main_text)
+    n = MIN_WORDS if has_words(page.main_text, MIN_WORDS) else 0  # nobody asks for more
     return Signature(page.status, 0, text, text, None, n, n, _NO_LINES, _NO_WORDS, None, 0, ())
 
 
 def _main(page: LabelledPage, is_content: list[bool], n_content_words: int) -> int | None:
     lines = page.main_text.split("\n")
     main = [line for line, kept in zip(lines, is_content, strict=True) if kept and not line.startswith("\t")]
-    text = "\n".join(main)
-    if len(main) == len(lines) or not main or n_words(text) < MAIN_SHARE * n_content_words:
+    n_words = sum(each.n_words for each in facts(main))
+    if len(main) == len(lines) or not main or n_words < MAIN_SHARE * n_content_words:
         return None
-    return digest(text)
+    return digest("\n".join(main))
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.labels.comparing import n_words
 from dedup_crawler.labels.layout import COMMON_SHARE, Pages
-from dedup_crawler.labels.lines import facts, lines_of
+from dedup_crawler.labels.lines import lines_of
+from dedup_crawler.pages.records import LabelledPage
 
 MIN_URLS = 10
 """A sink has so many URLs ..."""
@@ -38,21 +39,34 @@ class Sink:
 def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
     """Find the sinks among *clusters* (one number a page), the largest first; redirects do not count as URLs."""
     n_urls: Counter[int] = Counter()
-    lines: BoundedCounter[int] = BoundedCounter()
     for page, cluster in zip(pages(), clusters, strict=True):
-        if page.main_text:
-            n_urls[cluster] += 1
-            lines.update({facts(line).digest for line in lines_of(page)})
+        n_urls[cluster] += bool(page.main_text)
     least = max(MIN_URLS, MIN_SHARE * n_urls.total())
-    candidates = {cluster for cluster, n in n_urls.items() if n >= least}
-    common = COMMON_SHARE * n_urls.total()
+    first = _first_pages(pages, clusters, {cluster for cluster, n in n_urls.items() if n >= least})
+    n_pages = _pages_with(pages, {line for page in first.values() for line in lines_of(page)})
     found: list[Sink] = []
-    for page, cluster in zip(pages(), clusters, strict=True):
-        if page.main_text and cluster in candidates:
-            candidates.remove(cluster)
-            most = max(common, SHARED * n_urls[cluster])
-            known = {facts(line) for line in lines_of(page)}
-            own = sum(each.n_words for each in known if lines[each.digest] <= most)
-            if page.status >= 400 or own <= MAX_WORDS:
-                found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
+    for cluster, page in first.items():
+        most = max(COMMON_SHARE * n_urls.total(), SHARED * n_urls[cluster])
+        own = sum(n_words(line) for line in set(lines_of(page)) if n_pages[line] <= most)
+        if page.status >= 400 or own <= MAX_WORDS:
+            found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
     return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))
+
+
+def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dict[int, LabelledPage]:
+    """The first page with text of each of some clusters, of which there are few."""
+    first: dict[int, LabelledPage] = {}
+    if wanted:
+        for page, cluster in zip(pages(), clusters, strict=True):
+            if page.main_text and cluster in wanted:
+                first.setdefault(cluster, page)
+    return first
+
+
+def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
+    """On how many pages each of these lines is."""
+    found: Counter[str] = Counter()
+    if lines:
+        for page in pages():
+            found.update(lines.intersection(lines_of(page)))
+    return found

@@ -20,6 +20,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import IO, Generic, TypeVar
 
+from dedup_crawler.errors import BadInputError
+
+T = TypeVar("T")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Chunk = list[Item]
@@ -39,6 +42,11 @@ class WorkerPool(Generic[Item, Result]):
         Item -> result, for an item that killed its worker.
     n_workers
         Processes, >= 1.
+
+    Raises
+    ------
+    BadInputError
+        While results are taken: if no process can be started.
     """
 
     def __init__(
@@ -77,8 +85,20 @@ class WorkerPool(Generic[Item, Result]):
     def _one_by_one(self, items: Iterable[Item]) -> Iterator[Result]:
         """After a worker died, nobody knows of which item: give each item of the chunks in flight a task of its own."""
         self._stop()
+        self._check_start()
         for item in items:
             yield self._alone(item)
+
+    def _check_start(self) -> None:
+        """Tell a worker that died of an item from workers that cannot even start: all items would be lost."""
+        try:
+            self._submit_to_worker(os.getpid).result()
+        except BrokenProcessPool:
+            self._stop()
+            raise BadInputError(
+                "worker processes cannot be started: in a script that is run directly, put what it does under "
+                "if __name__ == '__main__':, because each of them imports the script"
+            ) from None
 
     def _alone(self, item: Item) -> Result:
         try:
@@ -88,14 +108,17 @@ class WorkerPool(Generic[Item, Result]):
             return self._lost(item)
 
     def _submit(self, chunk: Chunk[Item]) -> Future[list[Result]]:
+        return self._submit_to_worker(functools.partial(self._function, chunk))
+
+    def _submit_to_worker(self, work: Callable[[], T]) -> Future[T]:
         with _interrupts_held_back():
             if self._executor is None:
                 context = multiprocessing.get_context("spawn")
                 self._executor = ProcessPoolExecutor(self._n_workers, context, _ignore_interrupts)
             try:
-                return self._executor.submit(self._function, chunk)
+                return self._executor.submit(work)
             except BrokenProcessPool as error:
-                refused: Future[list[Result]] = Future()
+                refused: Future[T] = Future()
                 refused.set_exception(error)
                 return refused
 
