@@ -82,7 +82,7 @@ def row(site: str, name: str, quality: LabelQuality, seconds: float) -> str:
 
 def print_speed(work: Path, load: float) -> None:
     """Seconds of each step of labelling, beside jusText alone; *load* is that of others, in cores."""
-    shared = f" Shared machine: {load:.1f} of the cores were busy before." if load > BUSY else ""
+    shared = f" Shared machine, load {load:.1f} before this run." if load > BUSY else ""
     print(f"\n## Speed\n\nFirst pages of a site, all cores, in seconds.{shared} *After*: the share of all that is not")
     print("reading the main text. The last column is `justext.justext` alone.\n")
     print("| site | pages | main text | scores | clusters | in all | after | again, nothing new | jusText alone |")
