@@ -18,8 +18,7 @@ from dedup_crawler.pages.store import PageStore
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECORDINGS = {
-    "example": REPOSITORY / "examples" / "forum.warc.zst",
-    "forum": REPOSITORY.parent / "shared" / "corpora" / "sites" / "forum" / "crawl.warc.zst",
+    "example site": REPOSITORY / "examples" / "forum.warc.zst",
     "shop": REPOSITORY.parent / "shared" / "corpora" / "sites" / "shop" / "crawl.warc.zst",
 }
 N_PAGES = 2000
@@ -37,6 +36,7 @@ def made_pages() -> list[Page]:
     ]
 
 
+@pytest.mark.benchmark(group="pages of 30 KB into the store")
 def test_store(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
     """Writing pages of 30 KB (target: 3000 pages/s, at most 7 KB a page)."""
     pages = made_pages()
@@ -49,10 +49,11 @@ def test_store(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
         return path
 
     path = benchmark.pedantic(write, rounds=3)
-    benchmark.extra_info["pages_per_s"] = round(N_PAGES / benchmark.stats["min"])
-    benchmark.extra_info["bytes_per_page"] = round(path.stat().st_size / N_PAGES)
+    benchmark.extra_info["pages per second"] = round(N_PAGES / benchmark.stats["min"])
+    benchmark.extra_info["bytes per page"] = round(path.stat().st_size / N_PAGES)
 
 
+@pytest.mark.benchmark(group="a recorded site into the store")
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_import(benchmark: BenchmarkFixture, tmp_path: Path, name: str) -> None:
     """Importing a whole recorded site."""
@@ -66,4 +67,4 @@ def test_import(benchmark: BenchmarkFixture, tmp_path: Path, name: str) -> None:
             return import_files([recording], store).n_new_pages
 
     n_pages = benchmark.pedantic(read, rounds=3)
-    benchmark.extra_info["pages_per_s"] = round(n_pages / benchmark.stats["min"])
+    benchmark.extra_info["pages per second"] = round(n_pages / benchmark.stats["min"])
