@@ -304,3 +304,20 @@ def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path)
 
     with PageStore(tmp_path / "crawl.db") as store:
         assert sorted(url.removeprefix(site.url) for url in store.urls()) == ["/", "/post/1", "/post/2", "/topic"]
+
+
+def test_redirects_that_stand_for_each_other_do_not_lose_the_page(tmp_path: Path):
+    """
+    Two redirects whose targets are each other's duplicates: a redirect is no page, so one of the targets is fetched.
+    """
+    with Site() as site:
+        site.page("/", "/a", "/b")
+        site.redirect("/a", "/b?page", delay_s=0.3)
+        site.redirect("/b", "/a?page", delay_s=0.3)
+        site.page("/a?page")
+        site.page("/b?page")
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl_content(f"{site.url}/", tmp_path / "crawl.db", DEDUP_MODEL=model)
+
+    with PageStore(tmp_path / "crawl.db") as store:
+        assert {page.url.removeprefix(site.url) for page in store.pages() if page.status == 200} > {"/"}

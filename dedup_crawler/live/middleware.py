@@ -114,14 +114,14 @@ class DuplicateFilterMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         """Confirm the forms that *request* stands for, or release them.
 
-        A redirect gets this far only in a spider that follows redirects itself: the URL was answered, and the target is
-        a request of its own.
+        A redirect gets this far only in a spider that follows redirects itself. It brought no page: its target, a
+        request of its own, answers for both.
         """
         forms = request.meta.get(_FORMS_KEY, ())
         self._n_fetched += bool(forms)
         if response.status >= 400:
             self._release(forms)
-        else:
+        elif response.status < 300:
             for form in forms:
                 self._ownership.confirm(form, normal_form(request.url))
         return response
@@ -135,8 +135,9 @@ class DuplicateFilterMiddleware:
         """Let *request* pass; it answers for its own form and for those of the redirects that led to it."""
         n_redirects = request.meta.get("redirect_times", 0)
         inherited = request.meta.get(_FORMS_KEY, ()) if n_redirects else ()
+        own_redirects = [self._model.canonicalize(url) for url in request.meta.get(REDIRECTED_KEY, ())]
         # bounded: a spider that copies the meta of each response to the next request must not make the list grow
-        request.meta[_FORMS_KEY] = list(dict.fromkeys([*inherited, form]))[-(n_redirects + 1) :]
+        request.meta[_FORMS_KEY] = [*own_redirects, *list(dict.fromkeys([*inherited, form]))[-(n_redirects + 1) :]]
         request.meta["dedup_canonical"] = form
         if request.meta.pop(_SUBSTITUTE_KEY, False):
             request.dont_filter = False  # it had to pass the dupefilter once more; its redirects need not

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def earlier_urls(database: str) -> Iterator[str]:
-    """URLs of *database* that were answered well (status below 400), in crawl order.
+    """URLs of *database* that were answered well (status below 300: a redirect shows no page), in crawl order.
 
     Raises
     ------
@@ -20,5 +20,5 @@ def earlier_urls(database: str) -> Iterator[str]:
 
     with PageStore(database, create=False) as store:
         for page in store.labelled_pages():
-            if page.status < 400:
+            if page.status < 300:
                 yield page.url
