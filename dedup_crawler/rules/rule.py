@@ -153,7 +153,43 @@ class Star:
     """The key's value does not matter: ``*`` is written for it; a key that is missing stays missing."""
 
 
-Operation = Set | Copy | Drop | Star
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Of the key's value, only what stands before (or behind) a delimiter is left; a value without it stays.
+
+    Where more of the same delimiter may be left, one stays at the end that was cut, so that it is cut once only.
+    """
+
+    delimiter: str
+    is_last: bool
+    """Whether the last delimiter counts, not the first."""
+    keeps_head: bool
+
+    def parts(self, value: str | None) -> tuple[str | None, str | None]:
+        """What is left of *value*, and what goes; None goes where nothing is cut.
+
+        >>> Cut("-", is_last=False, keeps_head=True).parts("7-a-title")
+        ('7', 'a-title')
+        >>> Cut(":", is_last=True, keeps_head=True).parts("a:b:page")
+        ('a:b:', 'page')
+        """
+        if not value or self.delimiter not in value:
+            return value, None
+        head, _, tail = value.rpartition(self.delimiter) if self.is_last else value.partition(self.delimiter)
+        kept, gone = (head, tail) if self.keeps_head else (tail, head)
+        if self.is_last is self.keeps_head:
+            kept = kept + self.delimiter if self.keeps_head else self.delimiter + kept
+        return (kept, gone) if kept and gone else (value, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """The values of a query key that is repeated (``f=b&f=a``) are sorted, and told once if they are a set."""
+
+    is_set: bool
+
+
+Operation = Set | Copy | Drop | Star | Cut | Unordered
 
 
 @dataclass(frozen=True)
@@ -209,8 +245,10 @@ class Rule:
                 changed[key] = values[operation.key]
             elif isinstance(operation, Drop):
                 changed.pop(key, None)
+            elif isinstance(operation, Unordered):
+                _sort_repeated(changed, key, operation.is_set)
             elif key in changed:
-                changed[key] = STAR
+                changed[key] = STAR if isinstance(operation, Star) else operation.parts(changed[key])[0]
         return changed
 
     def specificity(self) -> tuple[int, ...]:
@@ -247,10 +285,35 @@ def covers(general: Matcher, special: Matcher) -> bool:
     return general in (ANY, special)
 
 
+def repeated_keys(values: Mapping[str, str | None], key: str) -> list[str]:
+    """Keys of a map that hold the values of a query key, in their order: ``query[f]``, ``query[f]#2``, ...
+
+    >>> repeated_keys({"query[f]": "a", "query[g]": "", "query[f]#2": "b"}, "query[f]")
+    ['query[f]', 'query[f]#2']
+    """
+    found = []
+    name = key
+    while name in values:
+        found.append(name)
+        name = f"{key}#{len(found) + 1}"
+    return found
+
+
+def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
+    keys = repeated_keys(values, key)
+    told = [values.pop(name) for name in keys]
+    ordered = sorted(set(told) if is_set else told, key=lambda value: (value is not None, value or ""))
+    values.update(zip(keys, ordered, strict=False))
+
+
 def _check_operation(key: str, operation: Operation) -> None:
     """Keys that say how a URL is built take few values: anything else would make no URL of the host."""
     allowed = _LITERAL_ONLY.get(key)
-    if allowed is not None and isinstance(operation, (Copy, Star)):
+    if isinstance(operation, Cut) and len(operation.delimiter) != 1:
+        raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")
+    if isinstance(operation, Unordered) and (not key.startswith("query[") or key[-1] != "]"):
+        raise BadInputError(f"{key} cannot be repeated, only query[NAME] can")
+    if allowed is not None and isinstance(operation, (Copy, Star, Cut)):
         raise BadInputError(f"{key} can be set or dropped, nothing else")
     if key in ("scheme", "path.length") and isinstance(operation, Drop):
         raise BadInputError(f"{key} can be set, nothing else")
@@ -269,10 +332,15 @@ def _written(matcher: Matcher) -> str:
 
 
 def _done(operation: Operation) -> str:
-    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore"}[type(operation)]
+    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore", Cut: "cut", Unordered: "sort"}[type(operation)]
 
 
 def _with(operation: Operation) -> str:
     if isinstance(operation, Set):
         return f" to {operation.value!r}"
+    if isinstance(operation, Cut):
+        kept = "before" if operation.keeps_head else "behind"
+        return f" to what stands {kept} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
+    if isinstance(operation, Unordered):
+        return ", each value once" if operation.is_set else ""
     return f" to that of {operation.key}" if isinstance(operation, Copy) else ""

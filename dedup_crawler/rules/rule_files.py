@@ -5,7 +5,8 @@
     {"host": "forum.example",
      "context": {"path[0]": {"literal": "topic"}, "query[t]": {"class": "digits"}, "query[page]": {"in": ["0", "1"]}},
      "absent": ["query[print]"],
-     "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"}},
+     "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"},
+                        "path[2]": {"before": ["first", "-"]}, "query[f]": {"unordered": "set"}},
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
@@ -23,6 +24,7 @@ from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import (
     CLASSES,
     Copy,
+    Cut,
     Drop,
     Literal,
     Matcher,
@@ -33,13 +35,16 @@ from dedup_crawler.rules.rule import (
     Rule,
     Set,
     Star,
+    Unordered,
 )
 from dedup_crawler.rules.statistics import RuleStatistics
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
 _MATCHERS = ("literal", "in", "not_in", "class")
-_OPERATIONS = ("set", "copy", "drop", "star")
+_OPERATIONS = ("set", "copy", "drop", "star", "before", "behind", "unordered")
+_PLACES = ("first", "last")
+_KINDS = ("bag", "set")
 
 
 def rules_to_json(rules: Iterable[Rule]) -> list[dict[str, Any]]:
@@ -99,6 +104,11 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
         return {"set": operation.value}
     if isinstance(operation, Copy):
         return {"copy": operation.key}
+    if isinstance(operation, Cut):
+        kept = "before" if operation.keeps_head else "behind"
+        return {kept: [_PLACES[operation.is_last], operation.delimiter]}
+    if isinstance(operation, Unordered):
+        return {"unordered": _KINDS[operation.is_set]}
     return "drop" if isinstance(operation, Drop) else "star"
 
 
@@ -142,7 +152,13 @@ def _operation(key: str, said: Any) -> Operation:
         return Set(_text(key, value))
     if word == "copy" and isinstance(value, str):
         return Copy(value)
-    if word in ("set", "copy"):
+    if word in ("before", "behind") and isinstance(value, list) and len(value) == 2:
+        place, delimiter = value
+        _known(place, _PLACES, "place")
+        return Cut(str(delimiter), is_last=place == "last", keeps_head=word == "before")
+    if word == "unordered" and not isinstance(said, str):
+        return Unordered(is_set=_known(value, _KINDS, "kind of values") == "set")
+    if word not in ("drop", "star"):
         raise BadInputError(f"{key}: {word!r} needs a value, as in {{{word!r}: ...}}")
     return Drop() if word == "drop" else Star()
 

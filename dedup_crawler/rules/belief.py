@@ -1,0 +1,71 @@
+"""When a rule is believed: a bound on how often it is wrong, corrected for the many that were tried.
+
+The bound is that of :mod:`dedup_crawler.rules.judge`. Of thousands of hypotheses some look right by chance, so the
+confidence grows with the number of those tried and falls with the number of those believed: the k-th hypothesis is
+tested at the level a (1 + believed so far) / (tried so far), which keeps the false discovery rate below a (LOND,
+A. Javanmard, A. Montanari, "On online control of false discovery rate", 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.trials import Evidence
+
+LEVEL = 0.05
+"""Share of false discoveries, at most."""
+MIN_GROUPS = 8
+"""Hypotheses with less for them are not even tried."""
+MIN_LATE = 2
+"""Groups late in the crawl that have to confirm a rule: what is met first is not what comes later."""
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How much a person is ready to lose."""
+
+    max_wrong: float
+    """Share (0-1) of a rule's merge groups that may be wrong at most, at the upper bound."""
+    lost_per_thousand: float
+    """Pages that all rules together may be expected to lose, of a thousand."""
+
+
+RISKS = {"safe": Risk(0.05, 1.0), "balanced": Risk(0.1, 3.0), "eager": Risk(0.2, 10.0)}
+"""Name -> profile."""
+
+
+class Belief:
+    """Counts the hypotheses tried and believed."""
+
+    def __init__(self, risk: Risk) -> None:
+        self.risk = risk
+        self.n_believed = 0
+        self._tried: set[tuple[str, bytes]] = set()
+
+    @property
+    def n_tried(self) -> int:
+        """Hypotheses tried; two that speak of the same URLs are one."""
+        return max(1, len(self._tried))
+
+    def count(self, hypothesis: str, trials: bytes) -> None:
+        """Say that a hypothesis is looked at on these trials (any digest of them)."""
+        self._tried.add((hypothesis, trials))
+
+    @property
+    def confidence(self) -> float:
+        """Confidence (0-1) that the next hypothesis has to reach."""
+        return 1 - LEVEL * min(1.0, (1 + self.n_believed) / self.n_tried)
+
+    def may_hold(self, n_groups: int, n_wrong: int) -> bool:
+        """Whether the bound holds for so many groups."""
+        if n_groups < MIN_GROUPS or n_wrong > self.risk.max_wrong * n_groups:
+            return False
+        return MergeEvidence(n_groups, n_wrong).error_bound(self.confidence) <= self.risk.max_wrong
+
+    def holds(self, evidence: Evidence) -> bool:
+        """Whether a hypothesis is to be believed: the bound holds, and the late groups say the same."""
+        is_confirmed = (
+            evidence.n_late >= MIN_LATE and evidence.n_late_wrong <= self.risk.max_wrong * evidence.n_late
+        )
+        return is_confirmed and self.may_hold(evidence.n_groups, evidence.n_wrong)

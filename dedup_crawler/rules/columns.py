@@ -1,0 +1,154 @@
+"""The URL maps of one host as columns of numbers, so that a hypothesis about all of them is a few array operations.
+
+Every item (key and value) has a 64-bit hash, a map the sum of those of its items: what a map becomes when an item goes
+or changes is a subtraction, whatever the size of the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from dedup_crawler.rules.rule import KeyValueMap, Rule
+from dedup_crawler.urls.keyvalue import KeyValues
+
+Integers = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+
+UNKNOWN = -1
+"""Cluster of a URL of which nobody knows what it shows."""
+_KEY_VALUES = KeyValueMap()
+
+
+class Column:
+    """The values of one key, numbered by first appearance."""
+
+    def __init__(self, key: str, n_rows: int) -> None:
+        self.key = key
+        self.numbers: Integers = np.full(n_rows, -1, np.int64)
+        """Number of the value of each row; -1 where the key is missing."""
+        self.values: list[str | None] = []
+        self._number: dict[str | None, int] = {}
+        self._hashes: list[int] = []
+
+    def number(self, value: str | None) -> int:
+        """Number of a value, a new one if it has not been seen."""
+        found = self._number.get(value)
+        if found is None:
+            found = self._number[value] = len(self.values)
+            self.values.append(value)
+            self._hashes.append(item_hash(self.key, value))
+        return found
+
+    @property
+    def hashes(self) -> Hashes:
+        """Hash of the item of each value number."""
+        return np.array(self._hashes, np.uint64)
+
+
+class UrlColumns:
+    """Distinct maps of the URLs of one host, in crawl order; rules change them, and rows that become equal become one.
+
+    Parameters
+    ----------
+    host
+        With its port.
+    urls
+        In normal form, all of this host.
+    clusters
+        ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
+    """
+
+    def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> None:
+        self.host = host
+        self.n_urls = len(urls)
+        self.columns: dict[str, Column] = {}
+        for row, url in enumerate(urls):
+            scheme, _, behind = url.partition("://")
+            self._write(row, _KEY_VALUES.read(behind[behind.find("/") :], scheme), len(urls))
+        self.clusters: Integers = np.array(clusters, np.int64)
+        self.first: Integers = np.arange(len(urls))
+        """Place in the crawl of the first URL of each row ..."""
+        self.last: Integers = np.arange(len(urls))
+        """... and of the last."""
+        self.hashes: Hashes = self._hashed()
+        self._merge_equal_rows()
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def row(self, row: int) -> KeyValues:
+        """Map of one row."""
+        numbers = ((column, column.numbers[row]) for column in self.columns.values())
+        return {column.key: column.values[number] for column, number in numbers if number >= 0}
+
+    def matching(self, rule: Rule) -> Mask:
+        """Which rows a rule may be applied to."""
+        found = np.ones(len(self), bool)
+        for key, matcher in rule.context.items():
+            column = self.columns.get(key)
+            if column is None:
+                return np.zeros(len(self), bool)
+            fits = np.array([*map(matcher.matches, column.values), False])
+            found &= fits[column.numbers]  # a missing key has the number -1: the last entry, False
+        for key in rule.absent:
+            if key in self.columns:
+                found &= self.columns[key].numbers < 0
+        return found
+
+    def apply(self, rule: Rule) -> None:
+        """Apply a rule once to all rows that it matches."""
+        for row in np.flatnonzero(self.matching(rule)).tolist():
+            before = self.row(row)
+            after = rule.apply(before)
+            if after != before:
+                for key in before.keys() - after.keys():
+                    self.columns[key].numbers[row] = -1
+                self._write(row, after, len(self))
+        self.hashes = self._hashed()
+        self._merge_equal_rows()
+
+    def _write(self, row: int, values: Mapping[str, str | None], n_rows: int) -> None:
+        for key, value in values.items():
+            column = self.columns.get(key)
+            if column is None:
+                column = self.columns[key] = Column(key, n_rows)
+            column.numbers[row] = column.number(value)
+
+    def _hashed(self) -> Hashes:
+        total = np.zeros(len(self.first) if hasattr(self, "first") else self.n_urls, np.uint64)
+        for column in self.columns.values():
+            total += np.append(column.hashes, np.uint64(0))[column.numbers]
+        return total
+
+    def _merge_equal_rows(self) -> None:
+        """Keep the first row of equal ones; it keeps its page, unless nobody knew it."""
+        _, first, group = np.unique(self.hashes, return_index=True, return_inverse=True)
+        if len(first) == len(self.hashes):
+            return
+        last = np.zeros(len(first), np.int64)
+        np.maximum.at(last, group, self.last)
+        known = np.where(self.clusters == UNKNOWN, len(self.hashes), np.arange(len(self.hashes)))
+        earliest = np.full(len(first), len(self.hashes))
+        np.minimum.at(earliest, group, known)
+        pages = np.append(self.clusters, UNKNOWN)[earliest]
+        order = np.argsort(first)
+        kept = first[order]
+        self.clusters, self.last = pages[order], last[order]
+        self.first, self.hashes = self.first[kept], self.hashes[kept]
+        for column in self.columns.values():
+            column.numbers = column.numbers[kept]
+
+
+def item_hash(key: str, value: str | None) -> int:
+    """64-bit hash of an item of a map, the same in every run."""
+    return xxhash.xxh3_64_intdigest(f"{key}={'' if value is None else '=' + value}".encode("utf-8", "surrogatepass"))
+
+
+def map_hash(values: Mapping[str, str | None]) -> int:
+    """Hash of a map: the sum of those of its items."""
+    return sum(item_hash(key, value) for key, value in values.items()) & (2**64 - 1)

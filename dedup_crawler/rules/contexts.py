@@ -1,0 +1,238 @@
+"""Contexts in which a hypothesis holds, coarse to fine: anywhere, for one value, under one other item, under two.
+
+Sequential covering, as rule learners do it (P. Clark, T. Niblett, "The CN2 induction algorithm", 1989): of all
+conditions that make the hypothesis believable the one with most merge groups is taken, its trials are put aside, and
+the rest is looked at again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import xxhash
+
+from dedup_crawler.rules.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
+from dedup_crawler.rules.hypotheses import Hypothesis
+from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
+from dedup_crawler.rules.trials import Evidence, Trials
+
+MAX_DEPTH = 2
+"""Conditions on other keys that a context has, at most."""
+FEW_VALUES = 20
+"""Where fewer values of a key were compared, the rule is about these values, not about any."""
+_BEAM = 8  # contexts that hold in part and are refined further
+_MAX_FOUND = 200  # of one hypothesis; a site that needs more is better left alone
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A matcher for one key; None demands that the key is missing."""
+
+    key: str
+    matcher: Matcher | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a hypothesis holds, and the evidence."""
+
+    conditions: tuple[Condition, ...]
+    gone_values: frozenset[str | None] | None
+    """Values that go; None for any."""
+    evidence: Evidence
+    trials: Mask
+
+
+@dataclass(frozen=True)
+class _Option:
+    condition: Condition
+    mask: Mask
+    n_groups: int
+    n_wrong: int
+
+
+class ContextSearch:
+    """Finds contexts of one hypothesis.
+
+    Parameters
+    ----------
+    trials
+        Of the hypothesis.
+    columns
+        What the trials were made from.
+    hypothesis
+        The keys that it changes cannot be conditions.
+    belief
+        Decides, and counts what is tried.
+    """
+
+    def __init__(
+        self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief
+    ) -> None:
+        self._trials = trials
+        self._name = str(hypothesis.rule)
+        self._urls = columns.first[trials.rows]
+        touched = hypothesis.touched()
+        self._belief = belief
+        self._has_values = hypothesis.key is not None
+        self._live = np.ones(len(trials), bool)
+        self._items = {
+            key: column.numbers[trials.rows] for key, column in sorted(columns.columns.items()) if key not in touched
+        }
+        self._values = {key: columns.columns[key].values for key in self._items}
+        self.found: list[Context] = []
+
+    def search(self, depth: int) -> list[Context]:
+        """Contexts of at most *depth* conditions on other keys, and at depth 2 single groups of very many values."""
+        self._search((), np.ones(len(self._trials), bool), depth)
+        if depth == MAX_DEPTH and self._has_values:
+            self._find_crowds()
+        return self.found
+
+    def _search(self, conditions: tuple[Condition, ...], mask: Mask, depth: int) -> None:
+        trials = self._trials
+        while len(self.found) < _MAX_FOUND:
+            live = mask & self._live
+            if (live & trials.is_right).sum() < MIN_GROUPS:
+                return
+            evidence = trials.evidence(live)
+            self._count(live)
+            if self._believed(conditions, live, evidence):
+                return
+            options = [*self._value_options(live), *(self._item_options(live) if depth else ())]
+            for option in options:
+                self._count(live & option.mask)
+            if not self._take_best(conditions, live, options):
+                break
+        if depth > 1:
+            for option in self._promising(live, options):
+                self._search((*conditions, option.condition), mask & option.mask, depth - 1)
+
+    def _take_best(self, conditions: tuple[Condition, ...], live: Mask, options: list[_Option]) -> bool:
+        good = [option for option in options if self._belief.may_hold(option.n_groups, option.n_wrong)]
+        good.sort(key=lambda option: option.n_wrong - option.n_groups)
+        for option in good:
+            chosen = live & option.mask
+            if self._believed((*conditions, option.condition), chosen, self._trials.evidence(chosen)):
+                return True
+        return False
+
+    def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
+        """Take a context if it is believable; where few values were compared, for those alone that were right."""
+        trials = self._trials
+        if not self._belief.holds(evidence):
+            return False
+        gone = np.unique(trials.gone[chosen])
+        values = None
+        if len(gone) < FEW_VALUES:
+            if not self._has_values:
+                return False
+            gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])
+            values = frozenset(trials.gone_values[number] for number in gone.tolist())
+            chosen = chosen & np.isin(trials.gone, gone)
+            evidence = trials.evidence(chosen)
+            if not self._belief.holds(evidence):
+                return False
+        self._take(Context(conditions, values, evidence, chosen))
+        return True
+
+    def _count(self, chosen: Mask) -> None:
+        self._belief.count(self._name, xxhash.xxh3_128_digest(self._urls[chosen].tobytes()))
+
+    def _take(self, context: Context) -> None:
+        self.found.append(context)
+        self._live &= ~context.trials
+        self._belief.n_believed += 1
+
+    def _value_options(self, live: Mask) -> Iterator[_Option]:
+        """That one value says as much as no value."""
+        if self._has_values:
+            compared = live & self._trials.has_base
+            for number, n_groups, n_wrong in self._counts(self._trials.gone, compared):
+                condition = Condition("", Literal(self._trials.gone_values[number]))
+                yield _Option(condition, compared & (self._trials.gone == number), n_groups, n_wrong)
+
+    def _item_options(self, live: Mask) -> Iterator[_Option]:
+        n_live = int(live.sum())
+        for key, numbers in self._items.items():
+            is_there = numbers >= 0
+            for mask, matcher in ((is_there, ANY), (~is_there, None)):
+                chosen = live & mask
+                if 0 < chosen.sum() < n_live:
+                    yield self._option(Condition(key, matcher), mask, chosen)
+            for number, n_groups, n_wrong in self._counts(numbers, live & is_there):
+                mask = numbers == number
+                if n_groups - n_wrong >= MIN_GROUPS and (live & mask).sum() < n_live:
+                    yield _Option(Condition(key, Literal(self._values[key][number])), mask, n_groups, n_wrong)
+            wrong = numbers[live & is_there & ~self._trials.is_right]
+            if len(wrong):
+                worst = int(np.bincount(wrong).argmax())
+                mask = is_there & (numbers != worst)
+                if (live & mask).any():
+                    others = NoneOf(frozenset({self._values[key][worst]}))
+                    yield self._option(Condition(key, others), mask, live & mask)
+
+    def _option(self, condition: Condition, mask: Mask, chosen: Mask) -> _Option:
+        groups = self._trials.groups
+        n_wrong = len(np.unique(groups[chosen & ~self._trials.is_right]))
+        return _Option(condition, mask, len(np.unique(groups[chosen])), n_wrong)
+
+    def _counts(self, numbers: Integers, chosen: Mask) -> Iterator[tuple[int, int, int]]:
+        """Number, merge groups and wrong groups of each value that has enough of them."""
+        if not chosen.any():
+            return
+        n_values = int(numbers[chosen].max()) + 1
+        n_groups = _groups_per_value(numbers, self._trials.groups, chosen, n_values)
+        n_wrong = _groups_per_value(numbers, self._trials.groups, chosen & ~self._trials.is_right, n_values)
+        for number in np.flatnonzero(n_groups >= MIN_GROUPS).tolist():
+            yield number, int(n_groups[number]), int(n_wrong[number])
+
+    def _promising(self, live: Mask, options: list[_Option]) -> list[_Option]:
+        """Conditions under which the hypothesis is right often enough to look further, the best first."""
+        is_right = self._trials.is_right
+        n_live = int(live.sum())
+        rated: list[tuple[float, int, _Option]] = []
+        for place, option in enumerate(options):
+            chosen = live & option.mask
+            n_right, n = int((chosen & is_right).sum()), int(chosen.sum())
+            if option.condition.key and MIN_GROUPS <= n_right < n < n_live:
+                rated.append((-n_right / math.sqrt(n), place, option))
+        return [option for _, _, option in sorted(rated, key=lambda entry: entry[:2])[:_BEAM]]
+
+    def _find_crowds(self) -> None:
+        """Single groups in which very many values were seen to make no difference: what goes says nothing there.
+
+        A group is one piece of evidence about other groups, but each of its values is one about the group's own next
+        value: nothing is concluded for any other group.
+        """
+        trials, live = self._trials, self._live
+        pairs = np.unique(np.stack([trials.groups[live], trials.gone[live]]), axis=1)
+        n_values = np.bincount(pairs[0], minlength=1)
+        for group in np.flatnonzero(n_values >= FEW_VALUES).tolist():
+            chosen = live & (trials.groups == group)
+            n_wrong = int((chosen & ~trials.is_right).sum())
+            self._count(chosen)
+            if self._belief.may_hold(int(n_values[group]), n_wrong) and (chosen & trials.is_late).any():
+                evidence = Evidence(int(n_values[group]), n_wrong, int(n_values[group]), n_wrong)
+                self._take(Context(self._conditions_of(chosen), None, evidence, chosen))
+
+    def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
+        """All items that the trials of a group have in common."""
+        place = int(np.flatnonzero(chosen)[0])
+        conditions = []
+        for key, numbers in self._items.items():
+            number = int(numbers[place])
+            if key == "scheme" or (numbers == number).all():
+                continue
+            matcher = Literal(self._values[key][number]) if number >= 0 else None
+            conditions.append(Condition(key, matcher))
+        return tuple(conditions)
+
+
+def _groups_per_value(numbers: Integers, groups: Integers, chosen: Mask, n_values: int) -> Integers:
+    pairs = np.unique(numbers[chosen].astype(np.int64) * (int(groups.max()) + 1) + groups[chosen])
+    return np.bincount(pairs // (int(groups.max()) + 1), minlength=n_values)

@@ -1,0 +1,92 @@
+"""Hypotheses about what a URL says twice or for nothing, each a rule without a context of its own.
+
+The coarsest come first: that a whole key does not matter anywhere on the host. Where that is contradicted, contexts are
+looked for (:mod:`dedup_crawler.rules.contexts`); only what is left then is looked at in pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dedup_crawler.rules.columns import Column, UrlColumns
+from dedup_crawler.rules.rule import ANY, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+
+MIN_URLS = 8
+"""A key, a value or a delimiter that fewer URLs have is not asked about."""
+_MAX_DELIMITERS = 3
+_MAX_SAMPLE = 2_000  # values of a key that delimiters are looked for in
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One rule to be tested, in ever finer contexts."""
+
+    rule: Rule
+    key: str | None
+    """The key whose value goes, where one does: what it may be can be part of the context."""
+    is_fine: bool = False
+    """Whether it looks at pieces of a value, and so waits until nothing coarser is found."""
+
+    def touched(self) -> frozenset[str]:
+        """Keys that the rule changes: no context can be told by them."""
+        return frozenset(self.rule.transformation)
+
+
+def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
+    """All hypotheses about the URLs of a host that enough URLs can speak for, in a fixed order."""
+    common = [column for column in columns.columns.values() if (column.numbers >= 0).sum() >= MIN_URLS]
+    common.sort(key=lambda column: column.key)
+    for column in common:
+        if column.key.startswith("query["):
+            yield from _of_query(columns, column)
+        elif column.key in ("slash", "ext"):
+            yield _changing(columns, column.key, Drop())
+        elif column.key.startswith("path[") and _is_varied(column):
+            yield _changing(columns, column.key, Star())
+    yield from _shorter_paths(columns)
+    for column in common:
+        if column.key.startswith(("path[", "query[")) and "#" not in column.key:
+            for delimiter in _delimiters(column):
+                for is_last in (False, True):
+                    for keeps_head in (True, False):
+                        yield _changing(columns, column.key, Cut(delimiter, is_last, keeps_head), is_fine=True)
+
+
+def _of_query(columns: UrlColumns, column: Column) -> Iterator[Hypothesis]:
+    key, _, repeated = column.key.partition("#")
+    if not repeated:
+        yield Hypothesis(Rule(columns.host, {key: ANY}, {key: Drop()}, frozenset({f"{key}#2"})), key)
+    elif repeated == "2":
+        for is_set in (False, True):
+            yield Hypothesis(Rule(columns.host, {f"{key}#2": ANY}, {key: Unordered(is_set)}), None)
+
+
+def _changing(columns: UrlColumns, key: str, operation: Operation, *, is_fine: bool = False) -> Hypothesis:
+    return Hypothesis(Rule(columns.host, {key: ANY}, {key: operation}), None if is_fine else key, is_fine)
+
+
+def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
+    """That the last component of a path says nothing (a title behind an id)."""
+    column = columns.columns.get("path.length")
+    if column is None:
+        return
+    lengths = Counter(column.values[number] or "" for number in column.numbers[column.numbers >= 0].tolist())
+    for length in sorted((text for text, n in lengths.items() if n >= MIN_URLS), key=int):
+        if int(length) >= 2:
+            last = f"path[{int(length) - 1}]"
+            changes = {"path.length": Set(str(int(length) - 1)), last: Drop()}
+            yield Hypothesis(Rule(columns.host, {"path.length": Literal(length)}, changes), last)
+
+
+def _is_varied(column: Column) -> bool:
+    numbers = column.numbers[column.numbers >= 0]
+    return bool((numbers != numbers[0]).any())
+
+
+def _delimiters(column: Column) -> list[str]:
+    found: Counter[str] = Counter()
+    for value in column.values[:_MAX_SAMPLE]:
+        found.update({character for character in value or "" if not character.isalnum() and character != "%"})
+    return [delimiter for delimiter, n in found.most_common(_MAX_DELIMITERS) if n >= MIN_URLS]

@@ -1,0 +1,116 @@
+"""Rules that a crawl confirms: every hypothesis is tested on merge groups, coarse to fine, and the believed ones stay.
+
+A believed rule changes what the next hypotheses are tested on, so that two parameters that do not matter are found one
+after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from dedup_crawler.rules.belief import Belief
+from dedup_crawler.rules.columns import Integers, UrlColumns
+from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
+from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.rule import Literal, Matcher, OneOf, Rule
+from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.trials import Trials, trials_of
+
+MAX_ROUNDS = 3
+"""A rule may make others visible; so often all hypotheses are asked again."""
+
+Progress = Callable[[int, int], None]
+
+
+class RuleLearner:
+    """Learns the rules of one host."""
+
+    def __init__(self, columns: UrlColumns, belief: Belief, origin: str) -> None:
+        self.columns = columns
+        self.belief = belief
+        self.rules: list[Rule] = []
+        self._origin = origin
+
+    def learn(self) -> list[Rule]:
+        """Rules in the order in which they were found; each was tested on what those before it had left."""
+        for _ in range(MAX_ROUNDS):
+            n_before = len(self.rules)
+            for is_fine in (False, True):
+                for depth in range(MAX_DEPTH + 1):
+                    self._ask(is_fine, depth)
+            if len(self.rules) == n_before:
+                break
+        return self.rules
+
+    def _ask(self, is_fine: bool, depth: int) -> None:
+        asked = [each for each in hypotheses(self.columns) if each.is_fine is is_fine]
+        rated = []
+        for place, hypothesis in enumerate(asked):
+            trials = trials_of(hypothesis, self.columns)
+            if n_right := int(trials.is_right.sum()):
+                rated.append((-n_right, place, hypothesis, trials))
+        n_rules = len(self.rules)
+        for _, _, hypothesis, trials in sorted(rated, key=lambda entry: entry[:2]):
+            current = trials if len(self.rules) == n_rules else trials_of(hypothesis, self.columns)
+            self._test(hypothesis, current, depth)
+
+    def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
+        found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
+        rules = [
+            self._confined(_rule(hypothesis, context, trials, self._origin), trials.rows[context.trials])
+            for context in found
+        ]
+        for rule in rules:
+            self.columns.apply(rule)
+        self.rules += rules
+
+    def _confined(self, rule: Rule, rows: Integers) -> Rule:
+        """The rule without conditions that change nothing, and not for URLs with query keys that it was not tested with.
+
+        *rows* are those that it was tested on.
+        """
+        matched = self.columns.matching(rule)
+        tested = {key for key, column in self.columns.columns.items() if (column.numbers[rows] >= 0).any()}
+        strange = {
+            key
+            for key, column in self.columns.columns.items()
+            if key.startswith("query[") and key not in tested and (column.numbers[matched] >= 0).any()
+        }
+        rule = replace(rule, absent=rule.absent | strange)
+        matched = self.columns.matching(rule)
+        for key in sorted(rule.absent - {f"{changed}#2" for changed in rule.transformation}):
+            shorter = replace(rule, absent=rule.absent - {key})
+            if (self.columns.matching(shorter) == matched).all():
+                rule = shorter
+        for key in sorted(rule.context.keys() - rule.transformation.keys()):
+            shorter = replace(rule, context={name: kept for name, kept in rule.context.items() if name != key})
+            if (self.columns.matching(shorter) == matched).all():
+                rule = shorter
+        return rule
+
+
+def _rule(hypothesis: Hypothesis, context: Context, trials: Trials, origin: str) -> Rule:
+    matchers: dict[str, Matcher] = dict(hypothesis.rule.context)
+    absent = set(hypothesis.rule.absent)
+    for condition in context.conditions:
+        if condition.matcher is None:
+            absent.add(condition.key)
+        elif condition.key:
+            matchers[condition.key] = condition.matcher
+    if context.gone_values is not None and hypothesis.key is not None:
+        matchers[hypothesis.key] = _one_of(context.gone_values)
+    n_wrong = int((context.trials & ~trials.is_right).sum())
+    n_urls = int(context.trials.sum())
+    evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
+    statistics = RuleStatistics(n_urls, n_urls, n_wrong, evidence)
+    return replace(
+        hypothesis.rule, context=matchers, absent=frozenset(absent), origin=origin, statistics=statistics
+    )
+
+
+def _one_of(values: Sequence[str | None] | frozenset[str | None]) -> Matcher:
+    if len(values) == 1:
+        return Literal(next(iter(values)))
+    return OneOf(frozenset(values))
