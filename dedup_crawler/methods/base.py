@@ -58,7 +58,16 @@ class Canonicalizer(ABC):
     progress: Callable[[int, int, float], None] | None = None
     """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
 
-    def fit(self, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None = None) -> Self:
+    _redirects: Sequence[str | None] | None = None
+    """While fitting: what the URLs redirect to, in normal form."""
+
+    def fit(
+        self,
+        urls: Sequence[str],
+        clusters: Sequence[int],
+        referrers: Sequence[str | None] | None = None,
+        redirects: Sequence[str | None] | None = None,
+    ) -> Self:
         """Learn from a crawl.
 
         Parameters
@@ -69,20 +78,25 @@ class Canonicalizer(ABC):
             ``clusters[i]`` names the page that ``urls[i]`` shows; singletons included, they are the negatives.
         referrers
             ``referrers[i]`` is the URL that ``urls[i]`` was found on.
+        redirects
+            ``redirects[i]`` is the URL that ``urls[i]`` redirects to; most methods ignore it, for the cluster says as
+            much where that URL was crawled.
 
         Raises
         ------
         BadInputError
             If the lengths differ, there is no URL, or an option is out of range.
         """
-        _check_lengths(type(self).__name__, urls, clusters, referrers)
+        _check_lengths(type(self).__name__, urls, clusters, referrers, redirects)
         self._check_options()
         forms = [normal_form(url) for url in urls]
         self.hosts = frozenset(filter(None, map(host_of, forms)))
         self.n_urls_ = len(urls)
         self.n_clusters_ = len(set(clusters))
         self.data_digest_ = _digest(forms, clusters, referrers)
+        self._redirects = [each and normal_form(each) for each in redirects] if redirects is not None else None
         self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
+        self._redirects = None
         self.quality_ = self._quality()
         return self
 
@@ -105,6 +119,17 @@ class Canonicalizer(ABC):
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
         return [self.canonicalize(url) for url in urls]
+
+    def is_covered(self, url: str) -> bool:
+        """Whether a crawl that goes on has nothing to gain from *url*: all it can show is reached through other URLs.
+
+        This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
+        """
+        form = normal_form(url)
+        if host_of(form) not in self.hosts:
+            self._check_fitted()
+            return False
+        return self._is_covered(form)
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why."""
@@ -169,6 +194,10 @@ class Canonicalizer(ABC):
     def _explain(self, url: str, form: str) -> Explanation:
         """Explain the form of a URL in normal form on a known host."""
 
+    def _is_covered(self, url: str) -> bool:
+        """Answer for a URL in normal form on a known host."""
+        return False
+
     def _check_options(self) -> None:  # noqa: B027 - most methods have none
         """Raise BadInputError for an option out of range."""
 
@@ -207,14 +236,19 @@ class Canonicalizer(ABC):
 
 
 def _check_lengths(
-    name: str, urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None
+    name: str,
+    urls: Sequence[str],
+    clusters: Sequence[int],
+    referrers: Sequence[str | None] | None,
+    redirects: Sequence[str | None] | None,
 ) -> None:
     if len(urls) != len(clusters):
         raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(clusters)} clusters; give one cluster per URL.")
-    if referrers is not None and len(referrers) != len(urls):
-        raise BadInputError(
-            f"{name}.fit got {len(urls)} URLs and {len(referrers)} referrers; give one referrer (or None) per URL."
-        )
+    for what, given in (("referrer", referrers), ("redirect", redirects)):
+        if given is not None and len(given) != len(urls):
+            raise BadInputError(
+                f"{name}.fit got {len(urls)} URLs and {len(given)} {what}s; give one {what} (or None) per URL."
+            )
     if not urls:
         raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
 

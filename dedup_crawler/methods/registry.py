@@ -18,6 +18,7 @@ from dedup_crawler.methods.rewrite_rules import RewriteRules
 from dedup_crawler.methods.scrapy_form import ScrapyForm
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.methods.strip_query import StripQuery
+from dedup_crawler.methods.verified import Verified
 
 _CLASSES: tuple[type[Canonicalizer], ...] = (
     KeepAll,
@@ -28,6 +29,7 @@ _CLASSES: tuple[type[Canonicalizer], ...] = (
     PatternTree,
     Duster,
     Seq2Seq,
+    Verified,
 )
 METHODS = {method.name: method for method in _CLASSES}
 """Name -> class, in the order of tables."""

@@ -1,0 +1,88 @@
+"""Link rules of one host, by what they are looked up by, and as JSON that a person can read (``links.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.shapes import Shape, Shapes
+
+
+@dataclass(frozen=True)
+class HostLinks:
+    """What was learnt about the links of one host."""
+
+    shapes: Shapes
+    referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
+    coverage_rules: Mapping[Shape, CoverageRule]
+
+    def is_referrer_again(self, url: str, referrer: str) -> bool:
+        """Whether a link on a page leads to that page."""
+        return bool(self.referrer_rules) and self.referrer_rule_of(url, referrer) is not None
+
+    def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
+        """The rule that says so."""
+        return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
+
+    def is_covered(self, url: str) -> bool:
+        """Whether all that a URL can show is reached under other shapes."""
+        return bool(self.coverage_rules) and self.coverage_of(url) is not None
+
+    def coverage_of(self, url: str) -> CoverageRule | None:
+        """The rule that says so."""
+        return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
+
+
+def links_to_json(links: HostLinks) -> dict[str, Any]:
+    """As JSON values."""
+    return {
+        "literals": links.shapes.to_json(),
+        "referrer_rules": [
+            {"referrer": dict(rule.referrer), "link": dict(rule.shape), **_counts(rule)}
+            for rule in links.referrer_rules.values()
+        ],
+        "coverage_rules": [{"link": dict(rule.shape), **_counts(rule)} for rule in links.coverage_rules.values()],
+    }
+
+
+def links_from_json(value: Any, file: str) -> HostLinks:
+    """Read what :func:`links_to_json` wrote.
+
+    Raises
+    ------
+    BadInputError
+        If it cannot be read.
+    """
+    try:
+        referrer_rules = [
+            ReferrerRule(_shape(entry["referrer"]), _shape(entry["link"]), _evidence(entry), int(entry["urls"]))
+            for entry in value["referrer_rules"]
+        ]
+        coverage_rules = [
+            CoverageRule(_shape(entry["link"]), _evidence(entry), int(entry["urls"]))
+            for entry in value["coverage_rules"]
+        ]
+        shapes = Shapes.from_json(value["literals"], file)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadInputError(f"{file}: a link rule cannot be read ({error}).") from None
+    return HostLinks(
+        shapes,
+        {(rule.referrer, rule.shape): rule for rule in referrer_rules},
+        {rule.shape: rule for rule in coverage_rules},
+    )
+
+
+def _counts(rule: ReferrerRule | CoverageRule) -> dict[str, int]:
+    return {"pages": rule.evidence.n_groups, "wrong": rule.evidence.n_wrong, "urls": rule.n_urls}
+
+
+def _evidence(entry: Mapping[str, Any]) -> MergeEvidence:
+    return MergeEvidence(int(entry["pages"]), int(entry["wrong"]))
+
+
+def _shape(value: Mapping[str, Any]) -> Shape:
+    return tuple(sorted((str(key), str(said)) for key, said in value.items()))

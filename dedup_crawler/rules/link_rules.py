@@ -1,0 +1,138 @@
+"""What only the link tells: pages that are the page they are linked from, and templates that show nothing of their own.
+
+``/post/4537`` redirects to a page of its topic; which one, only the site's database knows. But each such link on a page
+of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
+``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
+
+A wrong coverage rule loses a whole class of pages, so it is judged more strictly, on pages that were met long enough
+ago to have been reached both ways, and never believed where links are mostly found behind the template.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dedup_crawler.rules.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.shapes import Shape
+from dedup_crawler.rules.trials import LATE, Evidence
+
+STRICTER = 5
+"""A coverage rule may be wrong so many times less often than any other."""
+OLD = 0.5
+"""Pages met in this share of the crawl, from its start, are old enough to have been reached both ways."""
+MAX_BEHIND = 0.5
+"""Share of the URLs of a shape that may have been found first behind a template that is skipped."""
+
+
+@dataclass(frozen=True)
+class ReferrerRule:
+    """A link of one shape on a page of another shows that same page."""
+
+    referrer: Shape
+    shape: Shape
+    evidence: MergeEvidence
+    """In pages that hold such links."""
+    n_urls: int
+
+
+@dataclass(frozen=True)
+class CoverageRule:
+    """All pages of a shape are reached under other shapes."""
+
+    shape: Shape
+    evidence: MergeEvidence
+    """In pages of the shape."""
+    n_urls: int
+
+
+@dataclass(frozen=True)
+class Links:
+    """One host's crawl, as link rules look at it; sequences have one entry a URL, in crawl order."""
+
+    urls: Sequence[str]
+    forms: Sequence[str]
+    """Canonical form of each URL, by the rules that were found before."""
+    pages: Sequence[int]
+    """Page that each URL shows; negative where that is not known."""
+    referrers: Sequence[int]
+    """Place of the referrer, where it was crawled earlier; else -1."""
+    shapes: Sequence[Shape]
+
+
+def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
+    """Pairs of shapes whose links show the page they stand on; only links that no other rule explains count."""
+    trials: dict[tuple[Shape, Shape], list[int]] = defaultdict(list)
+    for place, referrer in enumerate(links.referrers):
+        if referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0:
+            if links.forms[place] != links.forms[referrer]:
+                trials[links.shapes[referrer], links.shapes[place]].append(place)
+    found = []
+    for pair, places in sorted(trials.items()):
+        evidence = _evidence_of_links(links, places)
+        if evidence.n_groups >= MIN_GROUPS:
+            belief.count(f"referrer {pair}", b"")
+            if belief.holds(evidence):
+                belief.n_believed += 1
+                found.append(ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places)))
+    return found
+
+
+def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
+    """A page that holds links is one piece of evidence, however many links it holds."""
+    n_urls = len(links.urls)
+    is_wrong: dict[int, bool] = defaultdict(bool)
+    is_late: dict[int, bool] = defaultdict(bool)
+    n_wrong_links = 0
+    for place in places:
+        referrer = links.referrers[place]
+        wrong = links.pages[place] != links.pages[referrer]
+        n_wrong_links += wrong
+        is_wrong[referrer] |= wrong
+        is_late[referrer] |= place >= LATE * n_urls
+    n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
+    late = [referrer for referrer, late in is_late.items() if late]
+    return Evidence(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
+
+
+def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
+    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later."""
+    shapes_of_page: dict[int, set[Shape]] = defaultdict(set)
+    old_pages: dict[Shape, set[int]] = defaultdict(set)
+    for place, (page, shape) in enumerate(zip(links.pages, links.shapes, strict=True)):
+        shapes_of_page[page].add(shape)
+        if place < OLD * len(links.pages):
+            old_pages[shape].add(page)
+    found: list[CoverageRule] = []
+    skipped: set[Shape] = set()
+    for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
+        pages = old_pages[shape]
+        if len(pages) < MIN_GROUPS:
+            continue
+        n_alone = sum(not shapes_of_page[page] - skipped - {shape} for page in pages)
+        belief.count(f"coverage {shape}", b"")
+        evidence = MergeEvidence(len(pages), n_alone)
+        is_covered = evidence.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER
+        if is_covered and not _leads_further(links, shape):
+            belief.n_believed += 1
+            skipped.add(shape)
+            found.append(CoverageRule(shape, evidence, n_urls))
+    return found
+
+
+def _leads_further(links: Links, shape: Shape) -> bool:
+    """Whether URLs of some shape are mostly found behind this one, and show what nothing else shows."""
+    n_of_shape = Counter(links.shapes)
+    behind: dict[Shape, list[int]] = defaultdict(list)
+    elsewhere: set[int] = set()
+    for place, referrer in enumerate(links.referrers):
+        if referrer >= 0 and links.shapes[referrer] == shape:
+            behind[links.shapes[place]].append(place)
+        elif links.shapes[place] != shape:
+            elsewhere.add(links.pages[place])
+    return any(
+        len(places) > MAX_BEHIND * n_of_shape[other] and any(links.pages[place] not in elsewhere for place in places)
+        for other, places in behind.items()
+    )

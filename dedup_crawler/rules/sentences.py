@@ -1,0 +1,108 @@
+"""Rules as sentences with their evidence, for a person who has to decide whether to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Rule, Set, Star
+from dedup_crawler.rules.shapes import written
+
+_SHOWN_VALUES = 4
+
+
+def rule_sentence(rule: Rule) -> str:
+    """What a rule does, where, and what speaks for it.
+
+    >>> from dedup_crawler.rules.statistics import RuleStatistics
+    >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
+    >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
+    >>> rule_sentence(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
+    'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
+    """
+    does = ", ".join(_done(key, operation) for key, operation in sorted(rule.transformation.items()))
+    where = [
+        _condition(key, matcher)
+        for key, matcher in sorted(rule.context.items())
+        if matcher != ANY or key not in rule.transformation
+    ]
+    where += [f"there is no {_name(key)}" for key in sorted(rule.absent) if not _is_repeat(key, rule.transformation)]
+    place = f" where {_listed(where)}" if where else " anywhere"
+    return f"{does}{place}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
+
+
+def referrer_sentence(rule: ReferrerRule) -> str:
+    """What a referrer rule says."""
+    evidence = evidence_sentence(rule.evidence, "pages with such links")
+    return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again: {evidence}"
+
+
+def coverage_sentence(rule: CoverageRule) -> str:
+    """What a coverage rule says."""
+    evidence = evidence_sentence(rule.evidence, "pages")
+    return f"{written(rule.shape)} shows nothing that is not reached otherwise: {evidence}"
+
+
+def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
+    """Counts, and the upper bound of what may be wrong."""
+    bound = evidence.error_bound()
+    return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
+        "% wrong", " % wrong"
+    )
+
+
+def _done(key: str, operation: Operation) -> str:
+    name = _name(key)
+    if isinstance(operation, Drop):
+        return f"drop {name}"
+    if isinstance(operation, Star):
+        return f"ignore {name}"
+    if isinstance(operation, Set):
+        return f"write {name} as {operation.value}"
+    if isinstance(operation, Copy):
+        return f"write {name} as {_name(operation.key)}"
+    if isinstance(operation, Cut):
+        place = "last" if operation.is_last else "first"
+        return f"keep of {name} what stands {'before' if operation.keeps_head else 'behind'} the {place} {operation.delimiter}"
+    return f"take the values of {name} as a {'set' if operation.is_set else 'bag'}"
+
+
+def _condition(key: str, matcher: Matcher) -> str:
+    name = _name(key)
+    if isinstance(matcher, Literal):
+        return f"{name} is {_value(matcher.value)}"
+    if isinstance(matcher, OneOf):
+        return f"{name} is {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
+    if isinstance(matcher, NoneOf):
+        return f"{name} is there and not {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
+    return f"there is {name}" if matcher == ANY else f"{name} is {matcher.name}"
+
+
+def _name(key: str) -> str:
+    if key.startswith("query["):
+        name, _, number = key[6:].partition("]")
+        return f"`{name}`" if not number else f"a second `{name}`"
+    if key.startswith("path["):
+        return f"path part {int(key[5:-1].partition(']')[0]) + 1}"
+    return {"path.length": "the number of path parts", "slash": "the slash at the end", "ext": "the extension"}.get(
+        key, f"the {key}"
+    )
+
+
+def _value(value: str | None) -> str:
+    return "empty" if value == "" else "bare" if value is None else value
+
+
+def _sorted(values: Iterable[str | None]) -> list[str | None]:
+    return sorted(values, key=lambda value: (value is not None, value or ""))
+
+
+def _listed(parts: list[str], last: str = "and") -> str:
+    if len(parts) > _SHOWN_VALUES + 1:
+        parts = [*parts[:_SHOWN_VALUES], f"{len(parts) - _SHOWN_VALUES} more"]
+    return f" {last} ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _is_repeat(key: str, transformation: Iterable[str]) -> bool:
+    return key.endswith("#2") and key[:-2] in transformation
