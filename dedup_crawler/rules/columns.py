@@ -67,9 +67,11 @@ class UrlColumns:
         self.host = host
         self.n_urls = len(urls)
         self.columns: dict[str, Column] = {}
+        self._maps: list[KeyValues] = []
         for row, url in enumerate(urls):
             scheme, _, behind = url.partition("://")
-            self._write(row, _KEY_VALUES.read(behind[behind.find("/") :], scheme), len(urls))
+            self._maps.append(_KEY_VALUES.read(behind[behind.find("/") :], scheme))
+            self._write(row, self._maps[row], len(urls))
         self.clusters: Integers = np.array(clusters, np.int64)
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row ..."""
@@ -82,9 +84,8 @@ class UrlColumns:
         return len(self.first)
 
     def row(self, row: int) -> KeyValues:
-        """Map of one row."""
-        numbers = ((column, column.numbers[row]) for column in self.columns.values())
-        return {column.key: column.values[number] for column, number in numbers if number >= 0}
+        """Map of one row; not to be changed."""
+        return self._maps[row]
 
     def matching(self, rule: Rule) -> Mask:
         """Which rows a rule may be applied to."""
@@ -108,6 +109,7 @@ class UrlColumns:
             if after != before:
                 for key in before.keys() - after.keys():
                     self.columns[key].numbers[row] = -1
+                self._maps[row] = after
                 self._write(row, after, len(self))
         self.hashes = self._hashed()
         self._merge_equal_rows()
@@ -140,6 +142,7 @@ class UrlColumns:
         kept = first[order]
         self.clusters, self.last = pages[order], last[order]
         self.first, self.hashes = self.first[kept], self.hashes[kept]
+        self._maps = [self._maps[row] for row in kept.tolist()]
         for column in self.columns.values():
             column.numbers = column.numbers[kept]
 

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dedup_crawler.rules.columns import Column, UrlColumns
-from dedup_crawler.rules.rule import ANY, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.template_joins import template_joins
 
+STAGES = 3
 MIN_URLS = 8
 """A key, a value or a delimiter that fewer URLs have is not asked about."""
 _MAX_DELIMITERS = 3
@@ -26,12 +28,13 @@ class Hypothesis:
     rule: Rule
     key: str | None
     """The key whose value goes, where one does: what it may be can be part of the context."""
-    is_fine: bool = False
-    """Whether it looks at pieces of a value, and so waits until nothing coarser is found."""
+    stage: int = 0
+    """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
 
     def touched(self) -> frozenset[str]:
-        """Keys that the rule changes: no context can be told by them."""
-        return frozenset(self.rule.transformation)
+        """Keys that the rule changes or copies: no context can be told by them."""
+        copied = {each.key for each in self.rule.transformation.values() if isinstance(each, Copy)}
+        return frozenset(copied | self.rule.transformation.keys())
 
 
 def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
@@ -46,12 +49,14 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
         elif column.key.startswith("path[") and _is_varied(column):
             yield _changing(columns, column.key, Star())
     yield from _shorter_paths(columns)
+    for rule in template_joins(columns):
+        yield Hypothesis(rule, None, stage=1)
     for column in common:
         if column.key.startswith(("path[", "query[")) and "#" not in column.key:
             for delimiter in _delimiters(column):
                 for is_last in (False, True):
                     for keeps_head in (True, False):
-                        yield _changing(columns, column.key, Cut(delimiter, is_last, keeps_head), is_fine=True)
+                        yield _changing(columns, column.key, Cut(delimiter, is_last, keeps_head), stage=2)
 
 
 def _of_query(columns: UrlColumns, column: Column) -> Iterator[Hypothesis]:
@@ -63,8 +68,8 @@ def _of_query(columns: UrlColumns, column: Column) -> Iterator[Hypothesis]:
             yield Hypothesis(Rule(columns.host, {f"{key}#2": ANY}, {key: Unordered(is_set)}), None)
 
 
-def _changing(columns: UrlColumns, key: str, operation: Operation, *, is_fine: bool = False) -> Hypothesis:
-    return Hypothesis(Rule(columns.host, {key: ANY}, {key: operation}), None if is_fine else key, is_fine)
+def _changing(columns: UrlColumns, key: str, operation: Operation, *, stage: int = 0) -> Hypothesis:
+    return Hypothesis(Rule(columns.host, {key: ANY}, {key: operation}), key if stage == 0 else None, stage)
 
 
 def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dedup_crawler.rules.belief import Belief
+from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, UrlColumns
 from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
-from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
+from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import Literal, Matcher, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
@@ -32,29 +32,41 @@ class RuleLearner:
         self.belief = belief
         self.rules: list[Rule] = []
         self._origin = origin
+        self._asked: list[Hypothesis] | None = None  # until a rule changes the columns
+        self._known_trials: dict[tuple[object, ...], Trials] = {}
 
     def learn(self) -> list[Rule]:
         """Rules in the order in which they were found; each was tested on what those before it had left."""
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
-            for is_fine in (False, True):
+            for stage in range(STAGES):
                 for depth in range(MAX_DEPTH + 1):
-                    self._ask(is_fine, depth)
+                    self._ask(stage, depth)
             if len(self.rules) == n_before:
                 break
         return self.rules
 
-    def _ask(self, is_fine: bool, depth: int) -> None:
-        asked = [each for each in hypotheses(self.columns) if each.is_fine is is_fine]
+    def _ask(self, stage: int, depth: int) -> None:
+        """Test all hypotheses of a stage, those with most right trials first."""
         rated = []
-        for place, hypothesis in enumerate(asked):
-            trials = trials_of(hypothesis, self.columns)
-            if n_right := int(trials.is_right.sum()):
-                rated.append((-n_right, place, hypothesis, trials))
-        n_rules = len(self.rules)
-        for _, _, hypothesis, trials in sorted(rated, key=lambda entry: entry[:2]):
-            current = trials if len(self.rules) == n_rules else trials_of(hypothesis, self.columns)
-            self._test(hypothesis, current, depth)
+        for place, hypothesis in enumerate(self._hypotheses()):
+            if hypothesis.stage == stage:
+                n_right = int(self._trials(hypothesis).is_right.sum())
+                if n_right >= MIN_GROUPS:
+                    rated.append((-n_right, place, hypothesis))
+        for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
+            self._test(hypothesis, self._trials(hypothesis), depth)
+
+    def _hypotheses(self) -> list[Hypothesis]:
+        if self._asked is None:
+            self._asked = list(hypotheses(self.columns))
+        return self._asked
+
+    def _trials(self, hypothesis: Hypothesis) -> Trials:
+        identity = hypothesis.rule.identity()
+        if identity not in self._known_trials:
+            self._known_trials[identity] = trials_of(hypothesis, self.columns)
+        return self._known_trials[identity]
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
@@ -64,7 +76,10 @@ class RuleLearner:
         ]
         for rule in rules:
             self.columns.apply(rule)
-        self.rules += rules
+        if rules:
+            self.rules += rules
+            self._asked = None
+            self._known_trials.clear()
 
     def _confined(self, rule: Rule, rows: Integers) -> Rule:
         """The rule without conditions that change nothing, and not for URLs with query keys that it was not tested with.
@@ -76,7 +91,7 @@ class RuleLearner:
         strange = {
             key
             for key, column in self.columns.columns.items()
-            if key.startswith("query[") and key not in tested and (column.numbers[matched] >= 0).any()
+            if key.startswith("query[") and key not in tested and (column.numbers[matched] >= 0).sum() >= MIN_URLS
         }
         rule = replace(rule, absent=rule.absent | strange)
         matched = self.columns.matching(rule)
