@@ -96,7 +96,7 @@ def test_the_worst_is_taken_column_by_column():
         crawl = judged_crawl(site, [page(f"/x?page={i}", text(f"page{i}")) for i in range(n_pages)], None, 0.5)
         rows[site] = [evaluate(make_method(name), name, crawl) for name in ("strip-query", "pattern-tree")]
 
-    *_, strip_query, pattern_tree = filter(None, printed(worst_table(rows)).splitlines())
+    *_, strip_query, pattern_tree = filter(str.strip, printed(worst_table(rows)).splitlines())
 
     assert [cell.strip() for cell in strip_query.split("|")[2:6]] == ["1.000", "0.167", "0.286", "5"]
     assert strip_query.split("|")[-4].strip() == "-"
