@@ -1,8 +1,9 @@
 """Rebuild the tables under ``benchmarks/results/``, each with the command that prints it: ``make results``.
 
-    python benchmarks/results.py [evaluate] [miners] [labels] [demo] [speed]      default: all
+    python benchmarks/results.py [NAME...]      default: all pages, in the order of PAGES
 
 The recorded sites are those of ``../shared/corpora/sites``; their databases are made once, in ``build/results/``.
+Methods come from the registry, so that a new one is in the tables the day it is registered.
 """
 
 from __future__ import annotations
@@ -11,37 +12,28 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from dedup_crawler.methods import METHODS
+from dedup_crawler.methods.options import options_of
+from dedup_crawler.methods.rule_based import RuleBased
 
 ROOT = Path(__file__).resolve().parent.parent
 SITES = ROOT.parent / "shared" / "corpora" / "sites"
 WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
-METHODS = ("keep-all", "scrapy", "strip-query", "seq2seq:preset=paper", "seq2seq")
-MINERS = (
-    "rewrite-rules",
-    "rewrite-rules:fan_out=5",
-    "decision-tree",
-    "pattern-tree",
-    "pattern-tree:selection=naive",
-    "duster",
-)
+LAST = "seq2seq:preset=paper"  # hours, where all others take minutes
+MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBased)]
+VARIANTS = ["rewrite-rules:fan_out=5", "pattern-tree:selection=naive"]
+SEEDED = [name for name, method in METHODS.items() if "seed" in {option.name for option in options_of(method)}]
+SEEDS = (0, 1, 2)
 
 
-def evaluate() -> None:
-    """The baselines and the translator on every site, judged by truth, trained on our labels of the first 75 %."""
-    compare("evaluate.md", "Methods on recorded sites", METHODS)
-
-
-def miners() -> None:
-    """The rule miners under the same protocol."""
-    compare("miners.md", "Rule miners on recorded sites", MINERS)
-
-
-def compare(page: str, title: str, compared: Sequence[str]) -> None:
-    """Evaluate methods on every site."""
+def compare(title: str, compared: Sequence[str], page: str) -> None:
+    """Evaluate methods on every site, judged by truth, trained on our labels of the first 75 %."""
     for name in NAMES:
         if not (WORK / f"{name}.db").exists():
             run("import", SITES / name / "crawl.warc.zst", "--db", WORK / f"{name}.db")
@@ -61,26 +53,48 @@ def compare(page: str, title: str, compared: Sequence[str]) -> None:
     write(page, title, f"{steps}\n    {shown}", f"Inputs (SHA-256):\n\n{inputs}\n\n{table}")
 
 
-def labels() -> None:
+def script(title: str, name: str, page: str, shown: str = "") -> None:
+    """What a script of this folder prints; *shown* are its arguments, SITES and WORK standing for the folders."""
+    places = {"SITES": SITES, "WORK": WORK}
+    arguments = [str(places.get(word, word)) for word in shown.split()]
+    command = [sys.executable, f"benchmarks/{name}", *arguments]
+    printed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    write(page, title, f"    python benchmarks/{name} {shown}".rstrip(), printed)
+
+
+def labels(page: str) -> None:
     """The three labellers on every site."""
     command = [sys.executable, "benchmarks/labels.py", str(SITES)]
-    with (RESULTS / "labels.md").open("w", encoding="utf-8") as file:
+    with (RESULTS / page).open("w", encoding="utf-8") as file:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
-def demo() -> None:
+def demo(page: str) -> None:
     """What ``make demo`` prints."""
-    write("demo.md", "The demo", "    make demo", as_code(run("demo")))
+    write(page, "The demo", "    make demo", as_code(run("demo")))
 
 
-def speed() -> None:
+def speed(page: str) -> None:
     """What ``make bench`` measures, as ratios."""
     report = WORK / "bench.json"
     command = [sys.executable, "-m", "pytest", "benchmarks", "-q", "--benchmark-only", f"--benchmark-json={report}"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     summary = [sys.executable, "benchmarks/summary.py", str(report)]
     tables = subprocess.run(summary, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    write("speed.md", "Speed beside what one would use instead", "    make bench", tables)
+    write(page, "Speed beside what one would use instead", "    make bench", tables)
+
+
+PAGES: dict[str, Callable[..., None]] = {
+    "evaluate": partial(compare, "Methods on recorded sites", [*METHODS, LAST]),
+    "miners": partial(compare, "Rule miners on recorded sites", sorted([*MINERS, *VARIANTS])),
+    "seeds": partial(compare, "Methods under three seeds", [f"{name}:seed={n}" for name in SEEDED for n in SEEDS]),
+    "sweep": partial(script, "Rule miners by the false-positive rate that they allow", "sweep.py", shown="SITES WORK"),
+    "growth": partial(script, "Rule miners by the number of URLs", "growth.py", shown="SITES WORK"),
+    "labels": labels,
+    "demo": demo,
+    "speed": speed,
+}
+"""Name -> what makes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""
 
 
 def run(*arguments: object) -> str:
@@ -112,11 +126,13 @@ def sha256(path: Path) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Rebuild the named tables, or all."""
-    tables = {"evaluate": evaluate, "miners": miners, "labels": labels, "demo": demo, "speed": speed}
+    """Rebuild the named pages, or all."""
+    unknown = [name for name in names if name not in PAGES]
+    if unknown:
+        sys.exit(f"no page {unknown[0]!r}; known: {', '.join(PAGES)}")
     WORK.mkdir(parents=True, exist_ok=True)
-    for name in names or tables:
-        tables[name]()
+    for name in names or PAGES:
+        PAGES[name](page=f"{name}.md")
 
 
 if __name__ == "__main__":

@@ -309,7 +309,7 @@ def evaluate(
     """
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.comparison import judged_crawl
-    from dedup_crawler.evaluation.tables import LEGEND, mean_table, site_table
+    from dedup_crawler.evaluation.tables import LEGEND, mean_table, site_table, worst_table
     from dedup_crawler.labels.truth import read_truth
     from dedup_crawler.pages.store import PageStore
 
@@ -337,7 +337,7 @@ def evaluate(
         _print_json(**{site: [row.as_dict() for row in rows] for site, rows in rows_of_sites.items()})
         return
     if len(databases) > 1:
-        Console(width=200).print(mean_table(rows_of_sites))
+        Console(width=200).print(mean_table(rows_of_sites), worst_table(rows_of_sites), sep="\n")
     _say(LEGEND)
 
 

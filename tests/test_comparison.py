@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.comparison import evaluate, judged_crawl
-from dedup_crawler.evaluation.tables import mean_table, site_table
+from dedup_crawler.evaluation.tables import mean_table, site_table, worst_table
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import LabelledPage
 
@@ -85,4 +85,19 @@ def test_tables_show_every_method_and_the_mean_over_sites():
     assert "shop: 4 pages to learn from, 4 judged by own labels; warm: 4 pages needed, 0 fetches avoidable" in table
     assert "| keep-all" in table
     assert "| strip-query" in printed(mean_table(rows))
+    assert "worst of 2 sites" in printed(worst_table(rows))
     assert rows["forum"][1].as_dict()["normalization"]["dup_reduction"] is None
+
+
+def test_the_worst_is_taken_column_by_column():
+    """Of two sites the smaller recall and the larger number of lost pages; a model that learns nothing has no size."""
+    rows = {}
+    for site, n_pages in (("small", 4), ("large", 12)):
+        crawl = judged_crawl(site, [page(f"/x?page={i}", text(f"page{i}")) for i in range(n_pages)], None, 0.5)
+        rows[site] = [evaluate(make_method(name), name, crawl) for name in ("strip-query", "pattern-tree")]
+
+    *_, strip_query, pattern_tree = filter(str.strip, printed(worst_table(rows)).splitlines())
+
+    assert [cell.strip() for cell in strip_query.split("|")[2:6]] == ["1.000", "0.167", "0.286", "5"]
+    assert strip_query.split("|")[-4].strip() == "-"
+    assert pattern_tree.split("|")[-4].strip() == "0"

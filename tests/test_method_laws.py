@@ -17,6 +17,7 @@ QUICK = {"seq2seq": {"hidden": 32}}
 EXPECTED_FAILURES = {
     ("keep-all", "one form per page"): "keeps every URL by design",
     ("scrapy", "one form per page"): "knows no session ids",
+    ("duplicate-url-discarder", "one form per page"): "its public rules name no parameter sid for every site",
     ("rewrite-rules", "one form per page"): "three visits of a topic are fewer than the fan-out of 10 (KDD'08)",
     ("strip-query", "two pages keep two"): "drops the topic with the query",
 }

@@ -49,6 +49,8 @@ class Row:
     fit_s: float
     canonicalize_us: float
     """Microseconds per URL, median of the passes over the test part."""
+    n_learnt: int | None = None
+    """Rules or parameters of the model."""
 
     def as_dict(self) -> dict[str, Any]:
         """All counts and rates, flat enough for JSON."""
@@ -56,6 +58,7 @@ class Row:
         quality = ("compression", "dup_reduction", "false_positive_rate")
         return {
             "method": self.method,
+            "n_learnt": self.n_learnt,
             "fit_s": self.fit_s,
             "canonicalize_us": self.canonicalize_us,
             "cold": asdict(self.cold) | {rate: getattr(self.cold, rate) for rate in rates},
@@ -120,4 +123,5 @@ def evaluate(
         normalization=normalization_quality(forms, crawl.test_pages),
         fit_s=fit_s,
         canonicalize_us=sorted(passes)[1] / len(crawl.test_urls) * 1e6,
+        n_learnt=method.n_learnt(),
     )

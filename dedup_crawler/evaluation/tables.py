@@ -1,36 +1,46 @@
-"""Rows of a comparison as tables: one per site, and the mean over sites."""
+"""Rows of a comparison as tables: one per site, then the mean over sites and the worst of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
+from typing import NamedTuple
 
 from rich import box
 from rich.table import Table
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, Row
 
-_Column = tuple[str, Callable[[Row], float | None], str]
-_COLUMNS: tuple[_Column, ...] = (
-    ("P", lambda row: row.cold.precision, ".3f"),
-    ("R", lambda row: row.cold.recall, ".3f"),
-    ("F1", lambda row: row.cold.f1, ".3f"),
-    ("lost", lambda row: row.cold.n_lost, ".0f"),
-    ("fetched", lambda row: row.warm.n_fetched, ".0f"),
-    ("saved", lambda row: row.warm.saved, ".1%"),
-    ("lost warm", lambda row: row.warm.n_lost, ".0f"),
-    ("kept", lambda row: row.warm.recall, ".1%"),
-    ("compr.", lambda row: row.normalization.compression, ".3f"),
-    ("dup-red.", lambda row: row.normalization.dup_reduction, ".3f"),
-    ("fpr", lambda row: row.normalization.false_positive_rate, ".4f"),
-    ("learn s", lambda row: row.fit_s, ".1f"),
-    ("us/URL", lambda row: row.canonicalize_us, ".1f"),
+
+class _Column(NamedTuple):
+    name: str
+    value: Callable[[Row], float | None]
+    form: str
+    worst: Callable[[Sequence[float]], float]
+
+
+_COLUMNS = (
+    _Column("P", lambda row: row.cold.precision, ".3f", min),
+    _Column("R", lambda row: row.cold.recall, ".3f", min),
+    _Column("F1", lambda row: row.cold.f1, ".3f", min),
+    _Column("lost", lambda row: row.cold.n_lost, ".0f", max),
+    _Column("fetched", lambda row: row.warm.n_fetched, ".0f", max),
+    _Column("saved", lambda row: row.warm.saved, ".1%", min),
+    _Column("lost warm", lambda row: row.warm.n_lost, ".0f", max),
+    _Column("kept", lambda row: row.warm.recall, ".1%", min),
+    _Column("compr.", lambda row: row.normalization.compression, ".3f", min),
+    _Column("dup-red.", lambda row: row.normalization.dup_reduction, ".3f", min),
+    _Column("fpr", lambda row: row.normalization.false_positive_rate, ".4f", max),
+    _Column("size", lambda row: row.n_learnt, ",.0f", max),
+    _Column("learn s", lambda row: row.fit_s, ".1f", max),
+    _Column("us/URL", lambda row: row.canonicalize_us, ".1f", max),
 )
 LEGEND = (
     "P, R, F1, lost: cold simulated crawl of SIGIR'17 (lost: pages never fetched). "
     "fetched, saved, lost warm, kept: the crawl goes on after the training part "
     "(saved: share of the avoidable fetches; kept: share of the needed pages). "
-    "compr., dup-red., fpr: WWW'10."
+    "compr., dup-red., fpr: WWW'10. size: rules of the model, or parameters of its network. "
+    "worst: of each column its worst site by itself, so that a row may speak of several."
 )
 
 
@@ -43,18 +53,33 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
     )
     table = _table(title)
     for row in rows:
-        table.add_row(row.method, *(_cell(column(row), form) for _, column, form in _COLUMNS))
+        table.add_row(row.method, *(_cell(column.value(row), column.form) for column in _COLUMNS))
     return table
 
 
 def mean_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
     """Mean of every column over the sites where it is defined."""
-    table = _table(f"mean of {len(rows_of_sites)} sites")
+    return _over_sites(f"mean of {len(rows_of_sites)} sites", rows_of_sites, lambda column: mean)
+
+
+def worst_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
+    """The worst site of every column: the smallest rate, the most pages lost, the longest time."""
+    return _over_sites(f"worst of {len(rows_of_sites)} sites", rows_of_sites, lambda column: column.worst)
+
+
+def _over_sites(
+    title: str,
+    rows_of_sites: Mapping[str, Sequence[Row]],
+    summary: Callable[[_Column], Callable[[Sequence[float]], float]],
+) -> Table:
+    table = _table(title)
     for rows in zip(*rows_of_sites.values(), strict=True):
         cells = []
-        for _, column, form in _COLUMNS:
-            values = [value for row in rows if (value := column(row)) is not None]
-            cells.append(_cell(mean(values) if values else None, form.replace(".0f", ".1f")))
+        for column in _COLUMNS:
+            values = [value for row in rows if (value := column.value(row)) is not None]
+            of_sites = summary(column)
+            form = column.form.replace(".0f", ".1f") if of_sites is mean else column.form
+            cells.append(_cell(of_sites(values) if values else None, form))
         table.add_row(rows[0].method, *cells)
     return table
 
@@ -62,8 +87,8 @@ def mean_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
 def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", box=box.MARKDOWN)
     table.add_column("method", no_wrap=True)
-    for name, _, _ in _COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
+    for column in _COLUMNS:
+        table.add_column(column.name, justify="right", no_wrap=True)
     return table
 
 

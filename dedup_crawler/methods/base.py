@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
 from dedup_crawler.methods.model_folder import ModelFiles, read_model, write_model
+from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -142,6 +143,11 @@ class Canonicalizer(ABC):
     def learnt(self) -> list[str]:
         """Say what was learnt, a line each, the best supported first; no line if nothing was."""
         return []
+
+    def n_learnt(self) -> int | None:
+        """How large the model is: rules of a miner, parameters of a network; None for a method that learns nothing."""
+        weights = self._weights()
+        return n_parameters(weights) if weights else None
 
     def save(self, folder: str | Path) -> Path:
         """Write the model as a folder of JSON (and weights) that a person can read; a reader never sees half of it."""

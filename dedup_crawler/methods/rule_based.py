@@ -38,6 +38,10 @@ class RuleBased(Canonicalizer):
         """Every rule with its evidence."""
         return [_described(number, rule) for number, rule in enumerate(self.engine_.rules)]
 
+    def n_learnt(self) -> int:
+        """Number of rules."""
+        return len(self.engine_.rules)
+
     def _quality(self) -> dict[str, Any]:
         """How many rules there are."""
         return {"rules": len(self.engine_.rules)}

@@ -1,0 +1,98 @@
+"""The rules that people wrote down: duplicate-url-discarder of Zyte with its public rules, as a peer to compare with.
+
+The form is that package's canonical URL in our normal form: tracking parameters, a leading ``www.`` and trailing
+slashes go on every host, other parameters and path pieces on the hosts that its rules name. Rules for a host replace
+those for all hosts. Nothing is learnt but the hosts. A form that the package would change again is given to it until it
+settles, so that a form is its own form.
+
+The package asks the network for the public suffix list; here it reads the copy that it brings, because a form must not
+depend on what can be reached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
+from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.urls.normal import normal_form
+
+_FILE = "public_rules.json"
+_MAX_PASSES = 10
+
+
+class _PublicRules(NamedTuple):
+    """The installed rules."""
+
+    process: Callable[[str], str]
+    n_rules: int
+    digest: str
+    """SHA-256 of all rule files."""
+    version: str
+
+
+class DuplicateUrlDiscarder(Canonicalizer):
+    """The public rules of the package duplicate-url-discarder."""
+
+    name = "duplicate-url-discarder"
+
+    def n_learnt(self) -> int:
+        """Number of public rules."""
+        return self.rules_.n_rules
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        self.rules_ = _installed_rules()
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        passed = [url]
+        for _ in range(_MAX_PASSES):
+            try:
+                form = normal_form(self.rules_.process(passed[-1]))
+            except ValueError:  # what no request could be sent to, such as a bad port
+                return url
+            if form == passed[-1]:
+                return form
+            passed.append(form)
+        return url
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        reason = "none of them changes it" if form == url else "as they say"
+        return Explanation(url, form, f"duplicate-url-discarder: {self.rules_.n_rules} public rules, {reason}")
+
+    def _quality(self) -> dict[str, Any]:
+        return {"public_rules": self.rules_.n_rules}
+
+    def _tables(self) -> dict[str, Any]:
+        return {_FILE: {"version": self.rules_.version, "sha256": self.rules_.digest}}
+
+    def _restore(self, files: ModelFiles) -> None:
+        try:
+            version, digest = files.tables[_FILE]["version"], files.tables[_FILE]["sha256"]
+        except (KeyError, TypeError) as error:
+            raise DamagedModelError(
+                f"the model does not say which public rules it uses: {error}. Train again."
+            ) from None
+        self.rules_ = _installed_rules()
+        if digest != self.rules_.digest:
+            raise ModelError(
+                f"the model was made with duplicate-url-discarder-rules {version}, "
+                f"{self.rules_.version} is installed: train again, or install that version."
+            )
+
+
+def _installed_rules() -> _PublicRules:
+    try:
+        from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
+        from duplicate_url_discarder_rules import RULE_PATHS, __version__
+        from tldextract import tldextract
+    except ImportError as error:
+        raise MissingExtraError(DuplicateUrlDiscarder.name, error.name or "that package", "peers") from error
+    tldextract.TLD_EXTRACTOR.suffix_list_urls = ()
+    paths = sorted(map(Path, RULE_PATHS or []), key=lambda path: path.parts[-2:])
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    canonicalizer = UrlCanonicalizer(paths)
+    return _PublicRules(canonicalizer.process_url, len(canonicalizer.processors), digest, __version__)

@@ -1,0 +1,88 @@
+"""The peer with hand-written rules."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.model_folder import ModelFiles, read_model, write_model
+
+URLS = ["http://www.forum.example/topic/7/?utm_source=x&page=2", "http://www.forum.example/topic/7?page=2"]
+NAME = "duplicate-url-discarder"
+
+
+@pytest.fixture
+def fitted():
+    return make_method(NAME).fit(URLS, [0, 0])
+
+
+def test_what_the_public_rules_say_of_every_host(fitted):
+    """Tracking parameters, ``www.`` and trailing slashes go; a page number stays."""
+    assert set(fitted.canonicalize_many(URLS)) == {"http://forum.example/topic/7?page=2"}
+    assert fitted.n_learnt() > 300
+
+
+def test_what_the_package_refuses_keeps_its_own_form(fitted):
+    """A URL with an impossible port is no reason to stop a crawl; the package itself raises for it."""
+    url = "http://[www.forum.example/x"
+    fitted.hosts |= {"[www.forum.example"}
+
+    assert fitted.canonicalize(url) == url
+
+
+def test_a_form_is_its_own_form_where_the_package_would_go_on(fitted):
+    """One trailing slash hides behind another."""
+    form = fitted.canonicalize("http://www.forum.example/x;/")
+
+    assert fitted.canonicalize(form) == form == fitted.canonicalize("http://www.forum.example/x;")
+
+
+def test_a_missing_package_names_the_way_out(monkeypatch):
+    """Without the extra the method says what to install."""
+    monkeypatch.setitem(sys.modules, "duplicate_url_discarder_rules", None)
+
+    with pytest.raises(MissingExtraError, match=r"duplicate_url_discarder_rules.*dedup-crawler\[peers\]"):
+        make_method(NAME).fit(URLS, [0, 0])
+
+
+def test_a_model_made_with_other_rules_is_refused(fitted, tmp_path):
+    """Other rules give other forms: the versions are named."""
+    folder = fitted.save(tmp_path / "model")
+    description, _ = read_model(folder, NAME)
+    for key in ("digest", "files"):
+        description.pop(key)
+    table = {"version": "1999.1", "sha256": "0"}
+    write_model(folder, description, ModelFiles({"public_rules.json": table}))
+
+    with pytest.raises(ModelError, match=r"rules 1999\.1, 20"):
+        load_model(folder)
+    write_model(folder, description, ModelFiles({"public_rules.json": []}))
+    with pytest.raises(DamagedModelError, match="public rules"):
+        load_model(folder)
+
+
+def test_nobody_else_pays_for_it():
+    """Loading all methods does not import the package, and its rules ask nothing of the network."""
+    code = (
+        "import socket, sys\n"
+        "import dedup_crawler.methods\n"
+        "assert 'duplicate_url_discarder' not in sys.modules\n"
+        "def refused(*args, **kwargs): raise AssertionError('asked the network')\n"
+        "socket.getaddrinfo = socket.create_connection = refused\n"
+        "made = dedup_crawler.methods.make_method('duplicate-url-discarder')\n"
+        "print(made.fit(['http://new.example/x/'], [0]).canonicalize('http://new.example/x/'))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert (done.stdout.strip(), done.stderr) == ("http://new.example/x", "")
+
+
+def test_the_model_folder_says_which_rules(fitted, tmp_path):
+    """Their version and digest, for a person."""
+    table = json.loads((fitted.save(tmp_path / "model") / "public_rules.json").read_text())
+
+    assert set(table) == {"version", "sha256"}
