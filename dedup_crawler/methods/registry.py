@@ -9,6 +9,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.decision_tree import DecisionTree
+from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.methods.duster import Duster
 from dedup_crawler.methods.keep_all import KeepAll
 from dedup_crawler.methods.model_folder import method_of, read_model
@@ -26,6 +27,7 @@ _CLASSES: tuple[type[Canonicalizer], ...] = (
     RewriteRules,
     DecisionTree,
     PatternTree,
+    DustBuster,
     Duster,
     Seq2Seq,
 )
