@@ -3,8 +3,8 @@
 An *envelope* is what stands around a substring of whole tokens: URLs that agree in one differ in what it encloses. The
 n tokens of a URL have about n S of them with up to S tokens inside, 41 million for 50,000 long URLs, so they are never
 held as texts: tokens are hashed once, and the hash of any run of tokens is a difference of two prefix sums (a
-polynomial over the tokens modulo 2**64; the sums go over the whole list, and a difference is shifted back by the inverse
-power of where its run starts).
+polynomial over the tokens modulo 2**64; the sums go over the whole list, and a difference is shifted back by the
+inverse power of where its run starts).
 """
 
 from __future__ import annotations
