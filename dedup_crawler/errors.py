@@ -11,7 +11,8 @@ DedupError
 ├── ModelError           (also OSError)             a model folder cannot be used
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
-└── ServeError           (also OSError)             a recorded site cannot be served
+├── ServeError           (also OSError)             a recorded site cannot be served
+└── FetchError           (also OSError)             a live site cannot be asked
 
 The command line prints such an error as one line on stderr and exits with status 1; anything else is a bug and
 shows its traceback.
@@ -69,3 +70,7 @@ class ModelVersionError(ModelError):
 
 class ServeError(DedupError, OSError):
     """A recorded site cannot be served (no response in the recording, port taken)."""
+
+
+class FetchError(DedupError, OSError):
+    """A live site cannot be asked: it does not answer, or does not say what it allows."""

@@ -76,6 +76,24 @@ def clean_pages(
     return _texts(pages, n_workers, functools.partial(_clean_in_time, language=language), on_skip)
 
 
+class TextReader:
+    """Reads texts now and then, under the same limits, with one worker that is kept in between; a context manager."""
+
+    def __init__(self, language: str = "English") -> None:
+        stop_words(language)  # fails here, not in the worker
+        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language), _worker_died, 1)
+
+    def __enter__(self) -> TextReader:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._pool.__exit__(*exc_info)
+
+    def read(self, pages: Iterable[Page]) -> list[PageText]:
+        """Text of each page; empty where it could not be read."""
+        return [text for text, _ in self._pool.map([list(pages)])]
+
+
 def _texts(
     pages: Iterable[Page],
     n_workers: int,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -91,10 +91,7 @@ class Canonicalizer(ABC):
         _check_lengths(type(self).__name__, urls, clusters, referrers, redirects)
         self._check_options()
         forms = [normal_form(url) for url in urls]
-        self.hosts = frozenset(filter(None, map(host_of, forms)))
-        self.n_urls_ = len(urls)
-        self.n_clusters_ = len(set(clusters))
-        self.data_digest_ = _digest(forms, clusters, referrers)
+        self._remember(forms, clusters, referrers)
         self._redirects = [each and normal_form(each) for each in redirects] if redirects is not None else None
         self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
         self._redirects = None
@@ -222,6 +219,15 @@ class Canonicalizer(ABC):
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
         """Take back what `_tables` and `_weights` gave."""
 
+    def _remember(
+        self, forms: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None
+    ) -> None:
+        """Note what was learnt from: URLs in normal form and what is known of the page of each."""
+        self.hosts = frozenset(filter(None, map(host_of, forms)))
+        self.n_urls_ = len(forms)
+        self.n_clusters_ = len(set(pages))
+        self.data_digest_ = _digest(forms, pages, referrers)
+
     def _check_fitted(self) -> None:
         if not hasattr(self, "data_digest_"):
             name = type(self).__name__
@@ -259,9 +265,9 @@ def _check_lengths(
         raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
 
 
-def _digest(urls: Sequence[str], clusters: Sequence[int], referrers: Sequence[str | None] | None) -> str:
+def _digest(urls: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None) -> str:
     digest = hashlib.sha256()
-    for i, (url, cluster) in enumerate(zip(urls, clusters, strict=True)):
+    for i, (url, page) in enumerate(zip(urls, pages, strict=True)):
         referrer = referrers[i] if referrers is not None else None
-        digest.update(f"{url}\t{cluster}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
+        digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -10,6 +10,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.decision_tree import DecisionTree
 from dedup_crawler.methods.duplicate_url_discarder import DuplicateUrlDiscarder
+from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.methods.duster import Duster
 from dedup_crawler.methods.keep_all import KeepAll
 from dedup_crawler.methods.model_folder import method_of, read_model
@@ -29,6 +30,7 @@ _CLASSES: tuple[type[Canonicalizer], ...] = (
     RewriteRules,
     DecisionTree,
     PatternTree,
+    DustBuster,
     Duster,
     Seq2Seq,
     Verified,

@@ -15,6 +15,7 @@ from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.rule import Rule, UrlMap
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of
 
 _FILE = "rules.json"
@@ -27,7 +28,7 @@ class RuleBased(Canonicalizer):
     engine_: RuleEngine
 
     @abstractmethod
-    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+    def _mine(self, crawl: MappedCrawl) -> Sequence[AnyRule]:
         """Rules of one host, counted on its crawl."""
 
     def _url_map(self, crawl: MappedCrawl) -> UrlMap:
@@ -47,12 +48,13 @@ class RuleBased(Canonicalizer):
         return {"rules": len(self.engine_.rules)}
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        rules: list[Rule] = []
+        rules: list[AnyRule] = []
         maps: dict[str, UrlMap] = {}
         for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
             url_map = self._url_map(MappedCrawl(host, its_urls, its_clusters))
             found = self._mine(MappedCrawl(host, its_urls, its_clusters, url_map))
-            maps[host] = url_map.needed_by(found) if isinstance(url_map, DeepMap) else url_map
+            spoken = [rule for rule in found if isinstance(rule, Rule)]
+            maps[host] = url_map.needed_by(spoken) if isinstance(url_map, DeepMap) else url_map
             rules += found
         self.engine_ = RuleEngine(rules, maps)
 
@@ -107,10 +109,10 @@ def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[li
     return of_host
 
 
-def _described(number: int, rule: Rule) -> str:
+def _described(number: int, rule: AnyRule) -> str:
     evidence = rule.statistics.evidence
     return f"rule {number + 1} ({rule}): {evidence.n_groups} merge groups, {evidence.n_wrong} wrong"
 
 
-def _evidence(rules: Sequence[Rule], fired: Sequence[int]) -> list[dict[str, Any]]:
+def _evidence(rules: Sequence[AnyRule], fired: Sequence[int]) -> list[dict[str, Any]]:
     return [{"rule": number + 1, **rules_to_json([rules[number]])[0]["statistics"]} for number in fired]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.pages.compression import Gap
 from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.text_lines import bounded_lines
 from dedup_crawler.pages.warc_pages import redirect_target, timestamp
 
 if TYPE_CHECKING:
@@ -58,8 +59,11 @@ class LineReader:
         return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
-        for offset, line in self._lines():
+        for offset, line in bounded_lines(self._chunks, _MAX_LINE):
             self.n_records += 1
+            if isinstance(line, Gap):
+                self._on_damage(offset, f"line {self.n_records}: {line.reason}")
+                continue
             if self.n_records <= self._start or line in (b"", b"\r"):
                 continue
             try:
@@ -70,31 +74,6 @@ class LineReader:
                 self._on_damage(offset, f"line {self.n_records}: {error}")
             else:
                 yield page
-
-    def _lines(self) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and bytes of each line, None for one beyond the limit; a line that a gap cuts off is reported."""
-        offset = 0
-        parts: list[bytes] = []
-        n_bytes = 0
-        for chunk in self._chunks:
-            if isinstance(chunk, Gap):
-                self.n_records += 1
-                self._on_damage(offset, f"line {self.n_records}: {chunk.reason}")
-                offset += n_bytes
-                parts, n_bytes = [], 0
-                continue
-            start = 0
-            while (end := chunk.find(b"\n", start)) >= 0:
-                parts.append(chunk[start:end])
-                n_bytes += end + 1 - start
-                yield offset, b"".join(parts) if n_bytes <= _MAX_LINE else None
-                offset += n_bytes
-                parts, n_bytes, start = [], 0, end + 1
-            n_bytes += len(chunk) - start
-            if n_bytes <= _MAX_LINE:
-                parts.append(chunk[start:])
-        if n_bytes:
-            yield offset, b"".join(parts) if n_bytes <= _MAX_LINE else None
 
 
 def _page(fields: Any) -> Page:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.trials import Evidence
+from dedup_crawler.rules.merge_trials import Evidence
 
 LEVEL = 0.05
 """Share of false discoveries, at most."""

@@ -18,7 +18,7 @@ from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
-from dedup_crawler.rules.trials import Evidence, Trials
+from dedup_crawler.rules.merge_trials import Evidence, Trials
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""

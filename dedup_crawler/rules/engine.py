@@ -4,7 +4,8 @@ The rules of a host are a trie over the literal values of their contexts, most s
 URLs come along: a URL walks from the set of its keys down by its values to the few rules whose literals all hold.
 Of these the most specific one that changes the URL fires; that is repeated with what it gave until nothing fires.
 A URL that has not settled after ten passes keeps its own form; of a circle, the lexicographically smallest form is
-taken. Both make the form of a form that form.
+taken. Both make the form of a form that form. Substring rules have an index of their own and are tried where no other
+rule fires; as each of them makes the URL smaller, a hundred passes are allowed where there are any.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from dedup_crawler.rules.rule import ANY, Drop, KeyValueMap, Literal, OneOf, Operation, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
+_MAX_SHRINKS = 100
 _MAX_NODES = 50_000  # of one host's trie, about 20 MB; then it is built anew
 _KEY_VALUES = KeyValueMap()
 _PLAIN_KEY = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
@@ -37,19 +40,25 @@ class RuleEngine:
         Host -> how its URLs are read; :class:`KeyValueMap` where nothing is said.
     """
 
-    def __init__(self, rules: Iterable[Rule], maps: Mapping[str, UrlMap] | None = None) -> None:
+    def __init__(self, rules: Iterable[AnyRule], maps: Mapping[str, UrlMap] | None = None) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
         of_host: dict[str, list[_Numbered]] = defaultdict(list)
+        substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
-            of_host[rule.host].append((number, rule))
+            if isinstance(rule, SubstringRule):
+                substrings[rule.host].append((number, rule))
+            else:
+                of_host[rule.host].append((number, rule))
         self._plain = {
             number: tuple(f"{key}#2" for key in rule.transformation)
-            for number, rule in enumerate(self.rules)
+            for numbered in of_host.values()
+            for number, rule in numbered
             if all(_is_plain(key, operation) for key, operation in rule.transformation.items())
             and all(map(self.maps.get(rule.host, _KEY_VALUES).is_whole, rule.transformation))
         }
         self._tries = {host: _Trie(numbered) for host, numbered in of_host.items()}
+        self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises.
@@ -61,9 +70,13 @@ class RuleEngine:
         url_map = self.maps.get(host, _KEY_VALUES)
         scheme, mark, behind = url.partition("://")
         start = behind.find("/") if mark else -1
+        substrings = self._substrings.get(host)
+        rest = behind[start:]
+        if substrings is not None and start >= 0:
+            short = self._shrunk(rest, scheme, trie, substrings, url_map)
+            return self.trace(url)[0] if short is None else f"{scheme}://{behind[:start]}{short}"
         if trie is None or start < 0:
             return _read(url, url_map, None)[0]
-        rest = behind[start:]
         values = url_map.read(rest, scheme)
         found = trie.fire(values)
         if found is None:
@@ -92,25 +105,61 @@ class RuleEngine:
         passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
+    def _shrunk(
+        self, rest: str, scheme: str, trie: _Trie | None, substrings: SubstringIndex, url_map: UrlMap
+    ) -> str | None:
+        """What the walk of a URL ends in, without writing down the way; None where that is not plain."""
+        for _ in range(_MAX_PASSES):
+            if "&" in rest and not is_sorted(rest):
+                rest = url_map.write(url_map.read(rest, scheme))
+            found = None
+            if trie is not None and ("?" in rest or not trie.needs_query):
+                values = url_map.read(rest, scheme)
+                found = trie.fire(values)
+            if found is not None:
+                number, changed = found
+                repeats = self._plain.get(number)
+                if repeats is None or any(key in values for key in repeats):
+                    return None
+                rest = url_map.write(changed)
+            elif (shrunk := substrings.fire(rest)) is not None:
+                rest = shrunk[1]  # of whole tokens in normal form: so is what they make together
+            else:
+                return rest
+        return None
+
     def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
         host = host_of(url)
-        trie = self._tries.get(host)
-        url_map = self.maps.get(host, _KEY_VALUES)
-        current, values = _read(url, url_map, None)
+        current, values = _read(url, self.maps.get(host, _KEY_VALUES), None)
         passed: list[str] = [current]
         fired: list[int] = []
-        while trie is not None and len(fired) < _MAX_PASSES:
-            found = trie.fire(values)
+        while len(fired) < (_MAX_SHRINKS if host in self._substrings else _MAX_PASSES):
+            found = self._fire(host, current, values)
             if found is None:
                 return passed, fired, True
-            number, changed = found
-            current, values = _read(_written(current, changed, url_map), url_map, changed)
+            number, current, values = found
             fired.append(number)
             passed.append(current)
             if current in passed[:-1]:
                 break
-        return passed, fired, trie is None
+        return passed, fired, False
+
+    def _fire(
+        self, host: str, current: str, values: Mapping[str, str | None]
+    ) -> tuple[int, str, dict[str, str | None]] | None:
+        """The rule that fires on a URL, the form that it gives, and that one's map."""
+        trie, substrings = self._tries.get(host), self._substrings.get(host)
+        url_map = self.maps.get(host, _KEY_VALUES)
+        if trie is not None and (found := trie.fire(values)) is not None:
+            number, changed = found
+            return number, *_read(_written(current, changed, url_map), url_map, changed)
+        scheme, mark, behind = current.partition("://")
+        start = behind.find("/") if mark else -1
+        if substrings is None or start < 0 or (shrunk := substrings.fire(behind[start:])) is None:
+            return None
+        number, rest = shrunk
+        return number, *_read(normal_form(f"{scheme}://{behind[:start]}{rest}"), url_map, None)
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, dict[str, str | None]]:
@@ -158,6 +207,8 @@ class _Trie:
         named = [rule.required() | rule.absent for _, rule in self._rules]
         self._named = frozenset().union(*named)
         self._required = [rule.required() for _, rule in self._rules]
+        self.needs_query = all(any(key[:6] == "query[" for key in required) for required in self._required)
+        """Whether no rule may be applied to a URL without a query."""
         self._shapes: dict[tuple[str, ...], _Node] = {}
         self._n_nodes = 0
 

@@ -10,7 +10,10 @@
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
-Host and transformation have to be there; a text ``null`` is the value of a query key without ``=``.
+Host and transformation have to be there; a text ``null`` is the value of a query key without ``=``. A substring rule
+has other parts between host and origin; ``at`` lists none, one or both of ``start`` and ``end``::
+
+    {"host": "news.example", "substring": {"old": "story?id=", "new": "story_", "at": []}}
 """
 
 from __future__ import annotations
@@ -38,8 +41,11 @@ from dedup_crawler.rules.rule import (
     Unordered,
 )
 from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
+_SUBSTRING_PARTS = ("host", "substring", "origin", "statistics")
+_ENDS = ("start", "end")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
 _MATCHERS = ("literal", "in", "not_in", "class")
 _OPERATIONS = ("set", "copy", "drop", "star", "before", "behind", "unordered")
@@ -47,12 +53,12 @@ _PLACES = ("first", "last")
 _KINDS = ("bag", "set")
 
 
-def rules_to_json(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
     """Write rules as JSON values."""
     return [_rule_to_json(rule) for rule in rules]
 
 
-def rules_from_json(value: Any, file: str) -> list[Rule]:
+def rules_from_json(value: Any, file: str) -> list[AnyRule]:
     """Read what :func:`rules_to_json` wrote, or what somebody wrote by hand.
 
     Raises
@@ -65,20 +71,28 @@ def rules_from_json(value: Any, file: str) -> list[Rule]:
     return [_numbered_rule(entry, f"{file}, rule {number}") for number, entry in enumerate(value, start=1)]
 
 
-def _numbered_rule(entry: Any, place: str) -> Rule:
+def _numbered_rule(entry: Any, place: str) -> AnyRule:
     try:
         return _rule_from_json(entry)
     except BadInputError as error:
         raise BadInputError(f"{place}: {error}" + ("" if str(error)[-1] in ".?" else ".")) from None
 
 
-def _rule_to_json(rule: Rule) -> dict[str, Any]:
+def _rule_to_json(rule: AnyRule) -> dict[str, Any]:
     statistics = rule.statistics
+    said: dict[str, Any]
+    if isinstance(rule, SubstringRule):
+        ends = [end for end, is_at in zip(_ENDS, (rule.at_start, rule.at_end), strict=True) if is_at]
+        said = {"substring": {"old": rule.old, "new": rule.new, "at": ends}}
+    else:
+        said = {
+            "context": {key: _matcher_to_json(matcher) for key, matcher in sorted(rule.context.items())},
+            "absent": sorted(rule.absent),
+            "transformation": {key: _operation_to_json(done) for key, done in sorted(rule.transformation.items())},
+        }
     return {
         "host": rule.host,
-        "context": {key: _matcher_to_json(matcher) for key, matcher in sorted(rule.context.items())},
-        "absent": sorted(rule.absent),
-        "transformation": {key: _operation_to_json(done) for key, done in sorted(rule.transformation.items())},
+        **said,
         "origin": rule.origin,
         "statistics": {
             "urls": statistics.n_urls,
@@ -112,12 +126,14 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
     return "drop" if isinstance(operation, Drop) else "star"
 
 
-def _rule_from_json(value: Any) -> Rule:
+def _rule_from_json(value: Any) -> AnyRule:
     entry = _table(value, "a rule")
     for part in entry:
-        _known(part, _PARTS, "part")
+        _known(part, _SUBSTRING_PARTS if "substring" in entry else _PARTS, "part")
     if not isinstance(entry.get("host"), str):
         raise BadInputError(f"'host' is {entry.get('host')!r}; give the host that the rule is for")
+    if "substring" in entry:
+        return _substring_rule(entry)
     absent = entry.get("absent", [])
     if not isinstance(absent, list) or not all(isinstance(key, str) for key in absent):
         raise BadInputError("'absent' has to be a list of keys")
@@ -128,6 +144,27 @@ def _rule_from_json(value: Any) -> Rule:
             key: _operation(key, said) for key, said in _table(entry.get("transformation"), "'transformation'").items()
         },
         absent=frozenset(absent),
+        origin=str(entry.get("origin", "")),
+        statistics=_statistics(_table(entry.get("statistics", {}), "'statistics'")),
+    )
+
+
+def _substring_rule(entry: dict[str, Any]) -> SubstringRule:
+    said = _table(entry["substring"], "'substring'")
+    for part in said:
+        _known(part, ("old", "new", "at"), "part")
+    old, new, ends = said.get("old"), said.get("new", ""), said.get("at", [])
+    if not isinstance(old, str) or not isinstance(new, str):
+        raise BadInputError("'substring' needs the texts 'old' and 'new'")
+    if not isinstance(ends, list):
+        raise BadInputError("'at' has to be a list of 'start' and 'end'")
+    known = {_known(end, _ENDS, "end") for end in ends}
+    return SubstringRule(
+        host=entry["host"].lower(),
+        old=old,
+        new=new,
+        at_start="start" in known,
+        at_end="end" in known,
         origin=str(entry.get("origin", "")),
         statistics=_statistics(_table(entry.get("statistics", {}), "'statistics'")),
     )

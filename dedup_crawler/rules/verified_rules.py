@@ -16,7 +16,7 @@ from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypothe
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import Literal, Matcher, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.trials import Trials, trials_of
+from dedup_crawler.rules.merge_trials import Trials, trials_of
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""

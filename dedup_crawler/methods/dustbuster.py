@@ -1,0 +1,131 @@
+"""DustBuster: substring and parameter rules from nothing but a list of URLs and the sizes of their pages.
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST: different URLs with similar text", poster, WWW 2006,
+and WWW 2007; the poster was read. *alpha* -> old, *beta* -> new; *MS* -> min_support, *S* -> max_tokens, *T* ->
+max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.dust`.
+
+:meth:`DustBuster.fit` learns from a labelled crawl, where "the same cluster" takes the place of "overlapping sizes";
+:meth:`DustBuster.fit_sizes` from sizes, such as a web-server log has. A rule only ever shrinks a URL (or leaves its
+length and makes it lexicographically smaller), so that applying them again and again ends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.rules.dust import DustSearch
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.url_list import UrlList
+from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class DustBuster(RuleBased):
+    """Substring and parameter rules, tried on a sample of URLs (DustBuster).
+
+    Parameters
+    ----------
+    min_support
+        Pairs of URLs that differ in a rule alone and may be the same page, at least.
+    max_tokens
+        Tokens (words and single other characters) that a rule may replace.
+    max_bucket
+        URLs that may differ in the same place before it is taken for an id.
+    validate
+        Pairs of the training URLs that each rule is tried on; 0 keeps all likely rules.
+    epsilon
+        Share (0-1) of the tried pairs that may fail.
+    seed
+        Draws the pairs.
+    """
+
+    name = "dustbuster"
+
+    def __init__(
+        self,
+        *,
+        min_support: int = 5,
+        max_tokens: int = 35,
+        max_bucket: int = 11,
+        validate: int = 100,
+        epsilon: float = 0.10,
+        seed: int = 0,
+    ) -> None:
+        self.min_support = min_support
+        self.max_tokens = max_tokens
+        self.max_bucket = max_bucket
+        self.validate = validate
+        self.epsilon = epsilon
+        self.seed = seed
+
+    def fit_sizes(self, urls: Sequence[str], sizes: Sequence[tuple[int, int]]) -> Self:
+        """Learn from the sizes of pages.
+
+        Parameters
+        ----------
+        urls
+            In any order; those of which only empty answers were seen say nothing and are not looked at.
+        sizes
+            ``sizes[i]`` is the smallest and the largest size (bytes) of the answers to ``urls[i]``.
+
+        Raises
+        ------
+        BadInputError
+            If the lengths differ, there is no URL, or an option is out of range.
+        """
+        if len(urls) != len(sizes):
+            raise BadInputError(f"{len(urls)} URLs and {len(sizes)} sizes; give one range of sizes per URL.")
+        if not urls:
+            raise BadInputError("there are no URLs to learn from; only accesses by GET with status 200 count.")
+        self._check_options()
+        forms = [normal_form(url) for url in urls]
+        self._remember(forms, [f"{low}-{high}" for low, high in sizes], None)
+        of_host: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        for form, (low, high) in zip(forms, sizes, strict=True):
+            if high > 0:
+                of_host[host_of(form)].append((form, low, high))
+        of_host.pop("", None)
+        rules: list[AnyRule] = []
+        for host, rows in sorted(of_host.items()):
+            its_urls, lows, highs = zip(*rows, strict=True)
+            rules += self._search().rules_of(UrlList(host, its_urls, lows, highs, are_clusters=False))
+        self.keep(rules)
+        return self
+
+    def keep(self, rules: Sequence[AnyRule]) -> None:
+        """Use these rules, such as those that held on the live site, in this order."""
+        self.engine_ = RuleEngine(rules)
+        self.quality_ = self._quality()
+
+    def _check_options(self) -> None:
+        for option, least in (("min_support", 1), ("max_tokens", 1), ("max_bucket", 2), ("validate", 0)):
+            if getattr(self, option) < least:
+                raise BadInputError(f"dustbuster: {option} is {getattr(self, option)}; give {least} or more.")
+        if self.max_tokens > 255:
+            raise BadInputError(f"dustbuster: max_tokens is {self.max_tokens}; give 255 or less.")
+        if not 0 <= self.epsilon < 1:
+            raise BadInputError(f"dustbuster: epsilon is {self.epsilon}; give a share from 0 to less than 1.")
+
+    def _mine(self, crawl: MappedCrawl) -> list[AnyRule]:
+        clusters = [url.cluster for url in crawl.urls]
+        forms = [url.form for url in crawl.urls]
+        return self._search().rules_of(UrlList(crawl.host, forms, clusters, clusters, are_clusters=True))
+
+    def _search(self) -> DustSearch:
+        return DustSearch(
+            origin=self.name,
+            min_support=self.min_support,
+            max_tokens=self.max_tokens,
+            max_bucket=self.max_bucket,
+            n_tried=self.validate,
+            epsilon=self.epsilon,
+            seed=self.seed,
+        )

@@ -1,0 +1,123 @@
+r"""Accesses out of web-server logs, a line each.
+
+Read are the Common Log Format, the Combined Log Format (with referrer and user agent)::
+
+    10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "GET /topic?t=4 HTTP/1.1" 200 4263 "http://a.example/" "Mozilla/5.0"
+
+and columns: a first line of names, tab-separated, ``method``, ``url``, ``status`` and ``size`` among them. A line that
+is none of these is damage, and so is one of more than 64 KiB, which is never held in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.text_lines import bounded_lines
+
+MAX_LINE = 2**16
+"""Bytes of a line, its end included."""
+EXPECTED = (
+    'HOST IDENT USER [TIME] "METHOD URL PROTOCOL" STATUS SIZE, with or without "REFERRER" "AGENT" behind it, '
+    "or tab-separated columns below a line with their names (method, url, status, size)"
+)
+
+# each quoted field is unrolled (characters, then an escape and characters), so that no line makes it backtrack
+_QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_LINE = re.compile(
+    rf"\S+ \S+ \S+ \[[^\]]*\] {_QUOTED} (\d{{3}}) (\d{{1,18}}|-)(?: {_QUOTED} {_QUOTED})?\s*", re.ASCII
+).fullmatch
+_REQUEST = re.compile(r"([A-Za-z]+) (.+?)(?: HTTP/\d(?:\.\d)?)?").fullmatch
+_ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
+_NEEDED = ("method", "url", "status", "size")
+_SIZE = re.compile(r"\d{1,18}|-", re.ASCII).fullmatch
+_STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One request and how it was answered."""
+
+    method: str
+    url: str
+    """As the client asked for it: path and query, or an absolute URL."""
+    status: int
+    size: int
+    """Bytes; 0 where the log says ``-``."""
+    referrer: str
+    """As logged; empty where there is none."""
+
+
+def read_accesses(chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None]) -> Iterator[Access]:
+    """Accesses of one file, in its order.
+
+    Parameters
+    ----------
+    chunks
+        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
+    on_damage
+        Called with the offset and the reason, which names the line, for each line that holds no access.
+    """
+    places: Mapping[str, int] | None = None
+    for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
+        if line is None or isinstance(line, Gap):
+            reason = f"more than {MAX_LINE} bytes" if line is None else line.reason
+            on_damage(offset, f"line {number}: {reason}")
+            continue
+        text = line.decode("utf-8", "backslashreplace").rstrip("\r")
+        if number == 1:
+            places = _columns(text.removeprefix("\ufeff"))
+            if places is not None:
+                continue
+        access = _from_columns(text, places) if places is not None else _from_line(text)
+        if access is not None:
+            yield access
+        elif text.strip():
+            on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
+
+
+def _columns(header: str) -> Mapping[str, int] | None:
+    """Name -> place, if this line names columns."""
+    names = header.lower().split("\t")
+    return {name: place for place, name in enumerate(names)} if set(_NEEDED) <= set(names) else None
+
+
+def _said(places: Mapping[str, int] | None) -> str:
+    return EXPECTED if places is None else "the columns " + ", ".join(sorted(places, key=lambda name: places[name]))
+
+
+def _from_columns(text: str, places: Mapping[str, int]) -> Access | None:
+    cells = text.split("\t")
+    if len(cells) != len(places):
+        return None
+    method, url, status, size = (cells[places[name]] for name in _NEEDED)
+    referrer = cells[places["referrer"]] if "referrer" in places else ""
+    return _access(method, url, status, size, referrer)
+
+
+def _from_line(text: str) -> Access | None:
+    line = _LINE(text)
+    if line is None:
+        return None
+    request, status, size, referrer, _ = line.groups()
+    asked = _REQUEST(request)
+    if asked is None:  # what was sent was no HTTP; the line is one of a log nevertheless
+        return _access("?", "-", status, size, "")
+    return _access(asked[1], _plain(asked[2]), status, size, _plain(referrer or ""))
+
+
+def _access(method: str, url: str, status: str, size: str, referrer: str) -> Access | None:
+    if not (_STATUS(status) and _SIZE(size)) or not method or not url:
+        return None
+    return Access(
+        method.upper(), url, int(status), 0 if size == "-" else int(size), "" if referrer == "-" else referrer
+    )
+
+
+def _plain(text: str) -> str:
+    r"""Undo what servers do to quotes and control characters: ``\"``, ``\\`` and ``\xE9``, the last as ``%E9``."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: f"%{escape[1]}" if escape[1] else escape[2], text)

@@ -1,0 +1,148 @@
+"""Substring substitution: the second kind of rule, for what the keys of a URL do not say (``story?id=`` to ``story_``).
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007: *alpha* -> old, *beta* -> new, ``^`` and
+``$`` -> at_start, at_end. A rule speaks of what stands behind the host and only of whole tokens: a run of letters,
+digits and escapes, or one other character. It only ever shrinks a URL (or leaves its length and makes it
+lexicographically smaller), so that no rules can go on for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.rule import Rule
+from dedup_crawler.rules.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.urls.normal import normal_form
+
+START, END = "<", ">"
+"""Tokens before the first and behind the last one; no URL in normal form holds these characters."""
+
+# words unrolled: a run of letters and digits, then escapes with such runs behind them
+split_tokens = re.compile(
+    r"(?:[A-Za-z0-9]|%[0-9A-F]{2})[A-Za-z0-9]*(?:%[0-9A-F]{2}[A-Za-z0-9]*)*|[^A-Za-z0-9]", re.DOTALL
+).findall
+"""Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
+
+
+@dataclass(frozen=True)
+class SubstringRule:
+    """A rule for the URLs of one host.
+
+    Raises
+    ------
+    BadInputError
+        If *old* is empty or not in normal form, or *new* is not smaller than it.
+    """
+
+    host: str
+    """With its port, lower-case."""
+    old: str
+    new: str
+    at_start: bool = False
+    """Only at the start of the path."""
+    at_end: bool = False
+    """Only at the end of the URL."""
+    origin: str = ""
+    """Who found it: a method's name."""
+    statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.old:
+            raise BadInputError("a substring rule has to say what it replaces: 'old' is empty")
+        for text in (self.old, self.new):
+            if normal_form(f"http://a/{text}") != f"http://a/{text}":
+                raise BadInputError(f"substring {text!r} is not in normal form, so that no URL can hold it")
+        if (len(self.new), self.new) >= (len(self.old), self.old):
+            raise BadInputError(f"substring {self.new!r} is not smaller than {self.old!r}: such a rule may never end")
+
+    def tokens(self) -> tuple[str, ...]:
+        """What a URL has to hold."""
+        return (START,) * self.at_start + tuple(split_tokens(self.old)) + (END,) * self.at_end
+
+    def identity(self) -> tuple[object, ...]:
+        """What makes two rules the same, as a key of dictionaries."""
+        return self.host, self.old, self.new, self.at_start, self.at_end
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        where = " as a whole" * (self.at_start and self.at_end) or " at the start" * self.at_start
+        where = where or " at the end" * self.at_end
+        return f"{self.host}: replace {self.old!r}{where} by {self.new!r}"
+
+
+AnyRule = Rule | SubstringRule
+
+
+class SubstringIndex:
+    """Finds the substring rules of one host in a URL: a trie over tokens, asked once per token, however many rules."""
+
+    def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
+        self._new: dict[int, str] = {}
+        self._root = _Node()
+        for number, rule in numbered:
+            self._new[number] = rule.new
+            node = self._root
+            for token in rule.tokens():
+                node = node.setdefault(token, _Node())
+            node.numbers = (*node.numbers, number)
+
+    def fire(self, rest: str) -> tuple[int, str] | None:
+        """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
+        tokens = [START, *split_tokens(rest), END, _BEYOND]
+        root = self._root
+        best: tuple[int, str] | None = None
+        for start in [place for place, token in enumerate(tokens) if token in root]:
+            node: _Node | None = root[tokens[start]]
+            end = start
+            while node is not None:
+                end += 1
+                for number in node.numbers:
+                    if best is not None and best[0] <= number:
+                        break
+                    changed = self._replaced(tokens, start, end, number)
+                    if changed is not None:
+                        best = number, changed
+                node = node.get(tokens[end])
+        return best
+
+    def matches(self, rest: str, asked: Mapping[int, int], max_asked: int) -> dict[int, str]:
+        """Every rule that may be applied to *rest*, with what it gives where it is applied first.
+
+        Rules that were *asked* for *max_asked* times are left out.
+        """
+        tokens = [START, *split_tokens(rest), END, _BEYOND]
+        found: dict[int, str] = {}
+        for start, first in enumerate(tokens):
+            node = self._root.get(first)
+            end = start
+            while node is not None:
+                end += 1
+                for number in node.numbers:
+                    if number in found or asked.get(number, 0) >= max_asked:
+                        continue
+                    if (changed := self._replaced(tokens, start, end, number)) is not None:
+                        found[number] = changed
+                node = node.get(tokens[end])
+        return found
+
+    def _replaced(self, tokens: list[str], start: int, end: int, number: int) -> str | None:
+        """The URL's rest with these tokens replaced; None where that would be no path."""
+        changed = "".join((*tokens[1:start], self._new[number], *tokens[max(end, 1) : -2]))
+        return changed if changed[:1] == "/" else None
+
+
+_BEYOND = ""  # no token: ends every way through the trie
+
+
+class _Node(dict[str, "_Node"]):
+    """Token -> what may follow it."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: tuple[int, ...] = ()
+        """Rules that end here, the first first."""
