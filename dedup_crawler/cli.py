@@ -211,7 +211,7 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
         learner = method(**values)
         with _progress(f"train {method.name}") as advance:
             learner.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
-            learner.fit(data.urls, data.clusters, data.referrers)
+            learner.fit(data.urls, data.clusters, data.referrers, data.redirects)
         folder = learner.save(model or default_model_folder(data.urls))
         if as_json:
             _print_json(model=str(folder), method=method.name, **learner.quality_)
@@ -308,27 +308,35 @@ def mine_log(
 def canonicalize(model: Path, urls: tuple[str, ...]) -> None:
     """Print the canonical form of each URL, from the arguments or from stdin (`url` or `url<TAB>referrer` a line).
 
+    Lines with a referrer are taken as a crawl in order: the form of a referrer is the one that it was given itself.
+
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
     loaded = load_model(model)
+    told: dict[str, str] = {}  # forms that only the referrer explains
     for line in urls or sys.stdin:
         url, _, referrer = line.rstrip("\n").partition("\t")
-        known = Referrer(referrer, loaded.canonicalize(referrer)) if referrer else None
-        click.echo(loaded.canonicalize(url, known))
+        known = Referrer(referrer, told.get(referrer) or loaded.canonicalize(referrer)) if referrer else None
+        form = loaded.canonicalize(url, known)
+        if known is not None and form == known.form:
+            told[url] = form
+        click.echo(form)
 
 
 @main.command()
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
 @click.argument("url")
 @click.argument("other", required=False)
+@click.option("--referrer", default=None, help="The page that holds the link.")
 @_AS_JSON
-def explain(model: Path, url: str, other: str | None, as_json: bool) -> None:
+def explain(model: Path, url: str, other: str | None, referrer: str | None, as_json: bool) -> None:
     """Say why a URL has its form, or whether and why two URLs are believed to be the same page.
 
     Example: dedup-crawler explain --model models/forum http://forum.example/topic/7-title http://forum.example/topic/7
     """
     loaded = load_model(model)
-    explained = [loaded.explain(each) for each in (url, other) if each is not None]
+    known = Referrer(referrer, loaded.canonicalize(referrer)) if referrer is not None else None
+    explained = [loaded.explain(each, known) for each in (url, other) if each is not None]
     same = len({each.form for each in explained}) == 1
     if as_json:
         entries = [
@@ -401,7 +409,7 @@ def evaluate(
     "--folder", type=click.Path(path_type=Path), default=None, help="Where to work; default: a temporary one."
 )
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
-@click.option("--method", default="seq2seq", show_default=True, help="Method to train.")
+@click.option("--method", default="verified", show_default=True, help="Method to train.")
 def demo(folder: Path | None, first_pages: int, method: str) -> None:
     """Do the whole job on the recorded example site: serve, crawl, label, train, crawl on, say what was saved and lost.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
-from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
@@ -31,6 +31,7 @@ class JudgedCrawl:
     training_clusters: Sequence[int]
     """Our own labels of the training part alone."""
     test_urls: Sequence[str]
+    test_referrers: Sequence[str | None]
     training_pages: Sequence[Hashable]
     """What the training URLs show, as the judge says."""
     test_pages: Sequence[Hashable]
@@ -93,6 +94,7 @@ def judged_crawl(
         training=known[:cut],
         training_clusters=cluster_labelled(known[:cut]),
         test_urls=[page.url for page in known[cut:]],
+        test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
         n_unjudged=len(pages) - len(known),
@@ -108,9 +110,9 @@ def evaluate(
         [page.url for page in crawl.training],
         crawl.training_clusters,
         [page.referrer for page in crawl.training],
+        [page.redirect_to for page in crawl.training],
     )
     fit_s = clock() - start
-    seen = set(method.canonicalize_many(page.url for page in crawl.training))
     passes = []
     for _ in range(3):
         start = clock()
@@ -119,7 +121,14 @@ def evaluate(
     return Row(
         method=label,
         cold=replay(forms, crawl.test_pages),
-        warm=replay(forms, crawl.test_pages, seen_forms=seen, seen_clusters=set(crawl.training_pages)),
+        warm=crawl_on(
+            method,
+            crawl.test_urls,
+            crawl.test_referrers,
+            crawl.test_pages,
+            crawled_urls=[page.url for page in crawl.training],
+            crawled_clusters=set(crawl.training_pages),
+        ),
         normalization=normalization_quality(forms, crawl.test_pages),
         fit_s=fit_s,
         canonicalize_us=sorted(passes)[1] / len(crawl.test_urls) * 1e6,

@@ -2,13 +2,16 @@
 
 K. Xu, Z. Liu, J. Callan, SIGIR 2017, section 4: URLs come in crawl order, one whose canonical form was seen is not
 fetched. The paper starts with nothing seen (*cold*) and counts the clusters of the test pages. A user's crawl goes on
-(*warm*): the forms of the training pages are seen, and a page that they show already is not needed again.
+(*warm*): the forms of the training pages are seen, and a page that they show already is not needed again. A crawl
+that goes on knows the page that holds a link, if it has fetched that page: a dropped page is nobody's referrer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+
+from dedup_crawler.methods import Canonicalizer, Referrer
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,41 @@ def replay(
             n_fetched += 1
             covered.add(cluster)
     return CrawlOutcome(len(forms), n_fetched, len(needed), len(covered & needed))
+
+
+def crawl_on(
+    method: Canonicalizer,
+    urls: Sequence[str],
+    referrers: Sequence[str | None],
+    clusters: Sequence[Hashable],
+    *,
+    crawled_urls: Sequence[str],
+    crawled_clusters: Collection[Hashable],
+) -> CrawlOutcome:
+    """Go on with a crawl as the live filter does: by the form that a URL has on the page that links to it.
+
+    Parameters
+    ----------
+    method
+        Fitted.
+    urls, referrers, clusters
+        What comes next, the URL that each was found on, and the page that it shows; same length.
+    crawled_urls, crawled_clusters
+        What was fetched before.
+    """
+    form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))
+    seen = set(form_of.values())
+    needed = set(clusters) - set(crawled_clusters)
+    covered: set[Hashable] = set()
+    n_fetched = 0
+    for url, referrer, cluster in zip(urls, referrers, clusters, strict=True):
+        if method.is_covered(url):
+            continue
+        found_on = form_of.get(referrer) if referrer is not None else None
+        form = method.canonicalize(url, Referrer(referrer, found_on) if referrer and found_on is not None else None)
+        if form not in seen:
+            seen.add(form)
+            form_of[url] = form
+            n_fetched += 1
+            covered.add(cluster)
+    return CrawlOutcome(len(urls), n_fetched, len(needed), len(covered & needed))

@@ -49,8 +49,9 @@ class DuplicateFilterMiddleware:
     ``dedup_reason`` in its meta. Where the URL that was fetched in its place fails (status 400 or more, an exception, a
     redirect to a page that was seen before), the dropped request is sent after all, and reaches its callback.
 
-    Stats: ``dedup/request/{processed,kept,dropped,would_drop,released,skipped}``, ``dedup/seen/{size,restored}``,
-    ``dedup/model/unknown_host``; processed = kept + dropped + would_drop.
+    Stats: ``dedup/request/{processed,kept,dropped,would_drop,covered,released,skipped}``,
+    ``dedup/seen/{size,restored}``, ``dedup/model/unknown_host``; processed = kept + dropped + would_drop. Covered are
+    those of the (would be) dropped whose whole template shows nothing new: no URL is fetched in their place.
     """
 
     def __init__(self, crawler: Crawler, model: Canonicalizer, options: Options) -> None:
@@ -96,20 +97,17 @@ class DuplicateFilterMiddleware:
             return
         self._count("request/processed")
         form = self._model.canonicalize(url, self._referrer(request))
+        if not _must_pass(request) and self._model.is_covered(url):
+            self._count("request/covered")
+            self._drop(request, form, url)
+            return
         # a redirect target is no duplicate of the redirects that led to it
         earlier = map(normal_form, request.meta.get(REDIRECTED_KEY, ()))
         is_owner = self._ownership.claim(form, url) or any(self._ownership.claim(form, source) for source in earlier)
-        if is_owner or _must_pass(request):
-            self._keep(request, form)
-        elif self._options.is_dry_run:
-            self._explain_drop(request, form, url)
-            self._count("request/would_drop")
-        elif not self._ownership.may_drop(form, request):
+        if is_owner or _must_pass(request) or not self._may_drop(request, form):
             self._keep(request, form)
         else:
-            reason = self._explain_drop(request, form, url)
-            self._count("request/dropped")
-            raise DuplicateRequestError(f"duplicate by its canonical form {form!r}: {reason}")
+            self._drop(request, form, url)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Confirm the forms that *request* stands for, or release them.
@@ -130,6 +128,17 @@ class DuplicateFilterMiddleware:
         """Release the forms that *request* stood for: it will not be answered."""
         if not isinstance(exception, DuplicateRequestError):
             self._release(request.meta.get(_FORMS_KEY, ()))
+
+    def _may_drop(self, request: Request, form: str) -> bool:
+        return self._options.is_dry_run or self._ownership.may_drop(form, request)
+
+    def _drop(self, request: Request, form: str, url: str) -> None:
+        reason = self._explain_drop(request, form, url)
+        if self._options.is_dry_run:
+            self._count("request/would_drop")
+            return
+        self._count("request/dropped")
+        raise DuplicateRequestError(f"duplicate by its canonical form {form!r}: {reason}")
 
     def _keep(self, request: Request, form: str) -> None:
         """Let *request* pass; it answers for its own form and for those of the redirects that led to it."""
@@ -193,7 +202,7 @@ class DuplicateFilterMiddleware:
 
     def _explain_drop(self, request: Request, form: str, url: str) -> str:
         """Write the reason into the meta of *request*, and into the log if it is the first of its kind."""
-        reason = self._model.explain(url).reason
+        reason = self._model.explain(url, self._referrer(request)).reason
         request.meta["dedup_canonical"] = form
         request.meta["dedup_reason"] = reason
         is_new = reason not in self._logged_reasons and len(self._logged_reasons) < _MAX_LOGGED_REASONS

@@ -14,11 +14,12 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """URLs in crawl order with their clusters and referrers; same length."""
+    """URLs in crawl order with their clusters, referrers and what they redirect to; same length."""
 
     urls: list[str]
     clusters: list[int]
     referrers: list[str | None]
+    redirects: list[str | None]
 
 
 def training_data(store: PageStore) -> TrainingData:
@@ -39,6 +40,7 @@ def training_data(store: PageStore) -> TrainingData:
         [page.url for page in pages],
         [page.cluster for page in pages if page.cluster is not None],
         [page.referrer for page in pages],
+        [page.redirect_to for page in pages],
     )
 
 

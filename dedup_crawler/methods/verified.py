@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.hypotheses import MIN_URLS
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
@@ -84,19 +85,22 @@ class Verified(Canonicalizer):
         self.engine_ = RuleEngine(rules)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
-        if referrer is not None:
-            links = self.links_.get(host_of(url))
-            if links is not None and links.is_referrer_again(url, normal_form(referrer.url)):
-                return referrer.form
+        links = self.links_[host_of(url)]
+        if links.is_strange(url):
+            return url
+        if referrer is not None and links.is_referrer_again(url, normal_form(referrer.url)):
+            return referrer.form
         return self.engine_.form(url)
 
     def _is_covered(self, url: str) -> bool:
-        links = self.links_.get(host_of(url))
-        return links is not None and links.is_covered(url)
+        links = self.links_[host_of(url)]
+        return links.is_covered(url) and not links.is_strange(url)
 
     def _explain(self, url: str, form: str) -> Explanation:
-        links = self.links_.get(host_of(url))
-        covered = links.coverage_of(url) if links is not None else None
+        links = self.links_[host_of(url)]
+        if links.is_strange(url):
+            return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
+        covered = links.coverage_of(url)
         _, fired = self.engine_.trace(url)
         said = [rule_sentence(self.engine_.rules[number]) for number in fired]
         said += [coverage_sentence(covered)] if covered is not None else []
@@ -105,6 +109,11 @@ class Verified(Canonicalizer):
             return Explanation(url, form, f"{why} ({len(self.engine_.rules)} rules were learnt)")
         evidence = [rules_to_json([self.engine_.rules[number]])[0]["statistics"] for number in fired]
         return Explanation(url, form, "; then ".join(said), {"rules": evidence} if evidence else {})
+
+    def n_learnt(self) -> int | None:
+        """Rules of all kinds."""
+        quality = self.quality_
+        return int(quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
@@ -160,7 +169,10 @@ def _learn_links(crawl: _HostCrawl, engine: RuleEngine, belief: Belief) -> HostL
     )
     referrer_rules = {(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)}
     return HostLinks(
-        shapes, referrer_rules, {rule.shape: rule for rule in learn_coverage_rules(links, belief)}
+        _common_query_keys(crawl.urls),
+        shapes,
+        referrer_rules,
+        {rule.shape: rule for rule in learn_coverage_rules(links, belief)},
     )
 
 
@@ -181,6 +193,15 @@ def _resolved(crawl: _HostCrawl, forms: Sequence[str], engine: RuleEngine) -> li
             page = page_of[form]
         pages.append(page)
     return pages
+
+
+def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
+    counts: Counter[str] = Counter()
+    for url in urls:
+        query = url.partition("?")[2]
+        if query:
+            counts.update({part.partition("=")[0] for part in query.split("&")})
+    return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:

@@ -65,7 +65,5 @@ class Belief:
 
     def holds(self, evidence: Evidence) -> bool:
         """Whether a hypothesis is to be believed: the bound holds, and the late groups say the same."""
-        is_confirmed = (
-            evidence.n_late >= MIN_LATE and evidence.n_late_wrong <= self.risk.max_wrong * evidence.n_late
-        )
+        is_confirmed = evidence.n_late >= MIN_LATE and evidence.n_late_wrong <= self.risk.max_wrong * evidence.n_late
         return is_confirmed and self.may_hold(evidence.n_groups, evidence.n_wrong)

@@ -17,8 +17,8 @@ import xxhash
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
 from dedup_crawler.rules.merge_trials import Evidence, Trials
+from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""
@@ -70,9 +70,7 @@ class ContextSearch:
         Decides, and counts what is tried.
     """
 
-    def __init__(
-        self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief
-    ) -> None:
+    def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
         self._name = str(hypothesis.rule)
         self._urls = columns.first[trials.rows]

@@ -81,7 +81,7 @@ def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
     for length in sorted((text for text, n in lengths.items() if n >= MIN_URLS), key=int):
         if int(length) >= 2:
             last = f"path[{int(length) - 1}]"
-            changes = {"path.length": Set(str(int(length) - 1)), last: Drop()}
+            changes: dict[str, Operation] = {"path.length": Set(str(int(length) - 1)), last: Drop()}
             yield Hypothesis(Rule(columns.host, {"path.length": Literal(length)}, changes), last)
 
 

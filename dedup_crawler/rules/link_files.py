@@ -16,9 +16,16 @@ from dedup_crawler.rules.shapes import Shape, Shapes
 class HostLinks:
     """What was learnt about the links of one host."""
 
+    query_keys: frozenset[str]
+    """Names in the query that were seen often enough to say anything about URLs that have them."""
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
+
+    def is_strange(self, url: str) -> bool:
+        """Whether a URL has something in its query that nothing was learnt with."""
+        query = url.partition("?")[2]
+        return bool(query) and not self.query_keys.issuperset([part.partition("=")[0] for part in query.split("&")])
 
     def is_referrer_again(self, url: str, referrer: str) -> bool:
         """Whether a link on a page leads to that page."""
@@ -40,6 +47,7 @@ class HostLinks:
 def links_to_json(links: HostLinks) -> dict[str, Any]:
     """As JSON values."""
     return {
+        "query_keys": sorted(links.query_keys),
         "literals": links.shapes.to_json(),
         "referrer_rules": [
             {"referrer": dict(rule.referrer), "link": dict(rule.shape), **_counts(rule)}
@@ -67,9 +75,11 @@ def links_from_json(value: Any, file: str) -> HostLinks:
             for entry in value["coverage_rules"]
         ]
         shapes = Shapes.from_json(value["literals"], file)
+        query_keys = frozenset(map(str, value["query_keys"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadInputError(f"{file}: a link rule cannot be read ({error}).") from None
     return HostLinks(
+        query_keys,
         shapes,
         {(rule.referrer, rule.shape): rule for rule in referrer_rules},
         {rule.shape: rule for rule in coverage_rules},

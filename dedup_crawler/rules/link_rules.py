@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.shapes import Shape
 from dedup_crawler.rules.merge_trials import LATE, Evidence
+from dedup_crawler.rules.shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""
@@ -66,9 +66,9 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     """Pairs of shapes whose links show the page they stand on; only links that no other rule explains count."""
     trials: dict[tuple[Shape, Shape], list[int]] = defaultdict(list)
     for place, referrer in enumerate(links.referrers):
-        if referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0:
-            if links.forms[place] != links.forms[referrer]:
-                trials[links.shapes[referrer], links.shapes[place]].append(place)
+        is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
+        if is_known and links.forms[place] != links.forms[referrer]:
+            trials[links.shapes[referrer], links.shapes[place]].append(place)
     found = []
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dedup_crawler.rules.columns import UNKNOWN, Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.rule import STAR, Cut, Drop, Operation, Star
+from dedup_crawler.rules.rule import STAR, Cut, Drop, Star
 
 LATE = 0.7
 """Groups that are complete only behind this share of the crawl are late: they confirm what the others propose."""
@@ -99,8 +99,10 @@ def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Has
     """Rows that the rule changes, the hashes of their maps then, and what goes."""
     rows = np.flatnonzero(columns.matching(hypothesis.rule))
     (key, operation), *more = hypothesis.rule.transformation.items()
-    if not more and isinstance(operation, (Drop, Star, Cut)):
-        return _changed_in_one_key(key, operation, rows, columns)
+    if not more and isinstance(operation, (Drop, Star)):
+        return _without_value(key, operation, rows, columns)
+    if not more and isinstance(operation, Cut):
+        return _with_piece(key, operation, rows, columns)
     gone = columns.columns[hypothesis.key].numbers[rows] if hypothesis.key is not None else np.arange(len(rows))
     values = columns.columns[hypothesis.key].values if hypothesis.key is not None else []
     after = [map_hash(hypothesis.rule.apply(columns.row(row))) for row in rows.tolist()]
@@ -109,17 +111,20 @@ def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Has
     return rows[is_changed], hashes[is_changed], gone[is_changed], values
 
 
-def _changed_in_one_key(
-    key: str, operation: Operation, rows: Integers, columns: UrlColumns
+def _without_value(
+    key: str, operation: Drop | Star, rows: Integers, columns: UrlColumns
 ) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     column = columns.columns[key]
     numbers = column.numbers[rows]
-    if isinstance(operation, Drop):
-        return rows, columns.hashes[rows] - column.hashes[numbers], numbers, column.values
-    if isinstance(operation, Star):
-        of_star = np.uint64(item_hash(key, STAR))
-        return rows, columns.hashes[rows] - column.hashes[numbers] + of_star, numbers, column.values
-    assert isinstance(operation, Cut)
+    left = np.uint64(item_hash(key, STAR) if isinstance(operation, Star) else 0)
+    return rows, columns.hashes[rows] - column.hashes[numbers] + left, numbers, column.values
+
+
+def _with_piece(
+    key: str, operation: Cut, rows: Integers, columns: UrlColumns
+) -> tuple[Integers, Hashes, Integers, list[str | None]]:
+    column = columns.columns[key]
+    numbers = column.numbers[rows]
     parts = [operation.parts(value) for value in column.values]
     kept = np.array([item_hash(key, value) for value, _ in parts], np.uint64)
     known: dict[str | None, int] = {}

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
-from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Rule, Set, Star
+from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
 from dedup_crawler.rules.shapes import written
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 _SHOWN_VALUES = 4
 
 
-def rule_sentence(rule: Rule) -> str:
+def rule_sentence(rule: AnyRule) -> str:
     """What a rule does, where, and what speaks for it.
 
     >>> from dedup_crawler.rules.statistics import RuleStatistics
@@ -21,6 +22,8 @@ def rule_sentence(rule: Rule) -> str:
     >>> rule_sentence(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
     'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
     """
+    if isinstance(rule, SubstringRule):
+        return f"{str(rule).partition(': ')[2]}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
     does = ", ".join(_done(key, operation) for key, operation in sorted(rule.transformation.items()))
     where = [
         _condition(key, matcher)
@@ -63,8 +66,9 @@ def _done(key: str, operation: Operation) -> str:
     if isinstance(operation, Copy):
         return f"write {name} as {_name(operation.key)}"
     if isinstance(operation, Cut):
+        where = "before" if operation.keeps_head else "behind"
         place = "last" if operation.is_last else "first"
-        return f"keep of {name} what stands {'before' if operation.keeps_head else 'behind'} the {place} {operation.delimiter}"
+        return f"keep of {name} what stands {where} the {place} {operation.delimiter}"
     return f"take the values of {name} as a {'set' if operation.is_set else 'bag'}"
 
 

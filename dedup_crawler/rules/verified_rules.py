@@ -14,9 +14,9 @@ from dedup_crawler.rules.columns import Integers, UrlColumns
 from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.merge_trials import Trials, trials_of
 from dedup_crawler.rules.rule import Literal, Matcher, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.merge_trials import Trials, trials_of
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
@@ -82,7 +82,7 @@ class RuleLearner:
             self._known_trials.clear()
 
     def _confined(self, rule: Rule, rows: Integers) -> Rule:
-        """The rule without conditions that change nothing, and not for URLs with query keys that it was not tested with.
+        """The rule without conditions that change nothing, and with none of the query keys that it was not tested with.
 
         *rows* are those that it was tested on.
         """
@@ -120,9 +120,7 @@ def _rule(hypothesis: Hypothesis, context: Context, trials: Trials, origin: str)
     n_urls = int(context.trials.sum())
     evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
     statistics = RuleStatistics(n_urls, n_urls, n_wrong, evidence)
-    return replace(
-        hypothesis.rule, context=matchers, absent=frozenset(absent), origin=origin, statistics=statistics
-    )
+    return replace(hypothesis.rule, context=matchers, absent=frozenset(absent), origin=origin, statistics=statistics)
 
 
 def _one_of(values: Sequence[str | None] | frozenset[str | None]) -> Matcher:
