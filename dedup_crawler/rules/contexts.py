@@ -72,6 +72,7 @@ class ContextSearch:
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
+        self._columns = columns
         self._name = str(hypothesis.rule)
         self._urls = columns.first[trials.rows]
         touched = hypothesis.touched()
@@ -219,11 +220,12 @@ class ContextSearch:
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
-        """All items that the trials of a group have in common."""
-        place = int(np.flatnonzero(chosen)[0])
+        """All items that the trials of a group have in common, but for those that every URL of the host has."""
+        row = int(self._trials.rows[np.flatnonzero(chosen)[0]])
         conditions = []
-        for key, numbers in self._items.items():
-            number = int(numbers[place])
+        for key in self._items:
+            numbers = self._columns.columns[key].numbers
+            number = int(numbers[row])
             if key == "scheme" or (numbers == number).all():
                 continue
             matcher = Literal(self._values[key][number]) if number >= 0 else None
