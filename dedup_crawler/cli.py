@@ -57,7 +57,7 @@ def main() -> None:
     \b
     scrapy crawl content -a url=https://forum.example     collect pages into crawl.db
     dedup-crawler label                                   find out which are the same
-    dedup-crawler train seq2seq                           learn which URLs lead to the same page
+    dedup-crawler train verified                          learn which URLs lead to the same page
     dedup-crawler evaluate                                what it would save and lose
     """  # noqa: D301 - click reads the control character
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
@@ -195,7 +195,7 @@ def label(
 def train() -> None:
     """Fit one method on a labelled crawl and write its model folder.
 
-    Example: dedup-crawler train seq2seq --db crawl.db --model models/forum
+    Example: dedup-crawler train verified --db crawl.db --model models/forum
     """
 
 
@@ -368,7 +368,7 @@ def evaluate(
 
     Training sees our own labels of the first part alone; without --truth our labels judge as well.
 
-    Example: dedup-crawler evaluate --db forum.db --truth truth.csv.gz --method keep-all --method seq2seq
+    Example: dedup-crawler evaluate --db forum.db --truth truth.csv.gz --method keep-all --method verified
     """
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.comparison import judged_crawl

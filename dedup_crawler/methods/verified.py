@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.budget import expected_lost
+from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.hypotheses import MIN_URLS
+from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
-from dedup_crawler.rules.shapes import Shapes
-from dedup_crawler.rules.verified_rules import RuleLearner
+from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -64,29 +63,29 @@ class Verified(Canonicalizer):
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        crawled = set(urls)
-        redirects = self._redirects or [None] * len(urls)
-        rules = []
-        self.links_ = {}
+        crawled = {None, *urls}
+        targets = self._redirects or [None] * len(urls)
+        rules: list[Rule] = []
+        self.links_: dict[str, HostLinks] = {}
         self.n_tried_ = 0
         for host, places in sorted(_by_host(urls).items()):
+            crawl = HostCrawl(
+                host,
+                [urls[place] for place in places],
+                [UNKNOWN if targets[place] not in crawled else clusters[place] for place in places],
+                [targets[place] for place in places],
+                [referrers[place] for place in places],
+            )
             belief = Belief(RISKS[self.risk])
-            its_urls = [urls[place] for place in places]
-            targets = [redirects[place] for place in places]
-            known = [
-                clusters[place] if target is None or target in crawled else UNKNOWN
-                for place, target in zip(places, targets, strict=True)
-            ]
-            found = RuleLearner(UrlColumns(host, its_urls, known), belief, self.name).learn()
+            found = learn_rules(crawl, belief, self.name)
             rules += found
-            crawl = _HostCrawl(its_urls, known, targets, [referrers[place] for place in places])
-            self.links_[host] = _learn_links(crawl, RuleEngine(found), belief)
+            self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
         self.engine_ = RuleEngine(rules)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         links = self.links_[host_of(url)]
-        if links.is_strange(url):
+        if links.is_strange(url) or (links.is_ordered and "&" in url and not is_sorted(url)):
             return url
         if referrer is not None and links.is_referrer_again(url, normal_form(referrer.url)):
             return referrer.form
@@ -123,6 +122,7 @@ class Verified(Canonicalizer):
             "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
             "hypotheses_tried": self.n_tried_,
+            "expected_lost_pages": round(sum(expected_lost(rule.statistics) for rule in rules), 1),
             "merge_groups": n_groups,
             "wrong_merge_groups": sum(rule.statistics.evidence.n_wrong for rule in rules),
         }
@@ -143,65 +143,6 @@ class Verified(Canonicalizer):
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
-
-
-@dataclass(frozen=True)
-class _HostCrawl:
-    urls: list[str]
-    pages: list[int]
-    targets: list[str | None]
-    referrers: list[str | None]
-
-
-def _learn_links(crawl: _HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:
-    forms = [engine.form(url) for url in crawl.urls]
-    shapes = Shapes.learn(crawl.urls)
-    place_of: dict[str, int] = {}
-    for place, url in enumerate(crawl.urls):
-        place_of.setdefault(url, place)
-    earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
-    links = Links(
-        urls=crawl.urls,
-        forms=forms,
-        pages=_resolved(crawl, forms, engine),
-        referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
-        shapes=[shapes.of(url) for url in crawl.urls],
-    )
-    referrer_rules = {(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)}
-    return HostLinks(
-        _common_query_keys(crawl.urls),
-        shapes,
-        referrer_rules,
-        {rule.shape: rule for rule in learn_coverage_rules(links, belief)},
-    )
-
-
-def _resolved(crawl: _HostCrawl, forms: Sequence[str], engine: RuleEngine) -> list[int]:
-    """Pages of the URLs; what redirects to a URL that was not crawled shows what the form of that URL shows."""
-    page_of: dict[str, int] = {}
-    for form, page in zip(forms, crawl.pages, strict=True):
-        if page != UNKNOWN:
-            page_of.setdefault(form, page)
-    unknown = UNKNOWN
-    pages = []
-    for page, target in zip(crawl.pages, crawl.targets, strict=True):
-        if page == UNKNOWN and target is not None:
-            form = engine.form(target)
-            if form not in page_of:
-                unknown -= 1  # a page of its own, that nothing else is known to show
-                page_of[form] = unknown
-            page = page_of[form]
-        pages.append(page)
-    return pages
-
-
-def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
-    counts: Counter[str] = Counter()
-    for url in urls:
-        query = url.partition("?")[2]
-        if query:
-            counts.update({part.partition("=")[0] for part in query.split("&")})
-    return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:

@@ -24,6 +24,8 @@ MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""
 FEW_VALUES = 20
 """Where fewer values of a key were compared, the rule is about these values, not about any."""
+EXPLAINED = 0.5
+"""Share of wrong merge groups where a condition does not hold, at least."""
 _BEAM = 8  # contexts that hold in part and are refined further
 _MAX_FOUND = 200  # of one hypothesis; a site that needs more is better left alone
 
@@ -116,9 +118,20 @@ class ContextSearch:
         good.sort(key=lambda option: option.n_wrong - option.n_groups)
         for option in good:
             chosen = live & option.mask
-            if self._believed((*conditions, option.condition), chosen, self._trials.evidence(chosen)):
+            evidence = self._trials.evidence(chosen)
+            conditions_now = (*conditions, option.condition)
+            if self._explains(live, chosen) and self._believed(conditions_now, chosen, evidence):
                 return True
         return False
+
+    def _explains(self, live: Mask, chosen: Mask) -> bool:
+        """Whether the hypothesis is mostly wrong where the condition does not hold.
+
+        A condition that only leaves out the few lists that happen to differ explains nothing, and will not hold
+        tomorrow.
+        """
+        rest = self._trials.evidence(live & ~chosen)
+        return rest.n_wrong >= EXPLAINED * rest.n_groups
 
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
         """Take a context if it is believable; where few values were compared, for those alone that were right."""
@@ -169,9 +182,10 @@ class ContextSearch:
                     yield _Option(Condition(key, Literal(self._values[key][number])), mask, n_groups, n_wrong)
             wrong = numbers[live & is_there & ~self._trials.is_right]
             if len(wrong):
-                worst = int(np.bincount(wrong).argmax())
+                n_wrong_of = np.bincount(wrong)
+                worst = int(n_wrong_of.argmax())
                 mask = is_there & (numbers != worst)
-                if (live & mask).any():
+                if n_wrong_of[worst] >= MIN_GROUPS and (live & mask).any():
                     others = NoneOf(frozenset({self._values[key][worst]}))
                     yield self._option(Condition(key, others), mask, live & mask)
 

@@ -48,6 +48,9 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
             yield _changing(columns, column.key, Drop())
         elif column.key.startswith("path[") and _is_varied(column):
             yield _changing(columns, column.key, Star())
+        elif column.key == "scheme" and _is_varied(column):
+            secure = Rule(columns.host, {"scheme": Literal("http")}, {"scheme": Set("https")})
+            yield Hypothesis(secure, None)
     yield from _shorter_paths(columns)
     for rule in template_joins(columns):
         yield Hypothesis(rule, None, stage=1)

@@ -18,6 +18,8 @@ class HostLinks:
 
     query_keys: frozenset[str]
     """Names in the query that were seen often enough to say anything about URLs that have them."""
+    is_ordered: bool
+    """Whether the order of the query matters: a URL whose query is not sorted is left alone then."""
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
@@ -48,6 +50,7 @@ def links_to_json(links: HostLinks) -> dict[str, Any]:
     """As JSON values."""
     return {
         "query_keys": sorted(links.query_keys),
+        "is_ordered": links.is_ordered,
         "literals": links.shapes.to_json(),
         "referrer_rules": [
             {"referrer": dict(rule.referrer), "link": dict(rule.shape), **_counts(rule)}
@@ -80,6 +83,7 @@ def links_from_json(value: Any, file: str) -> HostLinks:
         raise BadInputError(f"{file}: a link rule cannot be read ({error}).") from None
     return HostLinks(
         query_keys,
+        value["is_ordered"] is True,
         shapes,
         {(rule.referrer, rule.shape): rule for rule in referrer_rules},
         {rule.shape: rule for rule in coverage_rules},

@@ -71,7 +71,7 @@ class RuleLearner:
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
         rules = [
-            self._confined(_rule(hypothesis, context, trials, self._origin), trials.rows[context.trials])
+            self._confined(_rule(hypothesis, context, trials, self._origin), hypothesis, trials.rows[context.trials])
             for context in found
         ]
         for rule in rules:
@@ -81,28 +81,30 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
 
-    def _confined(self, rule: Rule, rows: Integers) -> Rule:
-        """The rule without conditions that change nothing, and with none of the query keys that it was not tested with.
+    def _confined(self, rule: Rule, hypothesis: Hypothesis, rows: Integers) -> Rule:
+        """The rule with none of the query keys that it never met, and without conditions that change nothing.
 
-        *rows* are those that it was tested on.
+        Only what the query says is kept in any case: the next URL may say it elsewhere. *rows* are those that the rule
+        was tested on.
         """
         matched = self.columns.matching(rule)
-        tested = {key for key, column in self.columns.columns.items() if (column.numbers[rows] >= 0).any()}
         strange = {
             key
             for key, column in self.columns.columns.items()
-            if key.startswith("query[") and key not in tested and (column.numbers[matched] >= 0).sum() >= MIN_URLS
+            if key.startswith("query[")
+            and (column.numbers[matched] >= 0).sum() >= MIN_URLS
+            and not (column.numbers[rows] >= 0).any()
         }
         rule = replace(rule, absent=rule.absent | strange)
         matched = self.columns.matching(rule)
-        for key in sorted(rule.absent - {f"{changed}#2" for changed in rule.transformation}):
+        for key in sorted(rule.absent - hypothesis.rule.absent):
             shorter = replace(rule, absent=rule.absent - {key})
-            if (self.columns.matching(shorter) == matched).all():
-                rule = shorter
-        for key in sorted(rule.context.keys() - rule.transformation.keys()):
-            shorter = replace(rule, context={name: kept for name, kept in rule.context.items() if name != key})
-            if (self.columns.matching(shorter) == matched).all():
-                rule = shorter
+            rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
+        for key in sorted(rule.context.keys() - hypothesis.rule.context.keys()):
+            if not key.startswith("query["):
+                context = {name: matcher for name, matcher in rule.context.items() if name != key}
+                shorter = replace(rule, context=context)
+                rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
         return rule
 
 
