@@ -47,6 +47,8 @@ class Context:
     """Values that go; None for any."""
     evidence: Evidence
     trials: Mask
+    is_crowd: bool = False
+    """Whether this is a single group of very many values: its conditions say which, and nothing is known of others."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,7 @@ class ContextSearch:
             self._count(chosen)
             if self._belief.may_hold(int(n_values[group]), n_wrong) and (chosen & trials.is_late).any():
                 evidence = Evidence(int(n_values[group]), n_wrong, int(n_values[group]), n_wrong)
-                self._take(Context(self._conditions_of(chosen), None, evidence, chosen))
+                self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
         """All items that the trials of a group have in common, but for those that every URL of the host has."""
