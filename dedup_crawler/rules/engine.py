@@ -44,12 +44,9 @@ class RuleEngine:
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
-        parts = url.split("/", 3)
-        if len(parts) == 4 and not parts[1] and parts[0][-1:] == ":":
-            plans = self._plans.get(parts[2])
-            form = plans.form(parts[0][:-1], parts[2], parts[3]) if plans is not None else None
-            if form is not None:
-                return form
+        form = self._planned(url)
+        if form is not None:
+            return form
         if host_of(url) in self._tries:
             return self.trace(url)[0]
         return _read(url, self.maps.get(host_of(url), _KEY_VALUES), None)[0] if "&" in url else url
@@ -66,8 +63,18 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Places of the rules that send *url* round and round; none where it settles."""
+        if self._planned(url) is not None:
+            return []
         passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
+
+    def _planned(self, url: str) -> str | None:
+        """Form of a URL that settles soon; None where only the long way says."""
+        parts = url.split("/", 3)
+        if len(parts) != 4 or parts[1] or parts[0][-1:] != ":":
+            return None
+        plans = self._plans.get(parts[2])
+        return plans.form(parts[0][:-1], parts[2], parts[3]) if plans is not None else None
 
     def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
