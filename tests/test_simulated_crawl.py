@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.evaluation.normalization import normalization_quality
+from dedup_crawler.evaluation.normalization import normalization_quality, pooled
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
 
 # (URLs, clusters, KeepAll's precision and F1) of the test part of two sites in the paper's table
@@ -86,3 +86,12 @@ def test_counts_pairs_as_www_10_does():
 def test_dup_reduction_needs_duplicates():
     """Without duplicates there is nothing to reduce: None, not a number."""
     assert normalization_quality(["a", "b"], [1, 2]).dup_reduction is None
+
+
+def test_micro_is_the_pool_of_all_urls():
+    """Two sites of different size: compression of the pool is that of all URLs, not the mean of the sites."""
+    small = normalization_quality(["a", "a"], [1, 1])
+    large = normalization_quality([str(i) for i in range(8)], range(8))
+
+    assert pooled([small, large]).compression == pytest.approx(0.1)
+    assert (small.compression + large.compression) / 2 == 0.25
