@@ -149,9 +149,9 @@ def test_a_file_without_accesses_is_one_error(tmp_path):
 
     with pytest.raises(BadInputError, match=r"photo.jpg holds no access \(line 1 is the first.*METHOD URL PROTOCOL"):
         read_logs([tmp_path / "photo.jpg"])
-    with pytest.raises(BadInputError, match="empty holds no access .no lines"):
+    with pytest.raises(BadInputError, match=r"empty holds no access .no lines"):
         read_logs([tmp_path / "empty"])
-    with pytest.raises(BadInputError, match="no file .*nowhere"):
+    with pytest.raises(BadInputError, match=r"no file .*nowhere"):
         read_logs([tmp_path / "nowhere"])
 
 
