@@ -1,6 +1,6 @@
 """Rebuild the tables under ``benchmarks/results/``, each with the command that prints it: ``make results``.
 
-    python benchmarks/results.py [evaluate] [miners] [labels] [demo] [speed]      default: all
+    python benchmarks/results.py [evaluate] [miners] [labels] [logs] [demo] [speed]      default: all
 
 The recorded sites are those of ``../shared/corpora/sites``; their databases are made once, in ``build/results/``.
 """
@@ -68,6 +68,14 @@ def labels() -> None:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
+def logs() -> None:
+    """DustBuster on real logs, and its precision on the recorded sites; needs their databases."""
+    command = [sys.executable, "benchmarks/logs.py", os.path.relpath(SITES.parent / "logs", ROOT)]
+    command += [os.path.relpath(WORK, ROOT), os.path.relpath(SITES, ROOT)]
+    with (RESULTS / "logs.md").open("w", encoding="utf-8") as file:
+        subprocess.run(command, cwd=ROOT, check=True, stdout=file)
+
+
 def demo() -> None:
     """What ``make demo`` prints."""
     write("demo.md", "The demo", "    make demo", as_code(run("demo")))
@@ -113,7 +121,7 @@ def sha256(path: Path) -> str:
 
 def main(names: list[str]) -> None:
     """Rebuild the named tables, or all."""
-    tables = {"evaluate": evaluate, "miners": miners, "labels": labels, "demo": demo, "speed": speed}
+    tables = {"evaluate": evaluate, "miners": miners, "labels": labels, "logs": logs, "demo": demo, "speed": speed}
     WORK.mkdir(parents=True, exist_ok=True)
     for name in names or tables:
         tables[name]()
