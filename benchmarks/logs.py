@@ -126,9 +126,11 @@ def print_sites(sites: Sequence[tuple[str, Path, Path]]) -> None:
         "from the clusters of our labels; without validation, or validated on N pairs of stored pages by our labels. A"
     )
     print(
-        f"rule is *right* if at least {HOLDS:.0%} of its pairs of crawled URLs show the same page by truth; precision is"
+        f"rule is *right* if at least {HOLDS:.0%} of its pairs of crawled URLs show the same page by truth; precision"
     )
-    print("the share of right rules among the best supported. *Pairs*: the share of all pairs of all rules. *Default*:")
+    print(
+        "is the share of right rules among the best supported. *Pairs*: the share of all pairs of all rules. *Default*:"
+    )
     print("`dedup-crawler train dustbuster`, which also leaves out what other rules imply.\n")
     print(f"| site | from | validation | rules | {' | '.join(f'top {top}' for top in TOPS)} | all | pairs |")
     print("|---|---|---|---|---|---|---|---|")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dedup_crawler.rules.rule import ANY, Drop, KeyValueMap, Literal, OneOf, Operation, Rule, Set, Star, UrlMap
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
-from dedup_crawler.urls.keyvalue import is_sorted
+from dedup_crawler.urls.keyvalue import is_sorted, with_sorted_query
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -110,8 +110,8 @@ class RuleEngine:
     ) -> str | None:
         """What the walk of a URL ends in, without writing down the way; None where that is not plain."""
         for _ in range(_MAX_PASSES):
-            if "&" in rest and not is_sorted(rest):
-                rest = url_map.write(url_map.read(rest, scheme))
+            if "&" in rest:
+                rest = with_sorted_query(rest)
             found = None
             if trie is not None and ("?" in rest or not trie.needs_query):
                 values = url_map.read(rest, scheme)
