@@ -133,6 +133,17 @@ def test_mistakes_in_a_file_are_named(substring, said):
         rules_from_json([{"host": HOST, "substring": substring}], "rules.json")
 
 
+def test_a_hostile_url_takes_no_time():
+    """A hundred thousand places to apply a rule in, or more passes than are made: the URL keeps its form."""
+    rules = [substring("/a", at_end=True), *(substring(f"/a{'/a' * n}") for n in range(30))]
+    started = time.perf_counter()
+
+    for n in (100_000, 1_000):
+        assert form(rules[:1], "/b" + "/a" * n) == "/b" + "/a" * n
+    assert len(form(rules, "/b" + "/a" * 1_000)) <= 2_002
+    assert time.perf_counter() - started < 5
+
+
 def test_the_cost_does_not_grow_with_the_rules():
     """Five thousand rules take about as long as fifty: they are looked up, not tried one by one."""
     rules = [substring(f"/section{n}/index{n}.html", f"/section{n}/", at_end=True) for n in range(5000)]

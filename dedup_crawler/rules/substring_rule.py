@@ -20,6 +20,9 @@ from dedup_crawler.urls.normal import normal_form
 START, END = "<", ">"
 """Tokens before the first and behind the last one; no URL in normal form holds these characters."""
 
+MAX_LENGTH = 4_096
+"""Characters of path and query up to which substring rules are applied: a longer one could be shrunk for seconds."""
+
 split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal form % stands in escapes alone
 """Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
 
@@ -88,6 +91,8 @@ class SubstringIndex:
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
+        if len(rest) > MAX_LENGTH:
+            return None
         tokens = [START, *split_tokens(rest), END, _BEYOND]
         root = self._root
         best: tuple[int, str] | None = None
