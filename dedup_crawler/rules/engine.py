@@ -4,8 +4,8 @@ Of the rules whose context a URL meets (:mod:`dedup_crawler.rules.trie`) the mos
 fires; that is repeated with what it gave until nothing fires. A URL that has not settled after ten passes keeps its own
 form; of a circle, the lexicographically smallest form is taken. Both make the form of a form that form. Most URLs get
 their form from a plan for all that are built alike (:mod:`dedup_crawler.rules.plans`); the way that is written down
-here explains, and it decides where rules go on and on. Substring rules have an index of their own and are tried where no
-other rule fires; as each of them makes the URL smaller, a hundred passes are allowed where there are any.
+here explains, and it decides where rules go on and on. Substring rules have an index of their own and are tried where
+no other rule fires; as each of them makes the URL smaller, a hundred passes are allowed where there are any.
 """
 
 from __future__ import annotations
