@@ -139,7 +139,8 @@ def print_sites(sites: Sequence[tuple[str, Path, Path]]) -> None:
         "`dedup-crawler train dustbuster`, which also leaves out what other rules imply. *Live*: as `mine-log` does it"
     )
     print(
-        f"with `--validate {N_PAPER} --max-fetches {MAX_FETCHES}`, on the recording served on loopback, where all that was"
+        f"with `--validate {N_PAPER} --max-fetches {MAX_FETCHES}`, on the recording served on "
+        "loopback, where all that was"
     )
     print("not crawled is not found.\n")
     print(f"| site | from | validation | rules | {' | '.join(f'top {top}' for top in TOPS)} | all | pairs |")
