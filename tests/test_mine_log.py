@@ -125,6 +125,19 @@ def test_a_rule_that_is_implied_is_not_tried(site):
     assert (outcome.n_implied, outcome.n_fetches) == (1, 4)
 
 
+def test_a_page_is_asked_for_as_the_site_spells_it(site):
+    """A form has its query sorted, which some servers do not know: where the log has that page, its URL is fetched."""
+    for n in range(N_TOPICS):
+        for path in (f"/t?z={n}&a=1", f"/t.php?z={n}&a=1"):
+            site.answers[path] = Answer(body=text(n))
+    urls = [site.url + path for path in site.answers if path.startswith("/t")]
+    rule = SubstringRule(site.host, ".php", "")
+    outcome = SiteValidator(urls, PoliteFetcher(site.url, delay_s=0), n=4).validate([rule])
+
+    assert outcome.held == [rule]
+    assert not [path for path in site.asked if path.startswith("/t") and "?a=1" in path]
+
+
 def test_mistakes_are_one_line(site, tmp_path):
     """A log that is none, half of a validation, a site that does not answer."""
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
