@@ -2,7 +2,21 @@
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.rule import (
+    ANY,
+    CLASSES,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Rule,
+    Set,
+    Star,
+    Unordered,
+)
 
 HOST = "h.example"
 FREE_KEYS = ["path[0]", "path[1]", "query[a]", "query[b]", "query[a]#2", "ext"]
@@ -16,10 +30,12 @@ matchers = st.one_of(
     st.frozensets(values, min_size=1, max_size=2).map(NoneOf),
     st.sampled_from(CLASSES).map(OfClass),
 )
-operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()))
+cuts = st.builds(Cut, st.sampled_from("-/1"), is_last=st.booleans(), keeps_head=st.booleans())
+operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()), cuts)
 transformations = st.builds(
-    lambda free, length, slash: {**free, **length, **slash},
+    lambda free, repeated, length, slash: {**free, **repeated, **length, **slash},
     st.dictionaries(st.sampled_from(FREE_KEYS), operations, min_size=1, max_size=3),
+    st.one_of(st.just({}), st.booleans().map(lambda is_set: {"query[a]": Unordered(is_set)})),
     st.one_of(st.just({}), st.sampled_from("0123").map(lambda n: {"path.length": Set(n)})),
     st.sampled_from([{}, {"slash": Drop()}, {"slash": Set("/")}]),
 )

@@ -18,7 +18,6 @@ from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_
 from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
-from dedup_crawler.urls.keyvalue import is_sorted
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -74,7 +73,7 @@ class Verified(Canonicalizer):
                 [urls[place] for place in places],
                 [UNKNOWN if targets[place] not in crawled else clusters[place] for place in places],
                 [targets[place] for place in places],
-                [referrers[place] for place in places],
+                [each and normal_form(each) for each in map(referrers.__getitem__, places)],
             )
             belief = Belief(RISKS[self.risk])
             found = learn_rules(crawl, belief, self.name)
@@ -85,7 +84,7 @@ class Verified(Canonicalizer):
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         links = self.links_[host_of(url)]
-        if links.is_strange(url) or (links.is_ordered and "&" in url and not is_sorted(url)):
+        if links.is_strange(url) or links.is_out_of_order(url):
             return url
         if referrer is not None and links.is_referrer_again(url, normal_form(referrer.url)):
             return referrer.form
@@ -99,6 +98,8 @@ class Verified(Canonicalizer):
         links = self.links_[host_of(url)]
         if links.is_strange(url):
             return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
+        if links.is_out_of_order(url):
+            return Explanation(url, form, "the order of the query matters on this site: left alone")
         covered = links.coverage_of(url)
         _, fired = self.engine_.trace(url)
         said = [rule_sentence(self.engine_.rules[number]) for number in fired]
@@ -143,6 +144,8 @@ class Verified(Canonicalizer):
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
+        if missing := self.hosts - self.links_.keys():
+            raise DamagedModelError(f"{_LINKS_FILE} says nothing of {min(missing)}. Train again.")
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:

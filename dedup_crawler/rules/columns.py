@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.rule import KeyValueMap, Rule
+from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]
@@ -90,10 +90,11 @@ class UrlColumns:
     def matching(self, rule: Rule) -> Mask:
         """Which rows a rule may be applied to."""
         found = np.ones(len(self), bool)
-        for key, matcher in rule.context.items():
+        for key in rule.required():
             column = self.columns.get(key)
             if column is None:
                 return np.zeros(len(self), bool)
+            matcher = rule.context.get(key, ANY)
             fits = np.array([*map(matcher.matches, column.values), False])
             found &= fits[column.numbers]  # a missing key has the number -1: the last entry, False
         for key in rule.absent:

@@ -47,6 +47,8 @@ class Context:
     """Values that go; None for any."""
     evidence: Evidence
     trials: Mask
+    is_crowd: bool = False
+    """Whether this is a single group of very many values: its conditions say which, and nothing is known of others."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class ContextSearch:
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
+        self._columns = columns
         self._name = str(hypothesis.rule)
         self._urls = columns.first[trials.rows]
         touched = hypothesis.touched()
@@ -230,14 +233,15 @@ class ContextSearch:
             self._count(chosen)
             if self._belief.may_hold(int(n_values[group]), n_wrong) and (chosen & trials.is_late).any():
                 evidence = Evidence(int(n_values[group]), n_wrong, int(n_values[group]), n_wrong)
-                self._take(Context(self._conditions_of(chosen), None, evidence, chosen))
+                self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
-        """All items that the trials of a group have in common."""
-        place = int(np.flatnonzero(chosen)[0])
+        """All items that the trials of a group have in common, but for those that every URL of the host has."""
+        row = int(self._trials.rows[np.flatnonzero(chosen)[0]])
         conditions = []
-        for key, numbers in self._items.items():
-            number = int(numbers[place])
+        for key in self._items:
+            numbers = self._columns.columns[key].numbers
+            number = int(numbers[row])
             if key == "scheme" or (numbers == number).all():
                 continue
             matcher = Literal(self._values[key][number]) if number >= 0 else None

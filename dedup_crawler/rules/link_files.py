@@ -10,6 +10,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.url_shapes import Shape, Shapes
+from dedup_crawler.urls.keyvalue import is_sorted
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class HostLinks:
         """Whether a URL has something in its query that nothing was learnt with."""
         query = url.partition("?")[2]
         return bool(query) and not self.query_keys.issuperset([part.partition("=")[0] for part in query.split("&")])
+
+    def is_out_of_order(self, url: str) -> bool:
+        """Whether the order of a URL's query matters, and is not that of the forms."""
+        return self.is_ordered and "&" in url and not is_sorted(url)
 
     def is_referrer_again(self, url: str, referrer: str) -> bool:
         """Whether a link on a page leads to that page."""
@@ -79,11 +84,12 @@ def links_from_json(value: Any, file: str) -> HostLinks:
         ]
         shapes = Shapes.from_json(value["literals"], file)
         query_keys = frozenset(map(str, value["query_keys"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        is_ordered = value["is_ordered"] is True
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise BadInputError(f"{file}: a link rule cannot be read ({error}).") from None
     return HostLinks(
         query_keys,
-        value["is_ordered"] is True,
+        is_ordered,
         shapes,
         {(rule.referrer, rule.shape): rule for rule in referrer_rules},
         {rule.shape: rule for rule in coverage_rules},

@@ -25,6 +25,8 @@ OLD = 0.5
 """Pages met in this share of the crawl, from its start, are old enough to have been reached both ways."""
 MAX_BEHIND = 0.5
 """Share of the URLs of a shape that may have been found first behind a template that is skipped."""
+MIN_LINKED = 0.5
+"""Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
     found: list[CoverageRule] = []
+    if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
+        return found
     skipped: set[Shape] = set()
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
         pages = old_pages[shape]
@@ -124,15 +128,18 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 
 def _leads_further(links: Links, shape: Shape) -> bool:
     """Whether URLs of some shape are mostly found behind this one, and show what nothing else shows."""
-    n_of_shape = Counter(links.shapes)
+    n_linked: Counter[Shape] = Counter()
     behind: dict[Shape, list[int]] = defaultdict(list)
     elsewhere: set[int] = set()
     for place, referrer in enumerate(links.referrers):
-        if referrer >= 0 and links.shapes[referrer] == shape:
+        if referrer < 0:
+            continue  # it may have been found behind anything
+        n_linked[links.shapes[place]] += 1
+        if links.shapes[referrer] == shape:
             behind[links.shapes[place]].append(place)
         elif links.shapes[place] != shape:
             elsewhere.add(links.pages[place])
     return any(
-        len(places) > MAX_BEHIND * n_of_shape[other] and any(links.pages[place] not in elsewhere for place in places)
+        len(places) > MAX_BEHIND * n_linked[other] and any(links.pages[place] not in elsewhere for place in places)
         for other, places in behind.items()
     )

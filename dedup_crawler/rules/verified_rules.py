@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.columns import Integers, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
@@ -71,7 +71,7 @@ class RuleLearner:
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
         rules = [
-            self._confined(_rule(hypothesis, context, trials, self._origin), hypothesis, trials.rows[context.trials])
+            self._confined(_rule(hypothesis, context, trials, self._origin), hypothesis, context, trials)
             for context in found
         ]
         for rule in rules:
@@ -81,12 +81,12 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
 
-    def _confined(self, rule: Rule, hypothesis: Hypothesis, rows: Integers) -> Rule:
+    def _confined(self, rule: Rule, hypothesis: Hypothesis, context: Context, trials: Trials) -> Rule:
         """The rule with none of the query keys that it never met, and without conditions that change nothing.
 
-        Only what the query says is kept in any case: the next URL may say it elsewhere. *rows* are those that the rule
-        was tested on.
+        Only what the query says is kept in any case, for the next URL may say it elsewhere, and where a crowd is.
         """
+        rows = trials.rows[context.trials]
         matched = self.columns.matching(rule)
         strange = {
             key
@@ -101,9 +101,9 @@ class RuleLearner:
             shorter = replace(rule, absent=rule.absent - {key})
             rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
         for key in sorted(rule.context.keys() - hypothesis.rule.context.keys()):
-            if not key.startswith("query["):
-                context = {name: matcher for name, matcher in rule.context.items() if name != key}
-                shorter = replace(rule, context=context)
+            if not key.startswith("query[") and not context.is_crowd:
+                fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
+                shorter = replace(rule, context=fewer)
                 rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
         return rule
 

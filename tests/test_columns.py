@@ -1,0 +1,109 @@
+"""Maps as columns: whatever is asked of all of them is what asking each of them gives."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.rules.columns import UNKNOWN, UrlColumns, map_hash
+from dedup_crawler.rules.engine import read_url
+from dedup_crawler.rules.rule import ANY, Copy, Drop, KeyValueMap, Literal, Rule
+from dedup_crawler.urls.normal import normal_form
+from rule_strategies import HOST, rules, site_urls
+
+host_rules = rules.filter(lambda rule: rule.host == HOST)
+crawls = st.lists(st.tuples(site_urls.map(normal_form), st.integers(UNKNOWN, 3)), min_size=1, max_size=12)
+
+
+def maps_of(urls):
+    return [read_url(url, KeyValueMap())[1] for url in urls]
+
+
+def columns_of(visits):
+    return UrlColumns(HOST, [url for url, _ in visits], [page for _, page in visits])
+
+
+def one_by_one(maps, pages, first, last):
+    """What the rows have to be: one for each distinct map, with first known page and first and last place."""
+    merged = {}
+    for values, page, start, end in zip(maps, pages, first, last, strict=True):
+        key = frozenset(values.items())
+        if key not in merged:
+            merged[key] = [values, page, start, end]
+        else:
+            row = merged[key]
+            row[1] = page if row[1] == UNKNOWN else row[1]
+            row[3] = max(row[3], end)
+    return list(merged.values())
+
+
+def told(columns):
+    rows = [columns.row(row) for row in range(len(columns))]
+    return [list(row) for row in zip(rows, columns.clusters, columns.first, columns.last, strict=True)]
+
+
+@given(crawls)
+def test_equal_maps_are_one_row(visits):
+    """The first row stays where it was, with the first page that somebody knew; the last place in the crawl is kept."""
+    urls, pages = zip(*visits, strict=True)
+
+    assert told(columns_of(visits)) == one_by_one(maps_of(urls), pages, range(len(urls)), range(len(urls)))
+
+
+@settings(max_examples=150)
+@given(crawls, host_rules)
+def test_a_rule_matches_the_rows_that_it_matches_one_by_one(visits, rule):
+    """Contexts, missing keys and copies: the mask of all rows says what the rule says of each map."""
+    columns = columns_of(visits)
+
+    assert columns.matching(rule).tolist() == [rule.matches(columns.row(row)) for row in range(len(columns))]
+
+
+@settings(max_examples=150)
+@given(crawls, host_rules)
+def test_a_rule_changes_the_rows_as_it_changes_maps(visits, rule):
+    """Applied to columns or to one map after the other, and the equal ones put together: the same rows come out."""
+    columns = columns_of(visits)
+    before = told(columns)
+    changed = [rule.apply(values) if rule.matches(values) else values for values, *_ in before]
+    expected = one_by_one(changed, *zip(*[row[1:] for row in before], strict=True))
+
+    columns.apply(rule)
+
+    assert told(columns) == expected
+    assert columns.hashes.tolist() == [map_hash(values) for values, *_ in expected]
+    for key, column in columns.columns.items():
+        written = [column.values[number] if number >= 0 else "missing" for number in column.numbers]
+        assert written == [values.get(key, "missing") for values, *_ in expected]
+
+
+def test_a_dropped_key_joins_what_it_told_apart():
+    """Three visits of a topic become the row of the first; another topic stays."""
+    urls = [f"http://{HOST}/t?n=1&sid=a", f"http://{HOST}/t?n=2", f"http://{HOST}/t?n=1", f"http://{HOST}/t?n=1&sid=b"]
+    columns = UrlColumns(HOST, urls, [7, 8, 7, 7])
+
+    columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
+
+    assert told(columns) == [
+        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "1"}, 7, 0, 3],
+        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "2"}, 8, 1, 1],
+    ]
+
+
+def test_a_copy_needs_its_source():
+    """A rule that copies a key is not applied where there is none, also if its context does not say so."""
+    columns = UrlColumns(HOST, [f"http://{HOST}/t?n=1"], [0])
+    copy = Rule(HOST, {"path[0]": Literal("t")}, {"path[0]": Copy("query[m]")})
+
+    assert columns.matching(copy).tolist() == [False]
+    columns.apply(copy)
+    assert columns.row(0)["path[0]"] == "t"
+
+
+@pytest.mark.parametrize("page", [UNKNOWN, 5])
+def test_a_known_page_is_kept_where_another_is_not_known(page):
+    """A row of nobody knows what, put together with one that is known, shows that page."""
+    columns = UrlColumns(HOST, [f"http://{HOST}/t?sid=1", f"http://{HOST}/t"], [UNKNOWN, page])
+
+    columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
+
+    assert columns.clusters.tolist() == [page]

@@ -1,0 +1,84 @@
+"""Link rules as JSON."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.url_shapes import Shapes
+
+HOST = "http://forum.example"
+SHAPES = Shapes.learn([f"{HOST}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])
+TOPIC, POST, FILE = (SHAPES.of(f"{HOST}/{kind}/7") for kind in ("topic", "post", "file"))
+LINKS = HostLinks(
+    frozenset({"page", "sid"}),
+    False,
+    SHAPES,
+    {(TOPIC, POST): ReferrerRule(TOPIC, POST, MergeEvidence(96, 1), 500)},
+    {FILE: CoverageRule(FILE, MergeEvidence(300, 0), 900)},
+)
+numbers = st.one_of(st.integers(), st.floats(), st.text(max_size=3), st.none())
+values = st.recursive(numbers, lambda part: st.lists(part, max_size=2) | st.dictionaries(st.text(max_size=3), part))
+
+
+def test_what_was_written_is_read_back():
+    """Rules, shapes and keys, through the text of the file."""
+    for links in (LINKS, HostLinks(frozenset(), True, Shapes({}), {}, {})):
+        read = links_from_json(json.loads(json.dumps(links_to_json(links))), "links.json")
+
+        assert links_to_json(read) == links_to_json(links)
+        assert (read.query_keys, read.is_ordered) == (links.query_keys, links.is_ordered)
+        assert (read.referrer_rules, read.coverage_rules) == (links.referrer_rules, links.coverage_rules)
+
+
+def test_rules_are_looked_up_by_shape():
+    """The pair of page and link for the one kind, the link alone for the other."""
+    assert LINKS.is_referrer_again(f"{HOST}/post/1", f"{HOST}/topic/2")
+    assert not LINKS.is_referrer_again(f"{HOST}/post/1", f"{HOST}/post/2")
+    assert not LINKS.is_referrer_again(f"{HOST}/topic/1", f"{HOST}/topic/2")
+    assert LINKS.is_covered(f"{HOST}/file/7")
+    assert not LINKS.is_covered(f"{HOST}/file/7/8")
+
+
+@pytest.mark.parametrize(
+    ("query", "is_strange"),
+    [
+        ("", False),
+        ("?page=2", False),
+        ("?sid&page=2", False),
+        ("?page=2&new=1", True),
+        ("?page=2&", True),
+        ("?Page=2", True),
+    ],
+)
+def test_a_query_with_a_key_that_was_not_learnt_with_is_strange(query, is_strange):
+    """Whatever its value; an empty name is a name too."""
+    assert LINKS.is_strange(f"{HOST}/topic/7{query}") is is_strange
+
+
+@pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
+def test_a_part_that_is_missing(part):
+    """The error names the file and what is not there."""
+    written = {key: value for key, value in links_to_json(LINKS).items() if key != part}
+
+    with pytest.raises(BadInputError, match=rf"^links\.json: a link rule cannot be read \('{part}'\)"):
+        links_from_json(written, "links.json")
+
+
+@given(st.sampled_from(["query_keys", "literals", "referrer_rules", "coverage_rules"]), values, st.booleans())
+def test_whatever_stands_there_is_read_or_refused(part, value, is_in_rule):
+    """Never anything but a BadInputError."""
+    written = json.loads(json.dumps(links_to_json(LINKS)))
+    if is_in_rule:
+        written["coverage_rules"][0]["pages"] = value
+    else:
+        written[part] = value
+
+    with contextlib.suppress(BadInputError):
+        links_from_json(written, "links.json")

@@ -1,0 +1,187 @@
+"""What only the link tells: referrer rules and coverage rules, on a planted forum."""
+
+import random
+
+import pytest
+
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.url_shapes import Shapes, written
+
+HOST = "http://forum.example"
+
+
+def in_order(met):
+    urls = [HOST + path for _, path, _ in met]
+    shapes = Shapes.learn(urls)
+    place = {path: number for number, (_, path, _) in reversed(list(enumerate(met)))}
+    referrers = [place.get(referrer, -1) for _, _, referrer in met]
+    numbers = {page: number for number, page in enumerate(dict.fromkeys(page for page, _, _ in met))}
+    return Links(
+        urls=urls,
+        forms=urls,
+        pages=[numbers[page] for page, _, _ in met],
+        referrers=[referrer if referrer < number else -1 for number, referrer in enumerate(referrers)],
+        shapes=[shapes.of(url) for url in urls],
+    )
+
+
+def forum(n_topics=300, post_shows=lambda topic, post: topic):
+    """A start page, its topics, three posts linked from each: each post shows its topic."""
+    start = [("start", "/", None)]
+    topics = [(topic, f"/topic/{topic}", "/") for topic in range(n_topics)]
+    posts = [
+        (post_shows(topic, post), f"/post/{topic * 10 + post}", f"/topic/{topic}")
+        for topic in range(n_topics)
+        for post in range(3)
+    ]
+    return start, topics, posts
+
+
+def mixed(start, topics, posts, seed=0):
+    """In an order in which posts come soon after their topics."""
+    draw = random.Random(seed)
+    when = {path: draw.random() for _, path, _ in topics}
+    rest = sorted([*topics, *posts], key=lambda visit: when.get(visit[1], when.get(visit[2], 0) + 0.05))
+    return in_order([*start, *rest])
+
+
+def referrer_rules(links, risk="balanced"):
+    return [(written(r.referrer), written(r.shape)) for r in learn_referrer_rules(links, Belief(RISKS[risk]))]
+
+
+def coverage_rules(links, risk="balanced"):
+    return [written(rule.shape) for rule in learn_coverage_rules(links, Belief(RISKS[risk]))]
+
+
+def test_a_link_that_leads_to_its_own_page():
+    """Posts redirect to the topic that they are linked from; pages that hold links are counted, not links."""
+    links = mixed(*forum())
+    (rule,) = learn_referrer_rules(links, Belief(RISKS["balanced"]))
+
+    assert (written(rule.referrer), written(rule.shape)) == ("/topic/*", "/post/*")
+    assert (rule.evidence.n_groups, rule.evidence.n_wrong, rule.n_urls) == (300, 0, 900)
+
+
+def test_links_that_often_lead_elsewhere():
+    """One of five topics has a post that shows another topic: no rule."""
+    assert referrer_rules(mixed(*forum(post_shows=lambda t, p: t + 1 if p == 0 and t % 5 == 0 else t))) == []
+
+
+def test_a_page_of_very_many_wrong_links_is_not_one_contradiction():
+    """A list that links a thousand posts of other topics weighs as its links do."""
+    start, topics, posts = forum(60)
+    wrong = [(("other", n), f"/post/{10_000 + n}", "/topic/7") for n in range(1000)]
+
+    assert referrer_rules(mixed(start, topics, posts)) != []
+    assert referrer_rules(mixed(start, topics, [*posts, *wrong])) == []
+
+
+def test_links_have_to_be_confirmed_late():
+    """All in the first half of the crawl, and none behind it."""
+    start, topics, posts = forum(60)
+    filler = [(("member", n), f"/member/{n}", "/") for n in range(400)]
+    early = mixed(start, topics, posts)
+
+    assert referrer_rules(early) != []
+    assert referrer_rules(in_order([*start, *topics, *posts, *filler])) == []
+
+
+def test_links_that_other_rules_explain_are_no_evidence():
+    """Where link and page have one form already, nothing is left to say."""
+    links = mixed(*forum())
+    same = Links(links.urls, ["one form"] * len(links.urls), links.pages, links.referrers, links.shapes)
+
+    assert referrer_rules(same) == []
+
+
+def test_a_template_that_shows_nothing_of_its_own_is_covered():
+    """Every page of a post is that of a topic, found under its own URL."""
+    assert coverage_rules(mixed(*forum())) == ["/post/*"]
+
+
+@pytest.mark.parametrize(("every", "expected"), [(50, []), (10_000, ["/post/*"])])
+def test_one_page_in_fifty_is_too_many(every, expected):
+    """A wrong coverage rule loses a whole class of pages: 2 % alone are more than the bound allows."""
+    start, topics, posts = forum(400)
+    posts = [
+        (("alone", path) if n % (3 * every) == 0 and n else page, path, r) for n, (page, path, r) in enumerate(posts)
+    ]
+
+    assert coverage_rules(mixed(start, topics, posts)) == expected
+
+
+def test_what_covers_a_template_is_not_skipped_itself():
+    """Two templates show the same pages: one of them stays."""
+    start, topics, posts = forum(300)
+    again = [(page, path.replace("/topic/", "/thread/"), "/") for page, path, _ in topics]
+
+    assert sorted(coverage_rules(mixed(start, [*topics, *again], []))) in (["/thread/*"], ["/topic/*"])
+    assert len(coverage_rules(mixed(start, [*topics, *again], posts))) == 2
+
+
+def test_only_old_pages_are_asked_whether_they_were_reached_both_ways():
+    """Posts of the last part of the crawl, whose topics were not met yet, do not speak against the rule.
+
+    A template that comes in the second half only is not asked at all.
+    """
+    start, topics, posts = forum(300)
+    young = [(("young", n), f"/post/{10_000 + n}", "/topic/7") for n in range(60)]
+    filler = [(("member", n), f"/member/{n}", "/") for n in range(1300)]
+
+    old = mixed(start, topics, posts)
+    assert coverage_rules(old) == ["/post/*"]
+    met = list(zip(old.pages, [url.removeprefix(HOST) for url in old.urls], [None] * len(old.urls), strict=True))
+    paths = [path for _, path, _ in met]
+    met = [(p, path, paths[r] if r >= 0 else None) for (p, path, _), r in zip(met, old.referrers, strict=True)]
+    assert coverage_rules(in_order([*met, *filler, *young])) == ["/post/*"]
+    assert coverage_rules(in_order([*met[:1], *young, *met[1:], *filler])) == []
+    assert coverage_rules(in_order([*start, *topics, *filler, *posts])) == []
+
+
+def test_a_template_that_other_pages_are_found_behind_is_never_skipped():
+    """Attachments are linked on posts alone: whoever skips posts does not find them.
+
+    Where attachments are linked on topics as well, posts may go.
+    """
+    start, topics, posts = forum(300)
+    files = [(("file", path), path.replace("/post/", "/file/"), path) for _, path, _ in posts]
+    elsewhere = [(("file", n), f"/attached/{n}", f"/topic/{n}") for n in range(300)]
+
+    assert "/post/*" in coverage_rules(crawl_in_tree(start, topics, posts, elsewhere))
+    assert "/post/*" not in coverage_rules(crawl_in_tree(start, topics, posts, files))
+
+
+def crawl_in_tree(start, topics, posts, files):
+    """Each topic with its posts and their files, one after the other."""
+    behind = {}
+    for visit in [*posts, *files]:
+        behind.setdefault(visit[2], []).append(visit)
+    met = list(start)
+    for topic in random.Random(0).sample(topics, len(topics)):
+        met.append(topic)
+        for visit in behind.get(topic[1], []):
+            met += [visit, *behind.get(visit[1], [])]
+    return in_order(met)
+
+
+def test_without_referrers_nothing_is_said_of_coverage():
+    """Nobody knows then what is found behind a template, so that none may be skipped."""
+    links = mixed(*forum())
+    unknown = Links(links.urls, links.forms, links.pages, [-1] * len(links.urls), links.shapes)
+
+    assert coverage_rules(unknown) == []
+    assert referrer_rules(unknown) == []
+
+
+def test_a_link_from_an_unknown_page_is_no_way_to_a_page():
+    """Attachments whose referrers were forgotten are not reached otherwise because of that."""
+    start, topics, posts = forum(300)
+    files = [(("file", path), path.replace("/post/", "/file/"), path) for _, path, _ in posts]
+    links = crawl_in_tree(start, topics, posts, files)
+    draw = random.Random(1)
+    forgotten = [
+        -1 if "/file/" in url and draw.random() < 0.6 else r for url, r in zip(links.urls, links.referrers, strict=True)
+    ]
+
+    assert "/post/*" not in coverage_rules(Links(links.urls, links.forms, links.pages, forgotten, links.shapes))

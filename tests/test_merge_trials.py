@@ -1,0 +1,93 @@
+"""What a crawl says of a hypothesis, group by group."""
+
+from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.hypotheses import Hypothesis
+from dedup_crawler.rules.merge_trials import Evidence, trials_of
+from dedup_crawler.rules.rule import ANY, Cut, Drop, Rule, Star, Unordered
+from planted_visits import HOST, numbered
+
+SID = Hypothesis(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}), "query[sid]")
+
+
+def asked(hypothesis, visits):
+    """The trials of a hypothesis: path -> (is right, has a base, what goes)."""
+    urls, pages = numbered(visits)
+    columns = UrlColumns(
+        HOST, urls, [UNKNOWN if page == "?" else n for (page, _), n in zip(visits, pages, strict=True)]
+    )
+    trials = trials_of(hypothesis, columns)
+    answers = {}
+    for place, row in enumerate(trials.rows.tolist()):
+        said = bool(trials.is_right[place]), bool(trials.has_base[place])
+        answers[visits[columns.first[row]][1]] = (*said, trials.gone_values[trials.gone[place]])
+    return answers, trials
+
+
+def all_of(trials):
+    return trials.evidence(trials.is_right | ~trials.is_right)
+
+
+def test_a_group_is_compared_with_the_url_that_has_the_form():
+    """Of three URLs of one form the one without the key is the reference, wherever it came in the crawl."""
+    visits = [(0, "/t?sid=a"), (0, "/t?sid=b"), (1, "/t?sid=c"), (0, "/t"), (2, "/u?sid=a")]
+    answers, trials = asked(SID, visits)
+
+    assert answers == {
+        "/t?sid=a": (True, True, "a"),
+        "/t?sid=b": (True, True, "b"),
+        "/t?sid=c": (False, True, "c"),
+    }
+    assert len(trials) == 3
+
+
+def test_without_such_a_url_the_first_is_the_reference():
+    """It is no trial itself: it would be fetched in any case. A URL alone in its group says nothing."""
+    visits = [(0, "/t?sid=a"), (0, "/t?sid=b"), (1, "/u?sid=a")] + [(n, f"/{n}") for n in range(5, 15)]
+    answers, _ = asked(SID, visits)
+
+    assert answers == {"/t?sid=b": (True, False, "b")}
+
+
+def test_what_nobody_knows_is_no_trial_and_no_reference():
+    """A URL that redirects to where nobody went speaks neither for nor against."""
+    answers, _ = asked(SID, [("?", "/t"), (0, "/t?sid=a"), ("?", "/t?sid=b"), (0, "/t?sid=c")])
+
+    assert answers == {"/t?sid=c": (True, False, "c")}
+
+
+def test_the_unit_of_evidence_is_the_group():
+    """One page of three hundred URLs is one group; three hundred wrong URLs of one group weigh as their share does."""
+    right = [(t, f"/t?n={t}{sid}") for t in range(40) for sid in ("", "&sid=a")]
+    crowd = [("login", f"/login?sid={n}") for n in range(301)]
+    wrong = [(("index", n), f"/index?sid={n}") for n in range(361)]
+
+    evidence = all_of(asked(SID, right + crowd)[1])
+    assert (evidence.n_groups, evidence.n_wrong) == (41, 0)
+    evidence = all_of(asked(SID, right + wrong)[1])
+    assert (evidence.n_groups, evidence.n_wrong) == (41, 37)  # 360 of 400 trials are wrong: 90 % of 41 groups
+
+
+def test_late_groups_are_those_that_are_completed_late():
+    """The second URL of a group makes it evidence; that of the first topic comes in the last third of the crawl."""
+    early = [(0, "/t?n=0"), (1, "/t?n=1"), (1, "/t?n=1&sid=a")]
+    filler = [(n, f"/{n}") for n in range(10, 20)]
+    _, trials = asked(SID, [*early, *filler, (9, "/t?n=0&sid=a"), (8, "/t?n=2")])
+
+    assert all_of(trials) == Evidence(n_groups=2, n_wrong=1, n_late=1, n_late_wrong=1)
+
+
+def test_other_operations_are_asked_in_the_same_way():
+    """Stars, cuts and orders: who falls together, and what of the value goes."""
+    star = Hypothesis(Rule(HOST, {"path[0]": ANY}, {"path[0]": Star()}), "path[0]")
+    cut = Hypothesis(Rule(HOST, {"path[0]": ANY}, {"path[0]": Cut("-", is_last=False, keeps_head=True)}), None)
+    order = Hypothesis(Rule(HOST, {"query[f]#2": ANY}, {"query[f]": Unordered(is_set=True)}), None)
+
+    assert asked(star, [(0, "/a/x"), (0, "/b/x"), (1, "/b/y")])[0] == {"/b/x": (True, False, "b")}
+    assert asked(cut, [(0, "/7-b"), (0, "/7-a"), (0, "/8"), (1, "/9-a")])[0] == {"/7-a": (True, False, "a")}
+    trials = asked_order(order)
+    assert trials.is_right.tolist() == [True, False]
+
+
+def asked_order(order):
+    urls, pages = numbered([(0, "/?f=a&f=b"), (0, "/?f=b&f=a"), (1, "/?f=b&f=a&f=a"), (2, "/?f=c")])
+    return trials_of(order, UrlColumns(HOST, urls, pages))

@@ -1,0 +1,126 @@
+"""The operations that cut values and order repeated keys."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.rule import ANY, Cut, Rule, Unordered, repeated_keys
+
+HOST = "h.example"
+delimited = st.text(alphabet="ab7-:_é", max_size=8)
+cuts = st.builds(Cut, st.sampled_from("-:_"), is_last=st.booleans(), keeps_head=st.booleans())
+repeated = st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "c"])), min_size=1, max_size=5)
+
+
+def form(rule, rest):
+    return RuleEngine([rule]).form(f"http://{HOST}{rest}").removeprefix(f"http://{HOST}")
+
+
+def cut(key, delimiter, *, is_last=False, keeps_head=True):
+    return Rule(HOST, {key: ANY}, {key: Cut(delimiter, is_last, keeps_head)})
+
+
+def as_map(told):
+    return {("query[f]" if i == 0 else f"query[f]#{i + 1}"): value for i, value in enumerate(told)}
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "is_last", "keeps_head", "value", "parts"),
+    [
+        ("-", False, True, "7-a-title", ("7", "a-title")),
+        ("-", True, False, "a-title-7", ("7", "a-title")),
+        # where more of the delimiter may be left, one stays: it would be cut again otherwise
+        (":", True, True, "a:b:page", ("a:b:", "page")),
+        (":", False, False, "wiki:a:page", (":a:page", "wiki")),
+        # nothing is cut where nothing would be left, or nothing would go
+        ("-", False, True, "title", ("title", None)),
+        ("-", False, True, "-title", ("-title", None)),
+        ("-", False, True, "7-", ("7-", None)),
+        ("-", False, True, "", ("", None)),
+        ("-", False, True, None, (None, None)),
+    ],
+)
+def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, parts):
+    """Before or behind the first or last delimiter."""
+    assert Cut(delimiter, is_last, keeps_head).parts(value) == parts
+
+
+@given(cuts, delimited)
+def test_a_value_is_cut_once(cut, value):
+    """What is left of any value is left as it is by the next cut, and is never empty where the value was not."""
+    kept, gone = cut.parts(value)
+
+    assert cut.parts(kept) == (kept, None)
+    assert bool(kept) == bool(value)
+    assert (gone is None) == (kept == value)
+
+
+@given(repeated, st.booleans())
+def test_values_are_ordered_once(told, is_set):
+    """Ordered twice is ordered once; a bag keeps how often a value was told, a set does not; no key is left out."""
+    rule = Rule(HOST, {}, {"query[f]": Unordered(is_set)})
+
+    ordered = rule.apply(as_map(told))
+    values = [ordered[key] for key in repeated_keys(ordered, "query[f]")]
+
+    assert rule.apply(ordered) == ordered
+    assert len(values) == len(ordered) == (len(set(told)) if is_set else len(told))
+    assert set(values) == set(told)
+    assert rule.apply(as_map(told[::-1])) == ordered
+
+
+def test_the_engine_cuts():
+    """A title behind an id goes, in the path and in the query; the id alone is settled."""
+    assert form(cut("path[1]", "-"), "/topic/7-a-title?page=2") == "/topic/7?page=2"
+    assert form(cut("path[1]", "-"), "/topic/7") == "/topic/7"
+    assert form(cut("query[id]", ":", is_last=True), "/?id=a:b:page&x=1") == "/?id=a:b:&x=1"
+
+
+def test_the_engine_orders_repeated_keys():
+    """As a bag or as a set; another key stays where it was, and so does a key that is told once."""
+    bag, each = (Rule(HOST, {"query[f]#2": ANY}, {"query[f]": Unordered(is_set)}) for is_set in (False, True))
+
+    assert form(bag, "/?f=b&f=a&f=b&e=1") == "/?e=1&f=a&f=b&f=b"
+    assert form(each, "/?f=b&f=a&f=b&e=1") == "/?e=1&f=a&f=b"
+    assert form(each, "/?f=b&f=b") == form(each, "/?f=b") == "/?f=b"
+
+
+@given(
+    st.lists(
+        st.one_of(
+            cuts.map(lambda cut: Rule(HOST, {"path[0]": ANY}, {"path[0]": cut})),
+            cuts.map(lambda cut: Rule(HOST, {"query[f]": ANY}, {"query[f]": cut, "query[g]": Unordered(is_set=True)})),
+            st.booleans().map(lambda is_set: Rule(HOST, {"query[f]#2": ANY}, {"query[f]": Unordered(is_set)})),
+        ),
+        max_size=4,
+    ),
+    delimited,
+    repeated,
+)
+def test_cuts_and_orders_settle(rules, path, told):
+    """However many of them there are, and whatever they cut: the form of a form is that form."""
+    engine = RuleEngine(rules)
+    query = "&".join("f" if value is None else f"f={value}-{value}" for value in told)
+
+    settled = engine.form(f"http://{HOST}/{path}?{query}")
+
+    assert engine.form(settled) == settled
+    assert engine.circle(f"http://{HOST}/{path}?{query}") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "operation", "message"),
+    [
+        ("query[a]", Cut("--", is_last=False, keeps_head=True), "cannot be cut at '--': a delimiter is one character"),
+        ("query[a]", Cut("", is_last=False, keeps_head=True), "cannot be cut at ''"),
+        ("path.length", Cut("-", is_last=False, keeps_head=True), "path.length can be set or dropped"),
+        ("path[0]", Unordered(is_set=True), r"path\[0\] cannot be repeated, only query\[NAME\] can"),
+        ("query[a]#2", Unordered(is_set=True), r"query\[a\]#2 cannot be repeated"),
+    ],
+)
+def test_what_no_url_can_have_is_refused(key, operation, message):
+    """The error names the key."""
+    with pytest.raises(BadInputError, match=message):
+        Rule(HOST, {}, {key: operation})

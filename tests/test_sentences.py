@@ -1,0 +1,115 @@
+"""Rules as sentences."""
+
+import pytest
+
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Rule,
+    Set,
+    Star,
+    Unordered,
+)
+from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.substring_rule import SubstringRule
+
+COUNTED = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
+EVIDENCE = ": 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)"
+POST = (("path.length", "2"), ("path[0]", "post"), ("path[1]", "*"))
+TOPIC = (("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*"))
+
+
+def said(context, transformation, absent=()):
+    rule = Rule("forum.example", context, transformation, frozenset(absent), statistics=COUNTED)
+    sentence = rule_sentence(rule)
+    assert sentence.endswith(EVIDENCE)
+    return sentence.removesuffix(EVIDENCE)
+
+
+def test_a_rule_says_what_where_and_why():
+    """What it does, in which context, and all that speaks for and against it."""
+    assert said({"query[sid]": ANY}, {"query[sid]": Drop()}) == "drop `sid` anywhere"
+    assert (
+        said({"path[0]": Literal("viewtopic"), "query[sid]": ANY}, {"query[sid]": Drop()})
+        == "drop `sid` where path part 1 is viewtopic"
+    )
+    assert (
+        said({"query[do]": Literal("login"), "query[id]": ANY}, {"query[id]": Drop()}, {"query[id]#2"})
+        == "drop `id` where `do` is login"
+    )
+
+
+@pytest.mark.parametrize(
+    ("matcher", "text"),
+    [
+        (Literal("1"), "`page` is 1"),
+        (Literal(""), "`page` is empty"),
+        (Literal(None), "`page` is bare"),
+        (OneOf(frozenset({"b", "a", None})), "`page` is bare, a or b"),
+        (NoneOf(frozenset({"2"})), "`page` is there and not 2"),
+        (OfClass("digits"), "`page` is digits"),
+        (OneOf(frozenset("abcdefg")), "`page` is a, b, c, d or 3 more"),
+    ],
+)
+def test_conditions(matcher, text):
+    """Of many values a few are told, and how many more there are."""
+    assert said({"query[page]": matcher}, {"query[page]": Drop()}) == f"drop `page` where {text}"
+
+
+@pytest.mark.parametrize(
+    ("key", "operation", "text"),
+    [
+        ("path[1]", Star(), "ignore path part 2"),
+        ("path.length", Set("2"), "write the number of path parts as 2"),
+        ("path[0]", Copy("query[title]"), "write path part 1 as `title`"),
+        ("slash", Drop(), "drop the slash at the end"),
+        ("ext", Drop(), "drop the extension"),
+        ("scheme", Set("https"), "write the scheme as https"),
+        ("path[1]", Cut("-", is_last=False, keeps_head=True), "keep of path part 2 what stands before the first -"),
+        ("query[id]", Cut(":", is_last=True, keeps_head=False), "keep of `id` what stands behind the last :"),
+        ("query[f]", Unordered(is_set=True), "take the values of `f` as a set"),
+        ("query[f]", Unordered(is_set=False), "take the values of `f` as a bag"),
+    ],
+)
+def test_operations(key, operation, text):
+    """Each has its words."""
+    assert said({}, {key: operation}) == f"{text} anywhere"
+
+
+def test_what_must_not_be_there_is_told():
+    """But for the second value of the key itself, which goes without saying."""
+    assert (
+        said({"query[f]": ANY}, {"query[f]": Drop()}, {"query[f]#2", "query[do]", "query[g]#2"})
+        == "drop `f` where there is no `do` and there is no a second `g`"
+    )
+
+
+def test_links_have_sentences_too():
+    """Shapes as a person would write them, and counts in pages."""
+    again = ReferrerRule(TOPIC, POST, MergeEvidence(96, 0), 500)
+    covered = CoverageRule(POST, MergeEvidence(250, 1), 900)
+
+    assert referrer_sentence(again) == (
+        "/post/* linked from /topic/*?page=* is that page again: "
+        "96 pages with such links, 0 contradictions, at most 2.0 % wrong (95 %)"
+    )
+    assert coverage_sentence(covered).startswith(
+        "/post/* shows nothing that is not reached otherwise: 250 pages, 1 contradictions, at most 1."
+    )
+
+
+def test_a_substring_rule_says_what_it_replaces():
+    """In the words of its own kind."""
+    rule = SubstringRule("forum.example", "story?id=", "story_", statistics=COUNTED)
+
+    assert "story?id=" in rule_sentence(rule)
+    assert rule_sentence(rule).endswith(EVIDENCE)

@@ -1,0 +1,53 @@
+"""Proposals that one kind of URL is another."""
+
+from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.template_joins import MAX_PROPOSALS, MIN_PAGES, template_joins
+from planted_visits import HOST, numbered
+
+
+def joins(visits, known=True):
+    urls, pages = numbered(visits)
+    return template_joins(UrlColumns(HOST, urls, pages if known else [UNKNOWN] * len(pages)))
+
+
+def articles(n, print_view="/index.php?printable=yes&title={a}"):
+    names = [f"Article_{chr(97 + a)}" for a in range(n)]
+    return [(a, f"/{a}") for a in names] + [(a, print_view.format(a=a)) for a in names]
+
+
+def test_a_value_that_stands_in_both_is_copied():
+    """What else the source has goes; the proposal is for any title."""
+    rules = joins(articles(20))
+
+    forms = {RuleEngine([rule]).form(f"http://{HOST}/index.php?printable=yes&title=New") for rule in rules}
+    assert f"http://{HOST}/New" in forms
+
+
+def test_too_few_pages_propose_nothing():
+    """Seven pages do not, eight do; and pages that nobody knows do not either."""
+    assert joins(articles(MIN_PAGES - 1)) == []
+    assert joins(articles(MIN_PAGES)) != []
+    assert joins(articles(MIN_PAGES), known=False) == []
+
+
+def test_urls_of_other_pages_propose_nothing():
+    """Where the print view shows something else."""
+    assert joins([((n, page), url) for n, (page, url) in enumerate(articles(20))]) == []
+
+
+def test_a_page_of_very_many_urls_speaks_once():
+    """Three hundred URLs of one page are one vote."""
+    assert joins([("login", f"/login/{n}?next=a") for n in range(150)] + [("login", f"/{n}") for n in range(150)]) == []
+
+
+def test_few_proposals_are_made():
+    """Bounded, whatever the site looks like."""
+    visits = [
+        (f"p{kind}x{n}", url)
+        for kind in range(60)
+        for n in range(10)
+        for url in (f"/p{kind}x{n}", f"/kind{kind}/p{kind}x{n}?k{kind}=1")
+    ]
+
+    assert len(joins(visits)) == MAX_PROPOSALS

@@ -1,0 +1,56 @@
+"""Shapes of URLs."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.url_shapes import Shapes, written
+from dedup_crawler.urls.normal import normal_form
+from rule_strategies import site_urls
+from url_strategies import urls
+
+HOST = "http://site.example"
+
+
+def shapes_of(*rests):
+    return Shapes.learn([f"{HOST}{rest}" for rest in rests])
+
+
+def shape(shapes, rest):
+    return written(shapes.of(f"{HOST}{rest}"))
+
+
+def test_what_many_urls_have_is_part_of_the_shape():
+    """Names of sections stay, titles and numbers go; also numbers that very many URLs have."""
+    shapes = shapes_of(*[f"/topic/{n}-title?page=2" for n in range(20)], *[f"/user/{n}.html" for n in range(20)])
+
+    assert shape(shapes, "/topic/7-other?page=2") == shape(shapes, "/topic/8?page=9") == "/topic/*?page=*"
+    assert shape(shapes, "/user/somebody.html") == "/user/*.html"
+    assert shape(shapes, "/never/seen") == "/*/*"
+
+
+def test_what_few_urls_have_is_not():
+    """Seven URLs are too few, and so is less than a hundredth of all."""
+    assert shape(shapes_of(*["/about/us"] * 7), "/about/us") == "/*/*"
+    assert shape(shapes_of(*["/about/us"] * 8), "/about/us") == "/about/us"
+    assert shape(shapes_of(*["/about/us"] * 8, *["/x/y"] * 900), "/about/us") == "/*/*"
+
+
+@given(st.lists(site_urls, max_size=20), st.one_of(site_urls, urls))
+def test_shapes_are_read_back(crawl, url):
+    """Through JSON; and every URL has a shape that can be written."""
+    shapes = Shapes.learn(map(normal_form, crawl))
+    again = Shapes.from_json(json.loads(json.dumps(shapes.to_json())), "links.json")
+
+    assert again.of(normal_form(url)) == shapes.of(normal_form(url))
+    assert isinstance(written(shapes.of(normal_form(url))), str)
+
+
+def test_what_cannot_be_shapes():
+    """One line that names the file."""
+    for value in ([], {"path[0]": "topic"}, None):
+        with pytest.raises(BadInputError, match=r"^links.json: shapes have to be a table of lists of values\.$"):
+            Shapes.from_json(value, "links.json")

@@ -1,0 +1,291 @@
+"""Our own method as a whole: what it learns, says, writes down and refuses."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.evaluation.simulated_crawl import crawl_on, replay
+from dedup_crawler.methods import Referrer, load_model, make_method
+from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.urls.normal import normal_form
+from planted_forum import HOST, LinkedCrawl, forum
+from planted_site import session_ids
+from planted_visits import numbered, question_site, shuffled
+from url_strategies import urls as any_urls
+
+CRAWL = session_ids(n_pages=120)
+
+
+def fitted(crawl, risk="balanced"):
+    return Verified(risk=risk).fit(
+        crawl.urls, crawl.clusters, getattr(crawl, "referrers", None), getattr(crawl, "redirects", None)
+    )
+
+
+@pytest.fixture(scope="module")
+def sessions():
+    """Fitted on session ids."""
+    return fitted(CRAWL)
+
+
+@pytest.fixture(scope="module")
+def posts():
+    """Fitted on a forum whose posts are not covered."""
+    return fitted(forum(with_alone=True))
+
+
+@pytest.fixture(scope="module")
+def covered():
+    """Fitted on a forum whose posts are."""
+    return fitted(forum())
+
+
+def test_a_query_key_that_was_not_learnt_with_leaves_the_url_alone(sessions):
+    """Also where a rule would fire on the rest of it, and the query is not even sorted."""
+    url = f"{HOST}/topic.php?t=107&sid=00c0ffee&new=1"
+
+    assert sessions.canonicalize(f"{HOST}/topic.php?t=107&sid=00c0ffee") == f"{HOST}/topic.php?t=107"
+    assert sessions.canonicalize(url) == url
+    assert "left alone" in sessions.explain(url).reason
+
+
+def test_another_host_is_left_alone(sessions):
+    """In normal form, never covered, explained as unknown."""
+    url = "http://other.example/topic.php?sid=00c0ffee&t=107"
+
+    assert sessions.canonicalize(url) == url
+    assert not sessions.is_covered(url)
+    assert "other.example" in sessions.explain(url).reason
+
+
+def test_a_link_that_shows_its_own_page(posts):
+    """On a topic a post is that topic again; anywhere else, or without the page, nothing is said of it."""
+    topic = f"{HOST}/topic/7777"
+    on_topic = Referrer(topic, posts.canonicalize(topic))
+    post = f"{HOST}/post/123456"
+
+    assert posts.canonicalize(post, on_topic) == topic
+    assert posts.canonicalize(post) == posts.canonicalize(post, Referrer(f"{HOST}/", f"{HOST}/")) == post
+    assert posts.explain(post, on_topic).form == topic
+    assert posts.explain(post, on_topic).reason.startswith("/post/* linked from /topic/* is that page again: ")
+    assert posts.explain(post).form == post
+    assert not posts.is_covered(post)
+
+
+def test_referrers_need_not_be_in_normal_form():
+    """A crawl that wrote down links as it met them teaches the same."""
+    crawl = forum(with_alone=True)
+    crawl.referrers = [
+        each and each.replace("http://forum", "HTTP://Forum").replace("topic", "%74opic") for each in crawl.referrers
+    ]
+
+    assert fitted(crawl).quality_["referrer_rules"] == 1
+
+
+def test_a_template_that_is_covered(covered):
+    """Said of the URL, not of its form, which is its own; the reason names the evidence."""
+    post = f"{HOST}/post/123456"
+
+    assert covered.is_covered(post)
+    assert not covered.is_covered(f"{HOST}/topic/7777")
+    assert covered.canonicalize(post) == post
+    assert "shows nothing that is not reached otherwise" in covered.explain(post).reason
+    assert not covered.is_covered(f"{post}?new=1")
+
+
+def test_without_referrers_no_template_is_covered():
+    """Nobody knows what is found behind it."""
+    crawl = forum()
+
+    assert Verified().fit(crawl.urls, crawl.clusters).quality_["coverage_rules"] == 0
+
+
+def test_a_redirect_to_where_nobody_went_is_no_evidence():
+    """Cut off from their targets, posts are pages that nobody knows: rules are neither confirmed nor contradicted.
+
+    What the rules say of the target is what the redirect shows.
+    """
+    crawl = LinkedCrawl()
+    for url, page, referrer, target in zip(*vars(forum(with_alone=True)).values(), strict=True):
+        crawl.add(url, page if target is None else 10**7 + len(crawl.urls), referrer, target and f"{target}?page=1")
+    unresolved = fitted(crawl)
+    for topic in range(1000, 1050):
+        crawl.add(f"{HOST}/topic/{topic}", topic, f"{HOST}/")
+        crawl.add(f"{HOST}/topic/{topic}?page=1", topic, f"{HOST}/")
+    resolved = fitted(crawl)
+
+    assert (unresolved.quality_["rules"], unresolved.quality_["referrer_rules"]) == (0, 0)
+    assert resolved.canonicalize(f"{HOST}/topic/9999?page=1") == f"{HOST}/topic/9999"
+    on_topic = Referrer(f"{HOST}/topic/9999", f"{HOST}/topic/9999")
+    assert resolved.canonicalize(f"{HOST}/post/123456", on_topic) == f"{HOST}/topic/9999"
+
+
+def test_where_the_order_of_the_query_matters_it_is_kept():
+    """Two orders, two pages: only what is sorted already is looked at by rules."""
+    visits = [((a, b, order), f"/?{'&'.join(order)}") for a in range(6) for b in range(6) for order in orders(a, b)]
+    urls, pages = numbered(shuffled(visits))
+    method = Verified().fit(urls, pages)
+    unsorted = urls[0].partition("?")[0] + "?b=3&a=4"
+
+    assert method.canonicalize(unsorted) == unsorted
+    assert method.explain(unsorted).form == unsorted
+    assert "order" in method.explain(unsorted).reason
+
+
+def orders(a, b):
+    return (f"a={a}", f"b={b}"), (f"b={b}", f"a={a}")
+
+
+def test_a_site_without_duplicates_teaches_nothing():
+    """Every URL is a page: no rule of any kind, every URL its own form, and nothing to say."""
+    urls = [f"{HOST}/topic/{n}?page={page}&sort=a" for n in range(100) for page in (1, 2)] + [
+        f"{HOST}/{n}" for n in range(50)
+    ]
+    method = Verified().fit(urls, range(len(urls)), [None] + urls[:1] * (len(urls) - 1))
+
+    assert method.n_learnt() == 0
+    assert method.learnt() == []
+    assert len(set(method.canonicalize_many(urls))) == len(urls)
+    assert not any(map(method.is_covered, urls))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_pages_teach_nothing(seed):
+    """The planted forum with its pages dealt out anew: neither rules nor links."""
+    import random
+
+    crawl = forum(seed=seed)
+    random.Random(seed).shuffle(crawl.clusters)
+    crawl.redirects = [None] * len(crawl.urls)
+
+    assert fitted(crawl).n_learnt() == 0
+
+
+def test_what_was_learnt_is_told_in_sentences(sessions, posts, covered):
+    """One line a rule, of each kind, with its evidence."""
+    assert len(sessions.learnt()) == sessions.n_learnt() == 1
+    assert sessions.learnt()[0].startswith("drop `sid` anywhere: ")
+    assert [line.partition(":")[0] for line in posts.learnt()] == ["/post/* linked from /topic/* is that page again"]
+    assert "/post/* shows nothing that is not reached otherwise" in [
+        line.partition(":")[0] for line in covered.learnt()
+    ]
+    assert "drop `sid`" in sessions.explain(f"{HOST}/topic.php?t=1&sid=2").reason
+
+
+@pytest.mark.parametrize("name", ["sessions", "posts", "covered"])
+def test_a_saved_model_says_the_same(name, request, tmp_path):
+    """Forms, coverage, referrers, explanations and sentences are those of the model that was saved."""
+    method = request.getfixturevalue(name)
+    loaded = load_model(method.save(tmp_path / "model"))
+    on_topic = Referrer(f"{HOST}/topic/7777", f"{HOST}/topic/7777")
+
+    assert loaded.learnt() == method.learnt()
+    for rest in ("/post/123456", "/topic/7?sid=1", "/topic.php?sid=2&t=9", "/?new=1", "/%ff"):
+        url = HOST + rest
+        assert loaded.canonicalize(url, on_topic) == method.canonicalize(url, on_topic)
+        assert loaded.is_covered(url) == method.is_covered(url)
+        assert loaded.explain(url, on_topic) == method.explain(url, on_topic)
+
+
+@pytest.mark.parametrize("file", ["links.json", "rules.json"])
+@pytest.mark.parametrize("damage", ["missing", "altered"])
+def test_a_damaged_folder_is_one_clear_line(sessions, tmp_path, file, damage):
+    """The file is named."""
+    folder = sessions.save(tmp_path / "model")
+    if damage == "missing":
+        (folder / file).unlink()
+    else:
+        (folder / file).write_text("[]")
+
+    with pytest.raises(DamagedModelError, match=file) as error:
+        load_model(folder)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "contents"),
+    [
+        ("links.json", {}),
+        ("links.json", []),
+        ("links.json", None),
+        ("links.json", {"forum.example": {}}),
+        ("links.json", {"forum.example": []}),
+        ("links.json", {"other.example": {}}),
+        ("rules.json", {}),
+        ("rules.json", [{"host": "forum.example", "transformation": {"query[a]": "dropp"}}]),
+    ],
+)
+def test_files_that_say_something_else_are_damaged_too(sessions, tmp_path, file, contents):
+    """Also where the digests fit: it is found when the model is loaded, not in the middle of a crawl."""
+    description = json.loads((sessions.save(tmp_path / "model") / "model.json").read_text())
+    tables = {**sessions._tables(), file: contents}
+
+    with pytest.raises(DamagedModelError, match=r"Train again\.") as error:
+        Verified.from_files(description, ModelFiles(tables))
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_risk():
+    """The error names the value and those that are known."""
+    with pytest.raises(BadInputError, match=r"risk = 'bold' is not known; choose one of safe, balanced, eager\."):
+        Verified(risk="bold").fit([f"{HOST}/"], [0])
+
+
+def test_the_more_risk_the_more_is_learnt():
+    """What is confirmed by twelve groups is enough for ``eager`` alone."""
+    crawl = session_ids(n_pages=12)
+
+    assert fitted(crawl, "safe").n_learnt() == fitted(crawl, "balanced").n_learnt() == 0
+    assert fitted(crawl, "eager").n_learnt() == 1
+
+
+@settings(max_examples=60)
+@given(st.lists(any_urls, min_size=1, max_size=12), st.lists(any_urls, max_size=3))
+def test_any_strings_can_be_learnt_from(urls, others):
+    """Whatever the strings: fitting, asking and explaining never raise, and a form is its own form."""
+    method = Verified().fit(urls, range(len(urls)), urls[1:] + urls[:1], urls[::-1])
+    for url in urls + others:
+        form = method.canonicalize(url, Referrer(urls[0], urls[0]))
+        assert method.canonicalize(form) == form
+        assert method.explain(url).form == method.canonicalize(url)
+        assert method.is_covered(url) in (True, False)
+
+
+def test_a_crawl_goes_on_through_links():
+    """Posts of topics never seen are recognised by the page that holds them; topics are fetched, no page is lost."""
+    earlier, later = forum(with_alone=True), forum(100, first=1000, with_alone=True, seed=1)
+    method = fitted(earlier)
+    outcome = crawl_on(
+        method,
+        later.urls[1:],
+        later.referrers[1:],
+        [page + 10**7 for page in later.clusters[1:]],
+        crawled_urls=earlier.urls,
+        crawled_clusters=set(earlier.clusters),
+    )
+
+    assert (outcome.n_lost, outcome.saved) == (0, 1.0)
+    assert normal_form(later.urls[1]) == later.urls[1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_templates_that_appear_after_training_lose_nothing(seed):
+    """A site of questions whose histories, timelines and tabs were not there in training (the ablation's site).
+
+    Every page is fetched, and more is saved than by keeping all.
+    """
+    training, test = question_site(600, seed), question_site(200, seed + 10, first=2000, with_new=True)
+    urls, pages = numbered(training + test)
+    n = len(training)
+    outcomes = {}
+    for name in ("verified", "keep-all"):
+        method = make_method(name).fit(urls[:n], pages[:n])
+        outcomes[name] = replay(method.canonicalize_many(urls[n:]), pages[n:])
+
+    assert outcomes["verified"].f1 > outcomes["keep-all"].f1
+    assert outcomes["verified"].n_lost <= 6
+    assert outcomes["verified"].saved > 0.4
