@@ -272,20 +272,31 @@ def test_a_crawl_goes_on_through_links():
     assert normal_form(later.urls[1]) == later.urls[1]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_templates_that_appear_after_training_lose_nothing(seed):
-    """A site of questions whose histories, timelines and tabs were not there in training (the ablation's site).
-
-    Every page is fetched, and more is saved than by keeping all.
-    """
+def new_templates(seed, name):
+    """A site of questions whose histories, timelines and tabs were not there in training: outcome and what was lost."""
     training, test = question_site(600, seed), question_site(200, seed + 10, first=2000, with_new=True)
     urls, pages = numbered(training + test)
     n = len(training)
-    outcomes = {}
-    for name in ("verified", "keep-all"):
-        method = make_method(name).fit(urls[:n], pages[:n])
-        outcomes[name] = replay(method.canonicalize_many(urls[n:]), pages[n:])
+    forms = make_method(name).fit(urls[:n], pages[:n]).canonicalize_many(urls[n:])
+    first_of_form = {forms[place]: pages[n + place] for place in reversed(range(len(forms)))}
+    kept = set(first_of_form.values())
+    return replay(forms, pages[n:]), [url for url, page in zip(urls[n:], pages[n:], strict=True) if page not in kept]
 
-    assert outcomes["verified"].f1 > outcomes["keep-all"].f1
-    assert outcomes["verified"].n_lost <= 6
-    assert outcomes["verified"].saved > 0.4
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_templates_that_appear_after_training(seed):
+    """More is gained than by keeping all: a section that rules were not tested in is left alone, and so is a new key.
+
+    What is lost stands where a title of the same question may stand.
+    """
+    outcome, lost = new_templates(seed, "verified")
+
+    assert outcome.f1 > new_templates(seed, "keep-all")[0].f1 + 0.02
+    assert outcome.saved > 0.7
+    assert {url.split("/")[3] for url in lost} == {"questions"}
+
+
+@pytest.mark.xfail(strict=True, reason="a word that stands where titles stood, behind many ids, is taken for a title")
+def test_templates_that_appear_after_training_lose_nothing():
+    """``/questions/17/history`` was not there in training, and is no title of question 17."""
+    assert new_templates(0, "verified")[0].n_lost <= 2

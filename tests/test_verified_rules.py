@@ -209,6 +209,16 @@ def test_a_rule_is_not_about_query_keys_that_it_never_met():
     assert form("/topic?t=500&sid=a&token=b") == "/topic?sid=a&t=500&token=b"
 
 
+def test_a_rule_is_not_about_sections_that_it_was_never_tested_in():
+    """Titles behind questions say nothing; behind ``/posts`` no two URLs were compared: all of it stays."""
+    visits = [(q, f"/questions/{q}") for q in range(60)] + [(q, f"/questions/{q}/{s}") for q, s in enumerate(ids(60))]
+    visits += [(("revisions", p), f"/posts/{p}/{s}") for p, s in enumerate(ids(60, seed=1))]
+    form = forms_after(shuffled(visits))
+
+    assert form("/questions/700/how-to-quit") == "/questions/700"
+    assert form("/posts/700/revisions") == "/posts/700/revisions"
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_shuffled_pages_teach_nothing(seed):
     """The same URLs and pages, put together at random."""

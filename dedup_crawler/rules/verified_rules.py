@@ -6,16 +6,18 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
+import numpy as np
+
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Trials, trials_of
-from dedup_crawler.rules.rule import Literal, Matcher, OneOf, Rule
+from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
 
 MAX_ROUNDS = 3
@@ -82,9 +84,10 @@ class RuleLearner:
             self._known_trials.clear()
 
     def _confined(self, rule: Rule, hypothesis: Hypothesis, context: Context, trials: Trials) -> Rule:
-        """The rule with none of the query keys that it never met, and without conditions that change nothing.
+        """The rule with nothing of what it never met, and without conditions that change nothing.
 
-        Only what the query says is kept in any case, for the next URL may say it elsewhere, and where a crowd is.
+        What it never met are query keys, and sections of the site whose URLs it matches but never compared. What the
+        query says is kept in any case, for the next URL may say it elsewhere, and so is all that says where a crowd is.
         """
         rows = trials.rows[context.trials]
         matched = self.columns.matching(rule)
@@ -95,17 +98,31 @@ class RuleLearner:
             and (column.numbers[matched] >= 0).sum() >= MIN_URLS
             and not (column.numbers[rows] >= 0).any()
         }
-        rule = replace(rule, absent=rule.absent | strange)
+        sections = self._strange_sections(matched, rows, hypothesis.touched() | rule.context.keys())
+        rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
         matched = self.columns.matching(rule)
         for key in sorted(rule.absent - hypothesis.rule.absent):
             shorter = replace(rule, absent=rule.absent - {key})
             rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
         for key in sorted(rule.context.keys() - hypothesis.rule.context.keys()):
-            if not key.startswith("query[") and not context.is_crowd:
+            if not key.startswith("query[") and key not in sections and not context.is_crowd:
                 fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
                 shorter = replace(rule, context=fewer)
                 rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
         return rule
+
+    def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """Conditions on the path that leave out what many of the *matched* URLs have and none of the tested *rows*."""
+        sections: dict[str, Matcher] = {}
+        for key, column in self.columns.columns.items():
+            tested = column.numbers[rows]
+            if key.startswith("path[") and key not in known and (tested >= 0).all():
+                n_urls = np.bincount(column.numbers[matched & (column.numbers >= 0)], minlength=len(column.values))
+                n_urls[tested] = 0
+                strange = np.flatnonzero(n_urls >= MIN_URLS).tolist()
+                if strange:
+                    sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
+        return sections
 
 
 def _rule(hypothesis: Hypothesis, context: Context, trials: Trials, origin: str) -> Rule:
