@@ -18,6 +18,7 @@ setup(
         "SQLAlchemy>=2.0",
         "click>=8.1",
         "numpy>=1.26",
+        "Protego>=0.3",
         "rich>=13",
         "safetensors>=0.4",
         "xxhash>=3.4",

@@ -69,6 +69,14 @@ def labels(page: str) -> None:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
+def logs(page: str) -> None:
+    """DustBuster on real logs, and its precision on the recorded sites; needs their databases."""
+    command = [sys.executable, "benchmarks/logs.py", os.path.relpath(SITES.parent / "logs", ROOT)]
+    command += [os.path.relpath(WORK, ROOT), os.path.relpath(SITES, ROOT)]
+    with (RESULTS / page).open("w", encoding="utf-8") as file:
+        subprocess.run(command, cwd=ROOT, check=True, stdout=file)
+
+
 def demo(page: str) -> None:
     """What ``make demo`` prints."""
     write(page, "The demo", "    make demo", as_code(run("demo")))
@@ -91,6 +99,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "sweep": partial(script, "Rule miners by the false-positive rate that they allow", "sweep.py", shown="SITES WORK"),
     "growth": partial(script, "Rule miners by the number of URLs", "growth.py", shown="SITES WORK"),
     "labels": labels,
+    "logs": logs,
     "demo": demo,
     "speed": speed,
 }

@@ -219,6 +219,8 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
         _say(f"{method.name}: learnt from {len(data.urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
         for name, value in learner.quality_.items():
             _say(f"  {name.replace('_', ' ')}: {value}")
+        if learner.n_learnt() == 0:
+            _say(f"  no rules were learnt: {learner.n_urls_} URLs show {learner.n_clusters_} pages")
         lines = learner.learnt()
         for line in lines[:_MAX_LINES]:
             _say(f"  {line}")

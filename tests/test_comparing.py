@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from dedup_crawler.labels.clusters import is_near
 from dedup_crawler.labels.comparing import has_words, is_reordered, n_words, word_counts
-from dedup_crawler.labels.signatures import Signature, Signatures
+from dedup_crawler.labels.signatures import Signature
+from dedup_crawler.labels.site_pages import SitePages
 from label_pages import LONG, TEXT, page
 
 
 def signature(text: str) -> Signature:
-    return Signatures(lambda: [page("a", text)]).of[0]
+    return SitePages(lambda: [page("a", text)]).signatures[0]
 
 
 def are_near(left: str, right: str) -> bool:

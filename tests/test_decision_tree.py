@@ -1,7 +1,5 @@
 """The decision-tree approach of WSDM'10."""
 
-import random
-
 import pytest
 
 from dedup_crawler.errors import BadInputError
@@ -45,16 +43,40 @@ def test_an_impure_leaf_gives_no_rule():
     assert list(generalized(rows)) == []
 
 
+def rows_of(maps, cluster=0):
+    return rows_of_cluster(cluster, maps, votes={}, constants=frozenset(), seed=0)
+
+
+def test_the_stage_of_a_cluster_is_a_pure_function():
+    """Two calls with one key and its values give the same rows, and no other cluster has a part in it: MapReduce."""
+    maps = [KeyValueMap().read(f"/t/7?sid={i}", "http") for i in range(50)]
+    first = rows_of(maps, cluster=7)
+    rows_of(maps, cluster=8)
+
+    assert rows_of(maps, cluster=7) == first
+    assert len(first) == 11  # ten sources of one shape, and the target
+
+
+def test_the_order_of_clusters_does_not_matter():
+    """Machines finish in any order: the same crawl, read backwards by cluster, gives the same rules."""
+    crawl = session_ids(n_visits=30)
+    there = DecisionTree().fit(crawl.urls, crawl.clusters).engine_.rules
+    places = sorted(range(len(crawl.urls)), key=lambda place: -crawl.clusters[place])
+    back = DecisionTree().fit([crawl.urls[p] for p in places], [crawl.clusters[p] for p in places]).engine_.rules
+
+    assert set(map(str, there)) == set(map(str, back))
+
+
 def test_a_cluster_has_one_target_and_it_stays():
     """The URL without a query is the target; where sources differ in values of no use, the target loses its own too."""
     maps = [KeyValueMap().read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
-    rows = rows_of_cluster(maps, {}, frozenset(), random.Random(0))
+    rows = rows_of(maps)
 
     drop = frozenset({("query[sid]", Drop())})
     assert rows[0] == (maps[0], drop)
     assert rows[-1] == (maps[1], STAY)
 
-    rows = rows_of_cluster([maps[0], KeyValueMap().read("/t/7?sid=c", "http")], {}, frozenset(), random.Random(0))
+    rows = rows_of([maps[0], KeyValueMap().read("/t/7?sid=c", "http")])
     assert [row.transformation for row in rows] == [frozenset({("query[sid]", Star())})] * 2
 
 

@@ -6,19 +6,31 @@ import pytest
 
 from dedup_crawler.labels.arguments import ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.layout import SiteLayout
-from dedup_crawler.labels.lines import lines_of
+from dedup_crawler.labels.lines import LineTable, lines_of
+from dedup_crawler.labels.site_pages import SitePages
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import SITE, page, wiki
 
 
+def learnt(pages: list[LabelledPage]) -> SiteLayout:
+    return SitePages(lambda: pages).layout
+
+
 def content(layout: SiteLayout, each: LabelledPage) -> list[str]:
-    return [line for line, kept in zip(lines_of(each), layout.content(each), strict=True) if kept]
+    lines = lines_of(each)
+    shapes = layout.names(each.url).shapes_of(lines)
+    is_content = layout.content(len(lines), shapes, LineTable().facts(lines).clocks)
+    return [line for line, kept in zip(lines, is_content, strict=True) if kept]
+
+
+def plain_title(layout: SiteLayout, each: LabelledPage) -> str | None:
+    return layout.names(each.url).plain_title(each.title)
 
 
 def test_label_and_footer_are_decoration() -> None:
     """The line with the page's name, and the one that names its file and its last change, are left out."""
     pages = wiki()
-    layout = SiteLayout.learn(lambda: pages)
+    layout = learnt(pages)
 
     assert layout.naming_keys == {"id"}
     assert content(layout, pages[1]) == ["Give your user name and your password to log in to this wiki."]
@@ -28,7 +40,7 @@ def test_label_and_footer_are_decoration() -> None:
 def test_a_name_that_stands_twice_is_decoration_once() -> None:
     """A label with the words of an entry in the list below it leaves the entry."""
     pages = wiki()
-    layout = SiteLayout.learn(lambda: pages)
+    layout = learnt(pages)
     tree = page("wiki?id=start", "start\nabout\nstart\nother", title="Tree")
 
     assert content(layout, tree) == ["about", "start", "other"]
@@ -40,7 +52,7 @@ def test_a_clock_of_the_layout_is_decoration() -> None:
         page(f"t{n}", f"topic {n}\nserved at 10:{n % 60:02} in 0.{n * 7919 % 97:02} s\n{n % 24}:00\n{n % 23}:00")
         for n in range(100, 200)
     ]
-    layout = SiteLayout.learn(lambda: pages)
+    layout = learnt(pages)
 
     assert content(layout, pages[3]) == ["topic 103", "7:00", "11:00"]
 
@@ -55,7 +67,7 @@ def test_times_told_from_now() -> None:
 def test_few_pages_have_no_layout() -> None:
     """Below 50 pages nothing is called decoration."""
     pages = wiki(9)
-    layout = SiteLayout.learn(lambda: pages)
+    layout = learnt(pages)
 
     assert content(layout, pages[0]) == lines_of(pages[0])
 
@@ -63,11 +75,11 @@ def test_few_pages_have_no_layout() -> None:
 def test_masks_whole_words_only() -> None:
     """A page called "start" does not make "restart" decoration, nor is its title masked."""
     pages = [*wiki(), page("wiki?id=start", "restart\nstart", title="How to restart [Wiki]")]
-    layout = SiteLayout.learn(lambda: pages)
+    layout = learnt(pages)
 
     assert content(layout, pages[-1]) == ["restart"]
-    assert layout.plain_title(pages[-1]) is None
-    assert layout.plain_title(pages[0]) == layout.plain_title(pages[5])
+    assert plain_title(layout, pages[-1]) is None
+    assert plain_title(layout, pages[0]) == plain_title(layout, pages[5])
 
 
 def test_choices_and_open_keys() -> None:

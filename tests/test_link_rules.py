@@ -6,7 +6,7 @@ import pytest
 
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
-from dedup_crawler.rules.shapes import Shapes, written
+from dedup_crawler.rules.url_shapes import Shapes, written
 
 HOST = "http://forum.example"
 

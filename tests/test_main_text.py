@@ -14,7 +14,7 @@ import pytest
 from simhash import Simhash
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.main_text import MAX_BYTES, clean_page, clean_pages
+from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page, clean_pages
 from dedup_crawler.pages.records import Page, PageText
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -251,3 +251,13 @@ def test_says_what_is_wrong_with_the_options() -> None:
         clean_pages([], n_workers=0)
     with pytest.raises(BadInputError, match="language = 'Elvish'"):
         clean_pages([], language="Elvish")
+
+
+def test_a_reader_is_asked_now_and_then():
+    """The worker that read two pages reads the next one; the texts are those of this process."""
+    pages = [Page(f"http://site.example/{n}", content=f"<html><p>text {n}".encode()) for n in range(3)]
+
+    with TextReader() as reader:
+        texts = [*reader.read(pages[:2]), *reader.read(pages[2:])]
+
+    assert texts == [clean_page(page)[0] for page in pages]

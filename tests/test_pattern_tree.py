@@ -7,8 +7,9 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.pattern_tree import PatternTree
-from dedup_crawler.rules.graph_selection import chained
-from dedup_crawler.rules.pattern_tree import build_tree, salient
+from dedup_crawler.rules import node_rules
+from dedup_crawler.rules.graph_selection import _energy, chained
+from dedup_crawler.rules.pattern_tree import Node, build_tree, salient
 from dedup_crawler.rules.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
 from planted_site import HOST, session_ids, slugs
 
@@ -83,6 +84,37 @@ def test_the_largest_drop_parts_salient_from_trivial():
     assert salient(Counter(a=900, b=800, c=9, d=8, e=7), 1724) == {"a", "b"}
     assert salient(Counter(a=31, b=30, c=26, d=24), 111) == set()  # about equal is equal
     assert salient(Counter(a=4, b=1, c=1), 6) == set()
+
+
+def test_the_papers_overlap_threshold_rejects_true_rules(monkeypatch):
+    """Half of the archive pages have one URL: 0.5 is not met, though the mirror never matters; ten pages are enough."""
+    visits = synthetic_site()
+    mirrors = [f"{HOST}/archive{m}/display.php?pageid=1234" for m in range(5)]
+    assert len(set(fit(visits).canonicalize_many(mirrors))) == 1
+
+    monkeypatch.setattr(node_rules, "_MIN_CLUSTERS", 10**9)  # what is left is the threshold as printed
+    assert len(set(fit(visits).canonicalize_many(mirrors))) == 5
+
+
+def test_keys_are_mapped_page_by_page():
+    """Columns of small numbers have all values in common; only page by page is it seen which key is which."""
+    visits = [
+        ((i, j), rest) for i in range(1, 13) for j in range(1, 13) for rest in (f"/a?x={i}&y={j}", f"/b?u={j}&w={i}")
+    ]
+    method = fit(visits)
+
+    assert method.canonicalize(f"{HOST}/a?x=50&y=60") == method.canonicalize(f"{HOST}/b?u=60&w=50")
+    assert method.canonicalize(f"{HOST}/a?x=50&y=60") != method.canonicalize(f"{HOST}/b?u=50&w=60")
+
+
+def test_the_walk_loses_no_energy_and_circles_do_not_oscillate():
+    """As printed, a node without edges would lose all that it gathers, and two nodes that lead to each other swap."""
+    nodes = [Node(list(range(n)), {}, frozenset()) for n in (30, 10, 5, 50)]
+    sink = _energy(nodes[:3], {0: {1: None}, 2: {1: None}})
+    circle = _energy(nodes, {0: {3: None}, 3: {0: None}})
+
+    assert [round(energy, 6) for energy in sink] == [0, 45, 0]
+    assert [round(energy, 6) for energy in circle] == [40, 10, 5, 40]
 
 
 def test_chains_become_direct_rules():

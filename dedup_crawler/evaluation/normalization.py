@@ -8,8 +8,8 @@ does not say which of them is left; here it is the cluster of the form's first U
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import astuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ def normalization_quality(forms: Sequence[str], clusters: Sequence[Hashable]) ->
     n_true = sum(_pairs(n) for pages in members.values() for n in pages.values())
     left = {next(iter(pages)) for pages in members.values()}
     return NormalizationQuality(len(forms), len(members), len(set(clusters)), len(left), n_pairs, n_pairs - n_true)
+
+
+def pooled(of_sites: Iterable[NormalizationQuality]) -> NormalizationQuality:
+    """All sites as one set of URLs: what WWW'10 calls micro; URLs of two sites are never one page."""
+    return NormalizationQuality(*map(sum, zip(*map(astuple, of_sites), strict=True)))
 
 
 def _pairs(n: int) -> int:

@@ -59,6 +59,8 @@ class SiteValidator:
     ) -> None:
         self._urls = list(urls)
         random.Random(seed).shuffle(self._urls)  # noqa: S311 - draws examples, guards nothing
+        unchanged = RuleEngine([])
+        self._published = {unchanged.form(url): url for url in reversed(self._urls)}
         self._fetcher = fetcher
         self._n = n
         self._epsilon = epsilon
@@ -115,7 +117,8 @@ class SiteValidator:
 
     def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
         """Whether both say the same; None where the sample says nothing."""
-        left_rest, right_rest = (_rest(each) for each in (url, target))
+        # a form has its query sorted; where the site is known to publish that page, it is asked in its own words
+        left_rest, right_rest = _rest(url), _rest(self._published.get(target, target))
         if not self._fetcher.is_allowed(right_rest):
             return None
         left = self._fetcher.fetch(left_rest)

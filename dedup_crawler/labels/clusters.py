@@ -15,7 +15,7 @@ A page without text is joined by redirects only. An error page is never joined w
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
@@ -23,7 +23,9 @@ import numpy as np
 from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.signatures import Signature, Signatures, changes
+from dedup_crawler.labels.lines import digest_of_all
+from dedup_crawler.labels.signatures import Lines, Signature, changes
+from dedup_crawler.labels.site_pages import SitePages
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -62,13 +64,13 @@ def cluster_pages(pages: Pages) -> Clustering:
     clustering = Clustering(n_pages)
     for source, target, reason in redirects:
         clustering.join(source, target, reason)
-    signatures = Signatures(pages)
-    _join_equal(clustering, signatures.of, _text_key, "the same title and text")
-    _join_equal(clustering, signatures.of, _content_key, "the same title and text but for decoration")
-    _join_equal(clustering, signatures.of, _main_key, "the same title and main text")
-    _join_reordered(clustering, signatures.of)
-    _join_named(clustering, signatures)
-    _join_near(clustering, signatures)
+    site = SitePages(pages)
+    _join_equal(clustering, site.signatures, _text_key, "the same title and text")
+    _join_equal(clustering, site.signatures, _content_key, "the same title and text but for decoration")
+    _join_equal(clustering, site.signatures, _main_key, "the same title and main text")
+    _join_reordered(clustering, site.signatures)
+    _join_named(clustering, site)
+    _join_near(clustering, site)
     return clustering
 
 
@@ -125,7 +127,7 @@ def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) ->
     for position, signature in signatures.items():
         if signature.n_words < MIN_WORDS or not len(signature.lines):
             continue
-        known = orders[signature.status, signature.title, np.sort(signature.lines).tobytes()]
+        known = orders[signature.status, signature.title, len(signature.lines), digest_of_all(np.sort(signature.lines))]
         if any(clustering.are_same(other, position) for other in known):
             continue
         for other in known[:MAX_TRIES]:
@@ -136,42 +138,47 @@ def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) ->
             known.append(position)
 
 
-def _join_named(clustering: Clustering, signatures: Signatures) -> None:
+def _join_named(clustering: Clustering, site: SitePages) -> None:
     """Join pages of the same content whose titles differ in the page's name.
 
     Where nothing but the name tells pages of one kind apart ("This page is read only", "Nothing links here") it is
     what the page is about. So the content has to say something by itself, or to be chosen by another argument, the
     same for both, on a kind of page whose content varies.
     """
+    named = {
+        position: (signature.status, signature.plain_title, signature.content)
+        for position, signature in site.signatures.items()
+        if signature.plain_title is not None and len(signature.lines)
+    }
+    n_pages = Counter(named.values())
     by_content: dict[Hashable, int] = {}
     by_argument: dict[Hashable, int] = {}
-    for position, signature in signatures.of.items():
-        if signature.plain_title is None or not len(signature.lines):
+    for position, key in named.items():
+        signature = site.signatures[position]
+        if n_pages[key] == 1:
             continue
-        key = signature.status, signature.plain_title, signature.content
-        if signature.open_arguments and signatures.is_varied(signature.template):
+        if signature.open_arguments and site.is_varied(signature):
             first = by_argument.setdefault((*key, signature.open_arguments), position)
             names = ", ".join(sorted({name for name, _ in signature.open_arguments}))
             clustering.join(first, position, f"the same content for the same {names}; only the page's name differs")
-        if signatures.n_own_words(signature) >= MIN_OWN_WORDS:
+        if site.n_own_words(signature) >= MIN_OWN_WORDS:
             first = by_content.setdefault(key, position)
             clustering.join(first, position, "the same content; only the page's name in the title differs")
 
 
-def _join_near(clustering: Clustering, signatures: Signatures) -> None:
+def _join_near(clustering: Clustering, site: SitePages) -> None:
     """Join nearly equal pages with the first of them: each with that one, so that no chain leads astray."""
-    common = np.array(sorted(signatures.layout.common_lines), np.uint64)
     seen: set[Hashable] = set()
     buckets: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for position, signature in signatures.of.items():
+    for position, signature in site.signatures.items():
         same = signature.status, signature.title
         if signature.n_words < MIN_NEAR_WORDS or not len(signature.lines) or (*same, signature.content) in seen:
             continue
         seen.add((*same, signature.content))
-        keys = [(*same, line) for line in _sample(signature, common)]
+        keys = [(*same, line) for line in _sample(signature, site.common_lines)]
         tried = dict.fromkeys(other for key in keys for other in buckets[key])
         for other in list(tried)[:MAX_TRIES]:
-            if not clustering.are_same(other, position) and is_near(signatures.of[other], signature):
+            if not clustering.are_same(other, position) and is_near(site.signatures[other], signature):
                 clustering.join(other, position, "the same title and nearly the same lines")
                 break
         else:
@@ -180,10 +187,13 @@ def _join_near(clustering: Clustering, signatures: Signatures) -> None:
                     buckets[key].append(position)
 
 
-def _sample(signature: Signature, common: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> list[int]:
-    rare = np.setdiff1d(signature.lines, common)
-    sample = (rare if len(rare) > 2 * MAX_CHANGED_LINES else np.unique(signature.lines))[:N_SAMPLED_LINES]
-    return [int(line) for line in sample]
+def _sample(signature: Signature, common: Lines) -> list[int]:
+    different = np.unique(signature.lines)
+    rare = different
+    if len(common):
+        rare = different[common[np.searchsorted(common[:-1], different)] != different]
+    sample: list[int] = (rare if len(rare) > 2 * MAX_CHANGED_LINES else different)[:N_SAMPLED_LINES].tolist()
+    return sample
 
 
 def is_near(left: Signature, right: Signature) -> bool:

@@ -6,7 +6,7 @@ J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -27,8 +27,8 @@ class BoundedCounter(Generic[Key]):
         self._counts: Counter[Key] = Counter()
         self.max_error = 0
 
-    def update(self, keys: Iterable[Key]) -> None:
-        """Count each of *keys* once."""
+    def update(self, keys: Iterable[Key] | Mapping[Key, int]) -> None:
+        """Count each of *keys* once, or as often as it says."""
         self._counts.update(keys)
         if len(self._counts) > self._max_keys:
             less = sorted(self._counts.values(), reverse=True)[self._max_keys // 2]

@@ -17,14 +17,16 @@ not told from ids, so they stay; that one of them counts visitors, only a long p
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
 
 from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.lines import LineFacts, digest, facts, lines_of, masked_times
+from dedup_crawler.labels.lines import Digests, digest, masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
@@ -32,8 +34,6 @@ Pages = Callable[[], Iterable[LabelledPage]]
 
 MIN_PAGES = 50
 """With fewer pages nothing is called decoration."""
-COMMON_SHARE = 0.05
-"""A line on this share of the pages says nothing about one of them."""
 NAMING_SHARE = 0.5
 """Of the pages show the value of a naming key as a line ..."""
 SHAPE_SHARE = 0.005
@@ -47,76 +47,73 @@ _NAME, _OTHER = "\0", "\1"
 
 
 class SiteLayout:
-    """Decoration of a site; made by :meth:`learn`."""
+    """Decoration of a site: see all pages, then settle; where there are naming keys, see shapes, then settle these."""
 
     def __init__(self) -> None:
         self.n_pages = 0
         """Pages with title and text: a file without a title has no layout."""
         self.kinds = ArgumentKinds()
         self.naming_keys: frozenset[str] = frozenset()
-        self.common_lines: frozenset[int] = frozenset()
-        """Digests of the lines that more than 5 % of the pages share."""
-        self._decorations: frozenset[int] = frozenset()
-        self._clocks: frozenset[int] = frozenset()
+        self._n_named: Counter[str] = Counter()
+        self._clocks: BoundedCounter[int] = BoundedCounter()
+        self._shapes: BoundedCounter[int] = BoundedCounter()
+        self._frequent_clocks: frozenset[int] = frozenset()
+        self._frequent_shapes: frozenset[int] = frozenset()
 
-    @classmethod
-    def learn(cls, pages: Pages) -> SiteLayout:
-        """Read the pages once, and once more where a key names the page; memory does not grow with them."""
-        layout = cls()
-        named: Counter[str] = Counter()
-        clocks: BoundedCounter[int] = BoundedCounter()
-        all_lines: BoundedCounter[int] = BoundedCounter()
-        for page in pages():
-            found, _ = arguments(page.url)
-            layout.kinds.add(found)
-            if page.title and page.main_text:
-                lines = lines_of(page)
-                known = facts(lines)
-                different = set(lines)
-                layout.n_pages += 1
-                named.update({key for key, value in found if not different.isdisjoint(spellings(value))})
-                all_lines.update({each.digest for each in known})
-                clocks.update(_clocks_of(known))
-        layout.common_lines = all_lines.at_least(COMMON_SHARE * layout.n_pages)
-        if layout.n_pages >= MIN_PAGES:
-            layout.naming_keys = frozenset(key for key, n in named.items() if n >= NAMING_SHARE * layout.n_pages)
-            layout._clocks = clocks.at_least(CLOCK_SHARE * layout.n_pages)
-        if layout.naming_keys:
-            layout._decorations = layout._frequent_shapes(pages)
-        return layout
+    def see_url(self, url: str) -> None:
+        """Learn from the URL of any page."""
+        self.kinds.add(arguments(url)[0])
 
-    def _frequent_shapes(self, pages: Pages) -> frozenset[int]:
-        shapes: BoundedCounter[int] = BoundedCounter()
-        for page in pages():
-            if not page.title:
-                continue
-            found = _names(page.url, self.naming_keys).shapes(list(set(lines_of(page))))
-            shapes.update({digest(shape) for shape in found if shape})
-        return shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
+    def see_lines(self, url: str, lines: list[str], clocks: Digests) -> None:
+        """Learn from a page with title and text."""
+        self.n_pages += 1
+        found, _ = arguments(url)
+        if found:
+            different = set(lines)
+            self._n_named.update({key for key, value in found if not different.isdisjoint(spellings(value))})
+        if clocks.any():
+            self._clocks.update(_single(clocks))
 
-    def content(self, page: LabelledPage) -> list[bool]:
+    def settle(self) -> None:
+        """Decide which keys name the page and what is a clock."""
+        if self.n_pages >= MIN_PAGES:
+            least = NAMING_SHARE * self.n_pages
+            self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)
+            self._frequent_clocks = self._clocks.at_least(CLOCK_SHARE * self.n_pages)
+        self._clocks = BoundedCounter()
+
+    def names(self, url: str) -> Names:
+        """What finds the values of one URL's naming arguments, after :meth:`settle`."""
+        return Names(url, self.naming_keys)
+
+    def see_shapes(self, shapes: Iterable[int]) -> None:
+        """Learn from the shapes of a page's lines (:meth:`Names.shapes_of`)."""
+        self._shapes.update(set(shapes))
+
+    def settle_shapes(self) -> None:
+        """Decide which shapes are decoration."""
+        self._frequent_shapes = self._shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
+        self._shapes = BoundedCounter()
+
+    def content(self, n_lines: int, shapes: Mapping[int, int], clocks: Digests) -> npt.NDArray[np.bool_]:
         """Of each line of a page, whether it is content.
 
-        A line that stands twice is decoration once: a label may have the same words as an entry of a list.
+        Parameters
+        ----------
+        n_lines
+            Of the page.
+        shapes
+            Of lines that hold a name (:meth:`Names.shapes_of`). A line that stands twice is decoration once: a label
+            may have the same words as an entry of a list.
+        clocks
+            Of each line the digest of its shape without times, 0 where it has none; empty if no line has.
         """
-        lines = lines_of(page)
-        if not self._decorations and not self._clocks:
-            return [True] * len(lines)
-        shapes = _names(page.url, self.naming_keys).shapes(lines)
-        known = facts(lines)
-        clocks = self._clocks.intersection(_clocks_of(known)) if self._clocks else frozenset()
-        seen: set[str] = set()
-        kept = []
-        for line, shape, each in zip(lines, shapes, known, strict=True):
-            is_decoration = bool(shape) and line not in seen and digest(shape) in self._decorations
-            if is_decoration:
-                seen.add(line)
-            kept.append(not is_decoration and not (clocks and each.clock in clocks))
-        return kept
-
-    def plain_title(self, page: LabelledPage) -> str | None:
-        """The title with the page's name masked, or None if it does not hold it."""
-        return _names(page.url, self.naming_keys).shapes([page.title])[0] or None
+        is_content = np.ones(n_lines, bool)
+        is_content[[index for index, shape in shapes.items() if shape in self._frequent_shapes]] = False
+        found = self._frequent_clocks.intersection(_single(clocks)) if self._frequent_clocks else None
+        if found:
+            is_content[np.isin(clocks, np.array(list(found), np.uint64))] = False
+        return is_content
 
     def open_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
         """The arguments that do not name the page and certainly do not choose its kind, sorted."""
@@ -124,24 +121,29 @@ class SiteLayout:
         return tuple(sorted(each for each in found if each[0] in keys))
 
 
-class _Names:
+class Names:
     """Finds the values of one URL's naming arguments in lines."""
 
     def __init__(self, url: str, naming_keys: frozenset[str]) -> None:
-        found = arguments(url)[0] if naming_keys else ()
+        found, _ = arguments(url)
         self._names = _longest_first(form for key, value in found if key in naming_keys for form in spellings(value))
         self._others = _longest_first(
             form for key, value in found if key not in naming_keys for form in spellings(value)
         )
 
-    def shapes(self, lines: list[str]) -> list[str]:
-        """Each line with names, other values and times masked; empty if it holds no name."""
-        found = [""] * len(lines)
+    def shapes_of(self, lines: list[str]) -> dict[int, int]:
+        """Where lines with names stand first, and the digest of each with names, other values and times masked."""
+        found: dict[str, int] = {}
         for name in self._names:
             for index, line in enumerate(lines):
                 if name in line:
-                    found[index] = found[index] or self._shape(line)
-        return found
+                    found.setdefault(line, index)
+        shapes = ((index, self._shape(line)) for line, index in found.items())
+        return {index: digest(shape) for index, shape in shapes if shape}
+
+    def plain_title(self, title: str) -> str | None:
+        """The title with the page's name masked, or None if it does not hold it."""
+        return (self._shape(title) if any(name in title for name in self._names) else "") or None
 
     def _shape(self, line: str) -> str:
         shape = line
@@ -154,12 +156,6 @@ class _Names:
             if value in shape:
                 shape = _masked(shape, value, _OTHER)
         return masked_times(shape)
-
-
-@functools.lru_cache(maxsize=4)
-def _names(url: str, naming_keys: frozenset[str]) -> _Names:
-    """Of the page that is looked at: more than one thing is asked about it in turn."""
-    return _Names(url, naming_keys)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
@@ -180,7 +176,6 @@ def _ends_in_word(text: str) -> bool:
     return text[-1:].isalnum() or text[-1:] == "_"
 
 
-def _clocks_of(lines: Iterable[LineFacts]) -> list[int]:
+def _single(clocks: Digests) -> list[int]:
     """The shapes with a time that stand once on a page."""
-    shapes = Counter(line.clock for line in lines if line.clock)
-    return [shape for shape, n in shapes.items() if n == 1]
+    return [shape for shape, n in Counter(clocks[clocks != 0].tolist()).items() if n == 1]

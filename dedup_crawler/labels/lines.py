@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.labels.comparing import n_words
+from dedup_crawler.labels.counting import BoundedCounter
 from dedup_crawler.pages.records import LabelledPage
 
-MEMO_SIZE = 200_000
-"""Lines that are remembered, at most; some 100 MB."""
+Digests = npt.NDArray[np.uint64]
+
+MEMO_LINES = 200_000
+"""Lines that are remembered, at most ..."""
+MEMO_CHARACTERS = 20_000_000
+"""... and characters of them, but for those of the last page; some 100 MB in all."""
+COMMON_SHARE = 0.05
+"""A line on this share of the pages says nothing about one of them."""
 MAX_CLOCK = 200
 """Characters; a longer line is no clock."""
 WHEN = "\2"
@@ -22,40 +30,102 @@ _TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
     re.IGNORECASE,
 )
-_AGO = re.compile(r"\b(?:\d+|an?|one)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago\b", re.IGNORECASE)
+_AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
-_NO_NUMBERS: frozenset[str] = frozenset()
 
 
 class LineFacts(NamedTuple):
-    """What a line is by itself."""
+    """What the lines of one page are by themselves, with an entry a line."""
 
-    digest: int
-    n_words: int
-    numbers: frozenset[str]
-    clock: int
-    """Digest of the line with times and durations masked; 0 if it has none."""
-
-
-class _Memo(dict[str, LineFacts]):
-    def __missing__(self, line: str) -> LineFacts:
-        if len(self) >= MEMO_SIZE:
-            self.clear()
-        found = _NUMBER.findall(line)
-        numbers = frozenset(found) if found else _NO_NUMBERS
-        clock = _DURATION.sub(WHEN, _TIME.sub(WHEN, line)) if found and len(line) <= MAX_CLOCK else line
-        facts = LineFacts(digest(line), n_words(line), numbers, 0 if clock == line else digest(clock))
-        self[line] = facts
-        return facts
+    digests: Digests
+    n_words: npt.NDArray[np.uint32]
+    clocks: Digests
+    """Of the line with times and durations masked; 0 if it has none."""
+    numbers: list[str]
+    """The runs of digits, each between spaces; empty if there are none."""
 
 
-_memo = _Memo()
+class LineTable:
+    """Tells the facts of lines, and counts on how many pages each is; memory is bounded."""
+
+    def __init__(self) -> None:
+        self._rows = _Rows()
+        self._n_pages = np.zeros(MEMO_LINES, np.int64)
+        self._forgotten: BoundedCounter[int] = BoundedCounter()
+
+    @property
+    def n_remembered(self) -> int:
+        """Lines whose facts are at hand."""
+        return len(self._rows)
+
+    def facts(self, lines: list[str]) -> LineFacts:
+        """What the lines of a page are by themselves; the page is counted for each of them."""
+        if len(lines) > MEMO_LINES // 10:  # it would push out what is on other pages
+            return self._facts_of_long_page(lines)
+        if len(self._rows) + len(lines) > MEMO_LINES or self._rows.n_characters > MEMO_CHARACTERS:
+            self._forget()
+        row_of_line = list(map(self._rows.__getitem__, lines))
+        rows = np.array(row_of_line, np.int64)
+        self._n_pages[rows] += 1  # once, however often a row is among them
+        known = self._rows
+        numbers = list(map(known.numbers.__getitem__, row_of_line))
+        return LineFacts(known.digests[rows], known.n_words[rows], known.clocks[rows], numbers)
+
+    def common_lines(self, n_pages: int) -> Digests:
+        """Ascending digests of the lines that are on 5 % of a site's pages with lines, or may be."""
+        self._forget()
+        return np.array(sorted(self._forgotten.at_least(COMMON_SHARE * n_pages)), np.uint64)
+
+    def _facts_of_long_page(self, lines: list[str]) -> LineFacts:
+        told = map(_facts, lines)
+        digests, n_words, clocks, numbers = zip(*told, strict=True)
+        self._forgotten.update(set(digests))
+        return LineFacts(
+            np.array(digests, np.uint64), np.array(n_words, np.uint32), np.array(clocks, np.uint64), list(numbers)
+        )
+
+    def _forget(self) -> None:
+        n_rows = len(self._rows)
+        n_pages, digests = self._n_pages[:n_rows], self._rows.digests[:n_rows]
+        self._forgotten.update(dict(zip(digests.tolist(), n_pages.tolist(), strict=True)))
+        n_pages[:] = 0
+        self._rows.forget()
 
 
-def facts(lines: Iterable[str]) -> list[LineFacts]:
-    """What each of *lines* is by itself."""
-    return list(map(_memo.__getitem__, lines))
+class _Rows(dict[str, int]):
+    """Line -> its row in columns of facts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.n_characters = 0
+        self.digests = np.zeros(MEMO_LINES, np.uint64)
+        self.n_words = np.zeros(MEMO_LINES, np.uint32)
+        self.clocks = np.zeros(MEMO_LINES, np.uint64)
+        self.numbers: list[str] = []
+
+    def __missing__(self, line: str) -> int:
+        row = self[line] = len(self)
+        self.digests[row], self.n_words[row], self.clocks[row], numbers = _facts(line)
+        self.numbers.append(numbers)
+        self.n_characters += len(line) + len(numbers)
+        return row
+
+    def forget(self) -> None:
+        """Start anew."""
+        self.clear()
+        self.numbers.clear()
+        self.n_characters = 0
+
+
+def _facts(line: str) -> tuple[int, int, int, str]:
+    """Digest, words, clock, numbers."""
+    own = digest(line)
+    numbers = _NUMBER.findall(line)
+    if not numbers:
+        return own, n_words(line), 0, ""
+    clock = _DURATION.sub(WHEN, _TIME.sub(WHEN, line)) if len(line) <= MAX_CLOCK else line
+    return own, n_words(line), 0 if clock == line else digest(clock), f" {' '.join(numbers)} "
 
 
 def lines_of(page: LabelledPage) -> list[str]:
@@ -63,7 +133,7 @@ def lines_of(page: LabelledPage) -> list[str]:
     if not page.main_text:
         return []
     text = page.main_text.replace("\t", "")
-    return (_AGO.sub(WHEN, text) if "ago" in text else text).split("\n")
+    return (_AGO.sub(WHEN, text) if " ago" in text else text).split("\n")
 
 
 def masked_times(line: str) -> str:
@@ -79,3 +149,8 @@ def digest(text: str) -> int:
 def numbers_of(text: str) -> frozenset[str]:
     """The runs of digits in a text."""
     return frozenset(_NUMBER.findall(text))
+
+
+def digest_of_all(digests: Digests) -> int:
+    """64-bit hash of lines by those of each."""
+    return xxhash.xxh3_64_intdigest(digests.tobytes())

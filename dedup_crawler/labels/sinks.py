@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.labels.comparing import n_words
-from dedup_crawler.labels.layout import COMMON_SHARE, Pages
-from dedup_crawler.labels.lines import lines_of
+from dedup_crawler.labels.layout import Pages
+from dedup_crawler.labels.lines import COMMON_SHARE, lines_of
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_URLS = 10

@@ -4,9 +4,11 @@ H. S. Koppula, K. P. Leela, A. Agarwal, K. P. Chitrapura, S. Garg, A. Sasturkar,
 de-duplication", WSDM 2010; a short version is A. Agarwal et al., CIKM 2009. Their texts could not be had: what is here
 follows the abstract, patents of the same group, and SIGIR'17, who discard rules that are wrong in more than 10 %.
 
-The stages are those of their MapReduce job, each a pure function of one key's values: delimiters of a host
-(:func:`dedup_crawler.rules.deep_keys.learn_cuts`), rows of a cluster (:func:`rows_of_cluster`), rules of a host
-(:func:`dedup_crawler.rules.decision_tree.generalized`).
+The stages are those of their MapReduce job, each a pure function of a key and its values, so that an engine may run
+them on many machines: delimiters of a host (:func:`dedup_crawler.rules.deep_keys.learn_cuts`), templates of a cluster
+(:func:`templates_of_cluster`), summed per host, rows of a cluster (:func:`rows_of_cluster`), rules of a host
+(:func:`dedup_crawler.rules.decision_tree.generalized`). What is drawn for a cluster depends on the seed and the cluster
+alone, never on the order of clusters.
 
 Decided here: the target of a cluster is the URL with the fewest values that no other of its URLs has (they could not be
 derived), then one without a query, of the template that most clusters have, with the fewest keys. From each shape ten
@@ -70,16 +72,20 @@ class DecisionTree(DeepRuleBased):
             raise BadInputError(f"decision-tree: min_coverage is {self.min_coverage}; give 1 URL or more.")
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        draw = random.Random(self.seed)  # noqa: S311 - draws examples, guards nothing
-        clusters = [[crawl.urls[place].values for place in places] for places in crawl.clusters.values()]
+        clusters = {
+            cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()
+        }
         constants = constants_of([url.values for url in crawl.urls])
         votes = Counter(
             template
-            for maps in clusters
-            if len(maps) > 1
-            for template in {template_of(each, constants) for each in maps}
+            for cluster, maps in clusters.items()
+            for template in templates_of_cluster(cluster, maps, constants=constants)
         )
-        rows = [row for maps in clusters for row in rows_of_cluster(maps, votes, constants, draw)]
+        rows = [
+            row
+            for cluster, maps in clusters.items()
+            for row in rows_of_cluster(cluster, maps, votes=votes, constants=constants, seed=self.seed)
+        ]
         rules = [
             Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, self.name)
             for leaf in generalized(rows)
@@ -88,19 +94,29 @@ class DecisionTree(DeepRuleBased):
         return naive_selection(kept, crawl)
 
 
+def templates_of_cluster(cluster: int, maps: Sequence[KeyValues], *, constants: Constants) -> set[KeyTemplate]:
+    """What a cluster of several URLs votes for; a single URL has no choice."""
+    return {template_of(values, constants) for values in maps} if len(maps) > 1 else set()
+
+
 def rows_of_cluster(
+    cluster: int,
     maps: Sequence[KeyValues],
+    *,
     votes: Mapping[KeyTemplate, int],
     constants: Constants,
-    draw: random.Random,
+    seed: int,
 ) -> list[Row]:
     """Pairwise rules from the sources of a cluster to its target, and the target's own row.
 
     Parameters
     ----------
+    cluster, maps
+        Key and values of this stage.
     votes
         Template -> clusters that hold it: templates are chosen before URLs, lest clusters contradict each other.
     """
+    draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
     n_urls = Counter(item for values in maps for item in set(values.values()))
 
     def rank(values: KeyValues) -> tuple[object, ...]:

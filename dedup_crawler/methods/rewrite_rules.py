@@ -20,7 +20,7 @@ its URL shapes: O(R k) per level of generalisation for R rules of k keys, at mos
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.errors import BadInputError
@@ -124,22 +124,29 @@ def as_rule(host: str, found: _Pairwise) -> Rule:
 
 def _next_level(level: Sequence[_Pairwise], fan_out: int) -> list[_Pairwise]:
     """Rules that are alike but for one key become one rule, if the key takes enough values."""
-    alike: dict[tuple[int, object], list[_Pairwise]] = defaultdict(list)
+    wider: dict[_Pairwise, None] = {}
+    for i in range(max((len(row) for _, row, _ in level), default=0)):
+        for rules in _alike(level, i).values():
+            if len(rules) >= fan_out and len({row[i] for _, row, _ in rules}) >= fan_out:
+                shape, row, operations = rules[0]
+                said = {operations[i] for _, _, operations in rules}
+                operation = operations[i] if len(said) == 1 else Star()
+                wider[shape, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])] = (
+                    None
+                )
+    return list(wider)
+
+
+def _alike(level: Sequence[_Pairwise], i: int) -> dict[tuple[object, ...], list[_Pairwise]]:
+    """Rules that differ in their key number *i* alone; one key at a time, for memory's sake."""
+    alike: dict[tuple[object, ...], list[_Pairwise]] = {}
     for rule in level:
         (keys, added), row, operations = rule
-        for i, key in enumerate(keys):
-            if row[i] != _WILD and key not in added:
-                masked = _masked(key, operations[i])
-                rest = (keys, added, row[:i], row[i + 1 :], operations[:i], masked, operations[i + 1 :])
-                alike[i, rest].append(rule)
-    wider: dict[_Pairwise, None] = {}
-    for (i, _), rules in alike.items():
-        if len({row[i] for _, row, _ in rules}) >= fan_out:
-            shape, row, operations = rules[0]
-            said = {operations[i] for _, _, operations in rules}
-            operation = operations[i] if len(said) == 1 else Star()
-            wider[shape, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])] = None
-    return list(wider)
+        if i < len(row) and row[i] != _WILD and keys[i] not in added:
+            masked = _masked(keys[i], operations[i])
+            rest = operations if masked is operations[i] else (*operations[:i], masked, *operations[i + 1 :])
+            alike.setdefault((keys, added, row[:i], row[i + 1 :], rest), []).append(rule)
+    return alike
 
 
 def _masked(key: str, operation: Operation | None) -> object:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
@@ -50,12 +52,16 @@ class RuleBased(Canonicalizer):
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         rules: list[AnyRule] = []
         maps: dict[str, UrlMap] = {}
-        for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
-            url_map = self._url_map(MappedCrawl(host, its_urls, its_clusters))
-            found = self._mine(MappedCrawl(host, its_urls, its_clusters, url_map))
-            spoken = [rule for rule in found if isinstance(rule, Rule)]
-            maps[host] = url_map.needed_by(spoken) if isinstance(url_map, DeepMap) else url_map
-            rules += found
+        with _no_collection():
+            for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
+                crawl = MappedCrawl(host, its_urls, its_clusters)
+                url_map = self._url_map(crawl)
+                if url_map is not crawl.url_map:
+                    crawl = MappedCrawl(host, its_urls, its_clusters, url_map)
+                found = self._mine(crawl)
+                spoken = [rule for rule in found if isinstance(rule, Rule)]
+                maps[host] = url_map.needed_by(spoken) if isinstance(url_map, DeepMap) else url_map
+                rules += found
         self.engine_ = RuleEngine(rules, maps)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
@@ -97,6 +103,18 @@ class DeepRuleBased(RuleBased):
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         return {host: DeepMap.from_json(cuts, _CUTS_FILE) for host, cuts in files.tables[_CUTS_FILE].items()}
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Mine without looking for cycles among millions of values, which have none: it costs more with every value."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[list[str], list[int]]]:

@@ -75,7 +75,7 @@ class DeepMap(UrlMap):
 
     def needed_by(self, rules: Iterable[Rule]) -> DeepMap:
         """The same map without the cuts that no rule speaks of; rules apply as before, and it reads faster."""
-        spoken = {key for rule in rules for key in (*rule.required(), *rule.absent, *rule.transformation)}
+        spoken = {key for rule in rules for key in rule.spoken()}
         return DeepMap({key: cut for key, cut in self.cuts.items() if any(s.startswith(f"{key}@") for s in spoken)})
 
     def to_json(self) -> dict[str, Any]:

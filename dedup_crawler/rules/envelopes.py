@@ -9,6 +9,7 @@ inverse power of where its run starts).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -42,7 +43,7 @@ class TokenTable:
 
     def __init__(self, rests: Sequence[str], kinds: Sequence[str]) -> None:
         hashes: dict[str, int] = {}
-        codes: list[int] = []
+        codes = array("Q")
         self.tokens: list[str] = []
         n_tokens: list[int] = []
         for rest, kind in zip(rests, kinds, strict=True):
@@ -63,7 +64,7 @@ class TokenTable:
         self._start_of: Places = self._end_of - np.repeat(lengths, lengths)
         self._inverses = _powers(_INVERSE, n + 1)
         sums = np.zeros(n + 1, np.uint64)
-        np.cumsum(np.array(codes, np.uint64) * _powers(_BASE, n), out=sums[1:])
+        np.cumsum(np.frombuffer(codes, np.uint64) * _powers(_BASE, n), out=sums[1:])
         self._sums = sums
 
     def run_hash(self, starts: Places, ends: Places) -> Hashes:

@@ -15,7 +15,7 @@ from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
 from dedup_crawler.rules.rule import KeyValueMap, Rule
-from dedup_crawler.rules.shapes import Shapes
+from dedup_crawler.rules.url_shapes import Shapes
 from dedup_crawler.rules.verified_rules import RuleLearner
 
 _KEY_VALUES = KeyValueMap()

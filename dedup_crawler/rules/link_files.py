@@ -9,7 +9,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
-from dedup_crawler.rules.shapes import Shape, Shapes
+from dedup_crawler.rules.url_shapes import Shape, Shapes
 from dedup_crawler.urls.keyvalue import is_sorted
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import LATE, Evidence
-from dedup_crawler.rules.shapes import Shape
+from dedup_crawler.rules.url_shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""

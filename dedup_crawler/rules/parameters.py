@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import xxhash
@@ -27,6 +27,8 @@ _MAX_PARAMETERS = 30  # of one URL: more are an attack, and would cost the squar
 _N_DEFAULTS = 3
 
 Pairs = list[tuple[int, int]]
+Values = dict[int, "str | None"]
+"""By place of the URL."""
 
 
 class LikelyParameter(NamedTuple):
@@ -41,72 +43,66 @@ class LikelyParameter(NamedTuple):
 def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") -> list[LikelyParameter]:
     """Find the likely parameter rules of a host, the best supported first."""
     found = []
-    for key, places in sorted(_with_parameters(urls).items()):
-        if len(places) < min_support:
+    for key, values in sorted(_parameters_of(urls).items()):
+        if len(values) < min_support:
             continue
-        groups = _alike_but_for(key, places, urls)
+        groups = _alike_but_for(key, values, urls)
         drop = Rule(urls.host, {key: ANY}, {key: Drop()}, origin=origin)
-        likely = [_supported(drop, _pairs_with_leader(groups, urls), urls)]
-        for default in _frequent_values(key, groups, urls):
+        dropping = _supported(drop, _pairs_with_leader(groups, urls), urls)
+        setting = []
+        for default in _frequent_values(groups, values):
             rule = Rule(urls.host, {key: NoneOf(frozenset((default,)))}, {key: Set(default)}, origin=origin)
-            likely.append(_supported(rule, _pairs_with_value(key, default, groups, urls), urls))
-        best_default = sorted(likely[1:], key=lambda rule: -rule.support)[:1]
-        found += [rule for rule in (likely[0], *best_default) if rule.support >= min_support]
-    return sorted(found, key=lambda rule: -rule.support)
+            setting.append(_supported(rule, list(_pairs_with_value(default, groups, values)), urls))
+        best = sorted(setting, key=lambda likely: -likely.support)[:1]
+        found += [likely for likely in (dropping, *best) if likely.support >= min_support]
+    return sorted(found, key=lambda likely: -likely.support)
 
 
-def _with_parameters(urls: UrlList) -> dict[str, list[int]]:
-    """Parameter -> places of the URLs that have it."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, values in enumerate(urls.values):
-        keys = [key for key in values if _PARAMETER(key)]
-        if len(keys) <= _MAX_PARAMETERS:
-            for key in keys:
-                places[key].append(place)
-    return places
+def _parameters_of(urls: UrlList) -> dict[str, Values]:
+    """Parameter -> its value on the URLs that have it."""
+    found: dict[str, Values] = defaultdict(dict)
+    for place, rest in enumerate(urls.rests):
+        if "?" in rest:
+            own = {key: value for key, value in urls.key_values(place).items() if _PARAMETER(key)}
+            for key, value in own.items() if len(own) <= _MAX_PARAMETERS else ():
+                found[key][place] = value
+    return found
 
 
-def _alike_but_for(key: str, places: Sequence[int], urls: UrlList) -> list[list[int]]:
+def _alike_but_for(key: str, places: Iterable[int], urls: UrlList) -> list[list[int]]:
     """URLs that are equal without the parameter, that without it first if there is one; groups of two or more."""
     groups: dict[tuple[str, int], list[int]] = {}
     for place in places:
-        rest = rest_of({other: value for other, value in urls.values[place].items() if other != key})
-        scheme = urls.schemes[place]
-        group = groups.get((scheme, digest := xxhash.xxh3_64_intdigest(rest.encode())))
-        if group is None:
+        values = urls.key_values(place)
+        del values[key]
+        rest = rest_of(values)
+        known = urls.schemes[place], xxhash.xxh3_64_intdigest(rest.encode())
+        if known not in groups:
             without = urls.place.get(urls.with_rest(place, rest))
-            group = groups[scheme, digest] = [] if without is None else [without]
-        group.append(place)
+            groups[known] = [] if without is None else [without]
+        groups[known].append(place)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
+    """Each URL with the smallest of its group: the one without the parameter, where there is one."""
+    leaders = [min(group, key=lambda place: (len(urls.forms[place]), urls.forms[place])) for group in groups]
     return [
-        (place, leader) for group in groups for leader in [_leader(group, urls)] for place in group if place != leader
+        (place, leader) for group, leader in zip(groups, leaders, strict=True) for place in group if place != leader
     ]
 
 
-def _leader(group: Sequence[int], urls: UrlList) -> int:
-    return min(group, key=lambda place: (len(urls.forms[place]), urls.forms[place]))
-
-
-def _frequent_values(key: str, groups: Sequence[Sequence[int]], urls: UrlList) -> list[str | None]:
-    counts = Counter(urls.values[place][key] for group in groups for place in group if key in urls.values[place])
+def _frequent_values(groups: Sequence[Sequence[int]], values: Values) -> list[str | None]:
+    counts = Counter(values[place] for group in groups for place in group if place in values)
     order = sorted(counts.items(), key=lambda item: (-item[1], item[0] is not None, len(item[0] or ""), item[0] or ""))
     return [value for value, _ in order[:_N_DEFAULTS]]
 
 
-def _pairs_with_value(key: str, value: str | None, groups: Sequence[Sequence[int]], urls: UrlList) -> Pairs:
+def _pairs_with_value(value: str | None, groups: Sequence[Sequence[int]], values: Values) -> Iterator[tuple[int, int]]:
     """Each URL that has another value with the one of its group that has this value."""
-    return list(_each_with_value(key, value, groups, urls))
-
-
-def _each_with_value(
-    key: str, value: str | None, groups: Sequence[Sequence[int]], urls: UrlList
-) -> Iterator[tuple[int, int]]:
     for group in groups:
-        having = [place for place in group if key in urls.values[place]]
-        target = next((place for place in having if urls.values[place][key] == value), None)
+        having = [place for place in group if place in values]
+        target = next((place for place in having if values[place] == value), None)
         if target is not None:
             yield from ((place, target) for place in having if place != target)
 

@@ -227,6 +227,10 @@ class Rule:
         copied = {operation.key for operation in self.transformation.values() if isinstance(operation, Copy)}
         return frozenset(copied | set(self.context))
 
+    def spoken(self) -> frozenset[str]:
+        """Every key that the rule names."""
+        return self.required() | self.absent | self.transformation.keys()
+
     def matches(self, values: Mapping[str, str | None]) -> bool:
         """Whether the rule may be applied to a URL of its host."""
         return (

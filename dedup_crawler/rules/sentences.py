@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
-from dedup_crawler.rules.shapes import written
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.url_shapes import written
 
 _SHOWN_VALUES = 4
 

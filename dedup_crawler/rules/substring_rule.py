@@ -20,10 +20,10 @@ from dedup_crawler.urls.normal import normal_form
 START, END = "<", ">"
 """Tokens before the first and behind the last one; no URL in normal form holds these characters."""
 
-# words unrolled: a run of letters and digits, then escapes with such runs behind them
-split_tokens = re.compile(
-    r"(?:[A-Za-z0-9]|%[0-9A-F]{2})[A-Za-z0-9]*(?:%[0-9A-F]{2}[A-Za-z0-9]*)*|[^A-Za-z0-9]", re.DOTALL
-).findall
+MAX_LENGTH = 4_096
+"""Characters of path and query up to which substring rules are applied: a longer one could be shrunk for seconds."""
+
+split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal form % stands in escapes alone
 """Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
 
 
@@ -91,21 +91,31 @@ class SubstringIndex:
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
+        if len(rest) > MAX_LENGTH:
+            return None
         tokens = [START, *split_tokens(rest), END, _BEYOND]
         root = self._root
         best: tuple[int, str] | None = None
         for start in [place for place, token in enumerate(tokens) if token in root]:
             node: _Node | None = root[tokens[start]]
-            end = start
+            end = start + 1
             while node is not None:
-                end += 1
-                for number in node.numbers:
-                    if best is not None and best[0] <= number:
-                        break
-                    changed = self._replaced(tokens, start, end, number)
-                    if changed is not None:
-                        best = number, changed
+                if node.numbers:
+                    best = self._better(best, tokens, start, end, node.numbers)
                 node = node.get(tokens[end])
+                end += 1
+        return best
+
+    def _better(
+        self, best: tuple[int, str] | None, tokens: list[str], start: int, end: int, numbers: Iterable[int]
+    ) -> tuple[int, str] | None:
+        """The first of these rules that may be applied, if it comes before the *best* so far."""
+        for number in numbers:
+            if best is not None and best[0] <= number:
+                break
+            changed = self._replaced(tokens, start, end, number)
+            if changed is not None:
+                return number, changed
         return best
 
     def matches(self, rest: str, asked: Mapping[int, int], max_asked: int) -> dict[int, str]:

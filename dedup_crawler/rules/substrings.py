@@ -9,8 +9,8 @@ replaces what the one has inside by what the other has; buckets with more than T
 alternatives is an id (the small-bucket principle). What has MS instances is a likely rule. A rule is counted in the
 shrinking direction alone; the paper counts both and turns them round later.
 
-Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. At most 8 million envelopes are held
-at once, more in several parts; of more than 4 million rules, those with fewest instances so far are forgotten.
+Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. At most 4 million envelopes are held
+at once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import numpy.typing as npt
 from dedup_crawler.rules.envelopes import Hashes, Places, TokenTable, mixed
 from dedup_crawler.rules.url_list import UrlList
 
-_MAX_ENVELOPES = 8_000_000
+_MAX_ENVELOPES = 4_000_000
 _MAX_PAIRS = 1_000_000  # that are looked at at once
-_MAX_CANDIDATES = 4_000_000
+_MAX_CANDIDATES = 3_000_000
 _MAX_LIKELY = 50_000
 _MAX_SHIFT = 4  # tokens
 

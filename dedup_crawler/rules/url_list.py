@@ -36,17 +36,15 @@ class UrlList:
         self.host = host
         self.forms: list[str] = []
         """With the query sorted."""
-        self.values: list[KeyValues] = []
         self.place: dict[str, int] = {}
         kept_lows: list[int] = []
         kept_highs: list[int] = []
         for url, low, high in zip(urls, lows, highs, strict=True):
-            form, values = read_url(url, _KEY_VALUES)
+            form, _ = read_url(url, _KEY_VALUES)
             place = self.place.get(form)
             if place is None:
                 self.place[form] = len(self.forms)
                 self.forms.append(form)
-                self.values.append(values)
                 kept_lows.append(low)
                 kept_highs.append(high)
             elif not are_clusters:
@@ -61,6 +59,10 @@ class UrlList:
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def key_values(self, place: int) -> KeyValues:
+        """The map of the URL at *place*."""
+        return _KEY_VALUES.read(self.rests[place], self.schemes[place])
 
     def with_rest(self, place: int, rest: str) -> str:
         """The URL at *place* with another path and query, its query sorted."""

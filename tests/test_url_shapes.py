@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.shapes import Shapes, written
+from dedup_crawler.rules.url_shapes import Shapes, written
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import site_urls
 from url_strategies import urls

@@ -1,0 +1,228 @@
+"""DustBuster on real web-server logs and on recorded sites, as Markdown tables.
+
+    python benchmarks/logs.py LOGS DATABASES SITES
+
+LOGS holds ``*.tsv.gz``, DATABASES a labelled ``NAME.db`` for each folder of SITES, with its ``truth.csv.gz``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from dedup_crawler.evaluation.site_validation import SiteValidator
+from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.pages.access_log import Access, read_accesses
+from dedup_crawler.pages.compression import read_chunks
+from dedup_crawler.pages.polite_fetch import PoliteFetcher
+from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.pages.url_sizes import SizeRange, sizes_of
+from dedup_crawler.rules.dust import DustSearch
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.trials import PairsOfRule, pairs_of_substrings, shuffled
+from dedup_crawler.rules.url_list import UrlList
+from dedup_crawler.urls.normal import host_of, normal_form
+
+HOST = "site.example"
+HOLDS = 0.9
+"""Share of a rule's pairs that have to be right."""
+N_PAPER = 20
+TOPS = (10, 50)
+MAX_FETCHES = 1_000
+
+
+def main(logs: Path, databases: Path, sites: Path) -> None:
+    """Print the tables."""
+    print(f"# DustBuster\n\n`python benchmarks/logs.py {logs} {databases} {sites}`, {os.cpu_count()} cores")
+    print_logs(sorted(logs.glob("*.tsv.gz")))
+    print_sites([(site.parent.name, databases, site) for site in sorted(sites.glob("*/truth.csv.gz"))])
+
+
+def print_logs(paths: Sequence[Path]) -> None:
+    """Rules of the first half of each log, on the second; each log in a process of its own."""
+    print(
+        "\n## Logs\n\nAccesses: GET with status 200, in the order of the log. Rules are learnt from the first half of"
+    )
+    print(f"them. A rule *holds* on the later half if at least {HOLDS:.0%} of its pairs of URLs there have sizes that")
+    print("overlap, it *fails* if fewer have, and without a pair there it is *unseen*. *Likely*: every likely rule;")
+    print(
+        "*tried*: those that hold for the pairs of the first half. Seconds to learn; MB is the peak of the process.\n"
+    )
+    print("| log | accesses | URLs | in the first half | rules | found | hold | fail | unseen | s | MB |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for path in paths:
+        for kind in KINDS:
+            command = [sys.executable, __file__, "--log", str(path), kind]
+            print(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip(), flush=True)
+
+
+KINDS = {"likely": 0, "tried": DustBuster().validate}
+
+
+def print_log(path: Path, kind: str) -> None:
+    """One row."""
+    accesses = list(counted(path))
+    half = len(accesses) // 2
+    earlier, later = sizes_of(accesses[:half], HOST), sizes_of(accesses[half:], HOST)
+    method = DustBuster(validate=KINDS[kind])
+    started = time.perf_counter()
+    method.fit_sizes(list(earlier), [(sizes.low, sizes.high) for sizes in earlier.values()])
+    seconds = time.perf_counter() - started
+    rules = [rule for rule in method.engine_.rules if rule.host == HOST]
+    listed = size_list(later)
+    shares = [right_share(pairs, listed) for pairs in pairs_of(rules, listed)]
+    fate = Counter("unseen" if share is None else "hold" if share >= HOLDS else "fail" for share in shares)
+    n_urls = len(earlier.keys() | later.keys())
+    numbers = [len(accesses), n_urls, len(earlier), kind, len(rules), fate["hold"], fate["fail"], fate["unseen"]]
+    print("|", path.name.partition(".")[0], "|", " | ".join(map(str, numbers)), f"| {seconds:.1f} | {peak_mb()} |")
+
+
+def counted(path: Path) -> list[Access]:
+    """What counts of a log."""
+    accesses = read_accesses(read_chunks(path, lambda _: None), lambda _, reason: print(reason, file=sys.stderr))
+    return [access for access in accesses if access.method == "GET" and access.status == 200]
+
+
+def size_list(sizes: dict[str, SizeRange]) -> UrlList:
+    """The URLs of the site itself that have content."""
+    own = {url: each for url, each in sizes.items() if each.high > 0 and host_of(url) == HOST}
+    lows, highs = [each.low for each in own.values()], [each.high for each in own.values()]
+    return UrlList(HOST, own, lows, highs, are_clusters=False)
+
+
+def pairs_of(rules: Sequence[AnyRule], urls: UrlList) -> list[PairsOfRule]:
+    """Pairs of URLs of a list that each rule makes one, whatever it was learnt from."""
+    substrings = [rule for rule in rules if isinstance(rule, SubstringRule)]
+    of_substring = iter(pairs_of_substrings(substrings, urls, seed=0))
+    return [next(of_substring) if isinstance(rule, SubstringRule) else merged_by(rule, urls) for rule in rules]
+
+
+def merged_by(rule: AnyRule, urls: UrlList) -> PairsOfRule:
+    """Pairs of a parameter rule: each URL that it changes with the first of its form."""
+    engine = RuleEngine([rule])
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, form in enumerate(urls.forms):
+        groups[engine.form(form)].append(place)
+    return shuffled([(place, group[0]) for group in groups.values() for place in group[1:]], seed=0)
+
+
+def right_share(pairs: PairsOfRule, urls: UrlList) -> float | None:
+    """Share of the pairs that may be the same page; None without any."""
+    right = [urls.may_be_same(*pair) for pair in pairs.pairs]
+    return sum(right) / len(right) if right else None
+
+
+def print_sites(sites: Sequence[tuple[str, Path, Path]]) -> None:
+    """Precision of rules by truth, without and with validation."""
+    print(
+        "\n## Recorded sites\n\nRules learnt from all URLs of a crawl: from the sizes of the bodies, as published, or"
+    )
+    print(
+        "from the clusters of our labels; without validation, or validated on N pairs of stored pages by our labels. A"
+    )
+    print(
+        f"rule is *right* if at least {HOLDS:.0%} of its pairs of crawled URLs show the same page by truth; precision"
+    )
+    print(
+        "is the share of right rules among the best supported. *Pairs*: the share of all pairs of all rules. *Default*:"
+    )
+    print(
+        "`dedup-crawler train dustbuster`, which also leaves out what other rules imply. *Live*: as `mine-log` does it"
+    )
+    print(
+        f"with `--validate {N_PAPER} --max-fetches {MAX_FETCHES}`, on the recording served on "
+        "loopback, where all that was"
+    )
+    print("not crawled is not found.\n")
+    print(f"| site | from | validation | rules | {' | '.join(f'top {top}' for top in TOPS)} | all | pairs |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, databases, truth_path in sites:
+        by_size, by_cluster, by_truth = lists_of(databases / f"{name}.db", read_truth(truth_path))
+        for source, listed in (("sizes", by_size), ("clusters", by_cluster)):
+            likely = search(0).rules_of(listed)
+            print_precision(name, source, "none", likely, by_truth)
+            pairs = pairs_of(likely, by_cluster)
+            kept = [
+                rule
+                for rule, each in zip(likely, pairs, strict=True)
+                if each.is_valid(by_cluster, N_PAPER, DustBuster().epsilon)
+            ]
+            print_precision(name, source, f"N = {N_PAPER}", kept, by_truth)
+            if source == "sizes":
+                print_precision(
+                    name, source, "live", held_live(likely, databases / f"{name}.db", truth_path.parent), by_truth
+                )
+        print_precision(name, "clusters", "default", search(DustBuster().validate).rules_of(by_cluster), by_truth)
+
+
+def held_live(rules: Sequence[AnyRule], database: Path, site: Path) -> list[AnyRule]:
+    """Rules that hold on the recorded site, served on loopback."""
+    with PageStore(database, create=False) as store:
+        urls = [normal_form(url) for url in store.urls()]
+    host = Counter(map(host_of, urls)).most_common(1)[0][0]
+    with RecordedSite([site / "crawl.warc.zst"], host=host) as served:
+        fetcher = PoliteFetcher(served.address, delay_s=0, max_fetches=MAX_FETCHES)
+        own = [url for url in urls if host_of(url) == host]
+        return SiteValidator(own, fetcher, n=N_PAPER).validate(rules).held
+
+
+def search(n_tried: int) -> DustSearch:
+    """DustBuster's default search with this many tried pairs."""
+    options = DustBuster().options() | {"origin": DustBuster.name, "n_tried": n_tried}
+    options.pop("validate")
+    return DustSearch(**options)
+
+
+def lists_of(database: Path, truth: dict[str, str]) -> tuple[UrlList, UrlList, UrlList]:
+    """The URLs of the host with most of them: with sizes of bodies (status 200 only), clusters, and truth."""
+    with PageStore(database, create=False) as store:
+        sizes = {page.url: len(page.content) for page in store.pages() if page.status == 200 and page.content}
+        clusters = {page.url: page.cluster for page in store.labelled_pages()}
+    host = Counter(host_of(normal_form(url)) for url in clusters).most_common(1)[0][0]
+    urls = [url for url in clusters if host_of(normal_form(url)) == host]
+    numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    values = [sizes, clusters, {url: numbers[truth[url]] for url in urls}]
+    found = []
+    for place, value_of in enumerate(values):
+        own = [url for url in urls if url in value_of]
+        known = [value_of[url] for url in own]
+        found.append(UrlList(host, map(normal_form, own), known, known, are_clusters=place > 0))
+    return found[0], found[1], found[2]
+
+
+def print_precision(site: str, source: str, validation: str, rules: Sequence[AnyRule], truth: UrlList) -> None:
+    """One row."""
+    pairs = pairs_of(rules, truth)
+    shares = [share for share in (right_share(each, truth) for each in pairs) if share is not None]
+    is_right = [share >= HOLDS for share in shares]
+    precisions = [share_of(is_right[:top]) for top in TOPS] + [share_of(is_right)]
+    all_pairs = [truth.may_be_same(*pair) for each in pairs for pair in each.pairs]
+    cells = [site, source, validation, str(len(rules)), *precisions, share_of(all_pairs)]
+    print("|", " | ".join(cells), "|", flush=True)
+
+
+def share_of(right: Sequence[bool]) -> str:
+    """A share with two digits."""
+    return f"{sum(right) / len(right):.2f}" if right else "-"
+
+
+def peak_mb() -> int:
+    """Peak memory of this process."""
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(peak.split()[1]) // 1024
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--log":
+        print_log(Path(sys.argv[2]), sys.argv[3])
+    else:
+        main(*map(Path, sys.argv[1:4]))

@@ -1,0 +1,129 @@
+"""DustBuster as a method: from a crawl, from sizes, and what it does not touch."""
+
+import time
+
+import pytest
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.dustbuster import DustBuster
+from planted_site import session_ids
+
+ORIGIN = "http://forum.example"
+
+
+def planted():
+    """Fifty topics: with a session id, as a page to print, under another name of the script; members, once each."""
+    pages = []
+    for n in range(50):
+        plain = f"{ORIGIN}/topic?id={n}"
+        others = (f"{plain}&sid={n * 7919 % 997:x}", f"{plain}&print=1", f"{ORIGIN}/topic_{n}")
+        pages += [(url, n) for url in (plain, *others)]
+    return pages + [(f"{ORIGIN}/member?id={n}", 100 + n) for n in range(50)]
+
+
+def test_learns_from_a_crawl_what_never_changes_the_page():
+    """One form for each topic, whichever way it is reached, also topics and session ids never seen."""
+    urls, clusters = zip(*planted(), strict=True)
+    method = DustBuster().fit(urls, clusters)
+    forms = {
+        method.canonicalize(f"{ORIGIN}/{rest}")
+        for rest in (
+            "topic?id=77",
+            "topic?id=77&sid=ff",
+            "topic?id=77&print=1",
+            "topic_77",
+            "topic?print=1&sid=9&id=77",
+        )
+    }
+
+    assert len(forms) == 1
+    assert method.canonicalize(f"{ORIGIN}/topic?id=78") not in forms
+    assert method.canonicalize(f"{ORIGIN}/member?id=77") == f"{ORIGIN}/member?id=77"
+    assert method.canonicalize("http://other.example/topic?id=7&sid=1") == "http://other.example/topic?id=7&sid=1"
+
+
+def test_learns_the_same_from_sizes():
+    """A topic's pages have sizes that overlap, two topics have not: the rules are those of the crawl."""
+    urls, clusters = zip(*planted(), strict=True)
+    sizes = [(1000 + 20 * page, 1009 + 20 * page) for page in clusters]
+    by_sizes = DustBuster().fit_sizes(urls, sizes)
+    by_pages = DustBuster().fit(urls, clusters)
+
+    assert [str(rule) for rule in by_sizes.engine_.rules] == [str(rule) for rule in by_pages.engine_.rules]
+    assert by_sizes.quality_ == {"rules": len(by_sizes.engine_.rules)}
+
+
+def test_says_what_it_learnt_and_why(tmp_path):
+    """Each rule in one sentence with its evidence, the same after loading; a model of sizes loads like any other."""
+    urls, clusters = zip(*planted(), strict=True)
+    method = DustBuster().fit_sizes(urls, [(page, page) for page in clusters])
+    loaded = load_model(method.save(tmp_path / "model"))
+
+    assert any("drop query[sid]" in line and "0 wrong" in line for line in loaded.learnt())
+    explained = loaded.explain(f"{ORIGIN}/topic?id=7&sid=5")
+    assert "topic_7" in explained.form or "topic?id=7" in explained.form
+    assert "sid" in explained.reason
+    assert loaded.learnt() == method.learnt()
+
+
+def test_a_page_without_content_says_nothing():
+    """URLs that only ever answered with nothing are all alike, and no rule is made of that."""
+    urls = [f"{ORIGIN}/{n}{end}" for n in range(20) for end in ("", "/feed")]
+
+    assert DustBuster().fit_sizes(urls, [(0, 0)] * 40).engine_.rules == []
+    assert len(DustBuster().fit_sizes(urls, [(n // 2 + 1,) * 2 for n in range(40)]).engine_.rules) == 1
+
+
+def test_a_site_without_duplicates_gives_no_rule():
+    """Singletons alone: nothing is learnt, and every URL keeps its form."""
+    urls = [f"{ORIGIN}/topic?id={n}" for n in range(100)]
+    method = DustBuster().fit(urls, range(100))
+
+    assert method.learnt() == []
+    assert method.canonicalize_many(urls) == urls
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"min_support": 0}, "min_support is 0"),
+        ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"max_tokens": 300}, "255 or less"),
+        ({"max_bucket": 1}, "max_bucket is 1"),
+        ({"validate": -1}, "validate is -1"),
+        ({"epsilon": 1.0}, "epsilon is 1.0"),
+    ],
+)
+def test_options_out_of_range_are_named(options, said):
+    """With their value and the range."""
+    with pytest.raises(BadInputError, match=said):
+        make_method("dustbuster", **options).fit([f"{ORIGIN}/"], [0])
+
+
+def test_sizes_have_to_fit_the_urls():
+    """As many as there are URLs, and some."""
+    with pytest.raises(BadInputError, match="1 URLs and 2 sizes"):
+        DustBuster().fit_sizes([f"{ORIGIN}/"], [(1, 1), (2, 2)])
+    with pytest.raises(BadInputError, match="no URLs"):
+        DustBuster().fit_sizes([], [])
+
+
+def test_one_page_with_many_urls_is_learnt_in_seconds():
+    """Thirty thousand URLs of one page cost no square."""
+    urls = [f"{ORIGIN}/topic?id=1&sid={n:x}" for n in range(30_000)]
+    started = time.perf_counter()
+    method = DustBuster().fit(urls, [0] * len(urls))
+
+    assert time.perf_counter() - started < 20
+    assert len({method.canonicalize(url) for url in urls}) == 1
+
+
+def test_two_sites_are_learnt_apart():
+    """A rule of one host is none of another, though both are in one crawl."""
+    crawl = session_ids()
+    other = [f"http://other.example/{n}?sid={n}" for n in range(50)]
+    method = DustBuster().fit([*crawl.urls, *other], [*crawl.clusters, *range(1000, 1050)])
+
+    assert method.canonicalize(f"{ORIGIN}/topic.php?t=107&sid=1") == f"{ORIGIN}/topic.php?t=107"
+    assert method.canonicalize(other[7]) == other[7]

@@ -1,0 +1,98 @@
+"""What a site may do to a miner: traps, rules against each other, nothing to learn, one page for all."""
+
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from dedup_crawler.cli import main
+from dedup_crawler.methods import METHODS, make_method
+from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.store import PageStore
+from planted_site import HOST
+
+MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBased)]
+
+
+@pytest.fixture(params=MINERS)
+def name(request):
+    return request.param
+
+
+def test_one_page_under_very_many_urls(name):
+    """A trap costs time that grows with its URLs, not with their square; the growth benchmark has 300,000 of them."""
+    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(10_000)]
+    start = time.process_time()
+
+    make_method(name).fit(urls, [0] * len(urls))
+
+    assert time.process_time() - start < 10
+
+
+def test_all_singletons_teach_nothing(name):
+    """Every URL is a page: no rule, and every URL keeps its own form."""
+    urls = [f"{HOST}/t/{i}?sid={i % 7}" for i in range(300)]
+    method = make_method(name).fit(urls, range(300))
+
+    assert method.n_learnt() == 0
+    assert method.canonicalize_many(urls) == urls
+
+
+def test_one_page_only(name):
+    """A site that shows one page under all URLs is learnt from without an error; a URL of another shape stays."""
+    urls = [f"{HOST}/t/{i % 10}?v={i}" for i in range(300)]
+    method = make_method(name).fit(urls, [0] * 300)
+    other = f"{HOST}/other/path/of/many/pieces.html"
+
+    assert method.canonicalize(other) == other
+
+
+def test_circular_and_conflicting_pages_settle(name):
+    """Mirrors that name each other either way, and half of the pages that contradict: a form is always its own form."""
+    visits = [(i, f"/a/{i}") for i in range(60)] + [(i, f"/b/{i}") for i in range(60)]
+    visits += [(i, f"/c/{i}") for i in range(60)] + [
+        (100 + i % 2, f"/{where}/x{i}") for i in range(40) for where in "ab"
+    ]
+    urls = [HOST + rest for _, rest in visits]
+    method = make_method(name).fit(urls, [page for page, _ in visits])
+
+    for url in [*urls, f"{HOST}/a/999", f"{HOST}/b/999", f"{HOST}/c/999"]:
+        form = method.canonicalize(url)
+        assert method.canonicalize(form) == form
+
+
+def test_urls_that_are_none(name):
+    """Empty strings, other schemes, thousands of pieces and names: learnt from and asked without an error."""
+    urls = ["", "mailto:x@y", "http://", f"{HOST}/" + "a/" * 3000, f"{HOST}/?" + "&".join(f"n{i}" for i in range(3000))]
+    method = make_method(name).fit([*urls, *urls], [*range(5), *range(5)])
+
+    assert len(method.canonicalize_many(urls)) == 5
+
+
+def test_train_says_in_one_line_that_there_is_nothing_to_learn(name, tmp_path):
+    """A site without duplicates is no error; the user is told, and the model keeps every URL."""
+    db = tmp_path / "crawl.db"
+    with PageStore(db) as store:
+        store.add_many(Page(url=f"{HOST}/{i}") for i in range(12))
+        store.flush()
+        store.write_clusters({f"{HOST}/{i}": i for i in range(12)})
+
+    done = CliRunner().invoke(main, ["train", name, "--db", str(db), "--model", str(tmp_path / "model")])
+
+    assert done.exit_code == 0, done.output
+    assert "no rules were learnt: 12 URLs show 12 pages" in done.output
+
+
+def test_collection_goes_on_as_it_was(name):
+    """Mining pauses the collection of cycles, and no longer."""
+    import gc
+
+    make_method(name).fit([f"{HOST}/x"], [0])
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        make_method(name).fit([f"{HOST}/x"], [0])
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

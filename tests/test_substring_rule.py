@@ -1,0 +1,159 @@
+"""Substring rules: what they say, and what the engine makes of them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.rule import ANY, Drop, NoneOf, Rule, Set
+from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.substring_rule import SubstringRule, split_tokens
+from dedup_crawler.urls.normal import host_of, normal_form
+from url_strategies import urls
+
+HOST = "a.example"
+PIECES = ["a", "b", "story", "/", "//", "?", "?id=", "&sid=1", ".html", "-", "%C3%A9", "1", "&", "=", ""]
+
+
+def substring(old, new="", **more):
+    return SubstringRule(HOST, old, new, **more)
+
+
+def form(rules, rest):
+    return RuleEngine(rules).form(f"http://{HOST}{rest}").removeprefix(f"http://{HOST}")
+
+
+def smaller(texts):
+    old, new = sorted(("".join(text) for text in texts), key=lambda text: (-len(text), [-ord(c) for c in text]))
+    return (old, new) if (len(new), new) < (len(old), old) else ("b", "a")
+
+
+texts = st.lists(st.sampled_from(PIECES), max_size=3)
+substrings = st.builds(
+    lambda texts, at_start, at_end: SubstringRule(HOST, *smaller(texts), at_start, at_end),
+    st.tuples(texts, texts),
+    st.booleans(),
+    st.booleans(),
+)
+others = st.sampled_from(
+    [
+        Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}),
+        Rule(HOST, {"query[id]": NoneOf(frozenset({"11"}))}, {"query[id]": Set("11")}),
+    ]
+)
+site_urls = st.lists(st.sampled_from(PIECES), max_size=8).map(lambda pieces: f"http://{HOST}/{''.join(pieces)}")
+
+
+def test_the_example_of_the_poster():
+    """``story?id=`` to ``story_``: over the border of path and query, where no key speaks of it."""
+    rule = substring("story?id=", "story_")
+
+    assert form([rule], "/news/story?id=17") == "/news/story_17"
+    assert str(rule) == "a.example: replace 'story?id=' by 'story_'"
+
+
+def test_only_whole_tokens_are_replaced():
+    """A word is not cut, and an escaped letter belongs to its word."""
+    assert form([substring("a")], "/a-ba-%C3%A9a-a1") == "/-ba-%C3%A9a-a1"
+    assert split_tokens("/caf%C3%A9?id=7") == ["/", "caf%C3%A9", "?", "id", "=", "7"]
+
+
+def test_ends_are_ends():
+    """A rule at the end leaves the same text elsewhere alone, and the other way round."""
+    assert form([substring("/index.html", "/", at_end=True)], "/index.html/index.html") == "/index.html/"
+    assert form([substring("/en/", "/", at_start=True)], "/en/a/en/b") == "/a/en/b"
+    assert form([substring("/a", "/", at_start=True, at_end=True)], "/a/a") == "/a/a"
+
+
+def test_rules_go_on_until_nothing_changes():
+    """In their order, together with rules of the other kind; the way is told, with the number of each rule."""
+    rules = [substring("//", "/"), substring(".php", ""), Rule(HOST, {"query[s]": ANY}, {"query[s]": Drop()})]
+    engine = RuleEngine(rules)
+
+    assert engine.trace(f"http://{HOST}//a//b.php?s=1") == (f"http://{HOST}/a/b", [2, 0, 0, 1])
+    assert form(rules, "//a//b.php?s=1") == "/a/b"
+
+
+def test_the_start_of_the_path_stays():
+    """A rule that would leave no path is not applied there; host and scheme are never touched."""
+    assert form([substring("/")], "/a/b/") == "/ab"
+    assert form([substring("a.example"), substring("http")], "/a.example/http") == "//"
+    assert RuleEngine([substring("a")]).form("http://other.example/a") == "http://other.example/a"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", "'old' is empty"),
+        ("a", "b", "not smaller"),
+        ("a", "ab", "not smaller"),
+        ("a b", "a", "not in normal form"),
+        ("ab#", "a", "not in normal form"),
+    ],
+)
+def test_rules_that_may_not_end_are_refused(old, new, said):
+    """Only what shrinks a URL is a rule, and only what a URL can hold."""
+    with pytest.raises(BadInputError, match=said):
+        substring(old, new)
+
+
+@given(st.lists(st.one_of(substrings, others), max_size=4), st.one_of(site_urls, urls))
+def test_forms_are_their_own_forms(rules, url):
+    """For any rules of both kinds: the form of a form is that form, the host stays, and the long way says the same."""
+    engine = RuleEngine(rules)
+    once = engine.form(normal_form(url))
+
+    assert engine.form(once) == once
+    assert engine.trace(normal_form(url))[0] == once
+    assert host_of(once) == host_of(normal_form(url))
+
+
+@given(st.lists(st.one_of(substrings, others), max_size=3))
+def test_what_was_written_is_read_back(rules):
+    """Both kinds of rules in one file."""
+    assert rules_from_json(rules_to_json(rules), "rules.json") == rules
+
+
+@pytest.mark.parametrize(
+    ("substring", "said"),
+    [
+        ({"new": "a"}, "rule 1: 'substring' needs the texts"),
+        ({"old": "a", "at": "end"}, "'at' has to be a list"),
+        ({"old": "a", "at": ["and"]}, "Did you mean 'end'"),
+        ({"old": "a", "mew": ""}, "Did you mean 'new'"),
+        ({"old": "a", "new": "b"}, "not smaller"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(substring, said):
+    """With the number of the rule and the word that is not known."""
+    with pytest.raises(BadInputError, match=said):
+        rules_from_json([{"host": HOST, "substring": substring}], "rules.json")
+
+
+def test_a_hostile_url_takes_no_time():
+    """A hundred thousand places to apply a rule in, or more passes than are made: the URL keeps its form."""
+    rules = [substring("/a", at_end=True), *(substring(f"/a{'/a' * n}") for n in range(30))]
+    started = time.perf_counter()
+
+    for n in (100_000, 1_000):
+        assert form(rules[:1], "/b" + "/a" * n) == "/b" + "/a" * n
+    assert len(form(rules, "/b" + "/a" * 1_000)) <= 2_002
+    assert time.perf_counter() - started < 5
+
+
+def test_the_cost_does_not_grow_with_the_rules():
+    """Five thousand rules take about as long as fifty: they are looked up, not tried one by one."""
+    rules = [substring(f"/section{n}/index{n}.html", f"/section{n}/", at_end=True) for n in range(5000)]
+    asked = [f"http://{HOST}/section{n}/page{n}.html?id={n}" for n in range(3000)]
+
+    def seconds(engine):
+        started = time.perf_counter()
+        for url in asked:
+            engine.form(url)
+        return time.perf_counter() - started
+
+    few, many = RuleEngine(rules[:50]), RuleEngine(rules)
+    assert min(seconds(many) for _ in range(3)) < 4 * min(seconds(few) for _ in range(3))
