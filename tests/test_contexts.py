@@ -1,0 +1,97 @@
+"""Contexts of one hypothesis."""
+
+import random
+
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules.contexts import MAX_DEPTH, ContextSearch
+from dedup_crawler.rules.hypotheses import Hypothesis
+from dedup_crawler.rules.merge_trials import trials_of
+from dedup_crawler.rules.rule import ANY, Drop, Literal, NoneOf, Rule
+from planted_visits import HOST, numbered, shuffled
+
+DROP_ID = Hypothesis(Rule(HOST, {"query[id]": ANY}, {"query[id]": Drop()}, frozenset({"query[id]#2"})), "query[id]")
+
+
+def search(visits, depth=MAX_DEPTH):
+    """Contexts, by their conditions, and how much was tried."""
+    columns = UrlColumns(HOST, *numbered(shuffled(visits)))
+    belief = Belief(RISKS["balanced"])
+    found = ContextSearch(trials_of(DROP_ID, columns), columns, DROP_ID, belief).search(depth)
+    assert belief.n_believed == len(found)
+    return found, belief
+
+
+def visits_of(kind, n, *, same, ids=2):
+    """Groups of URLs that differ in their id alone: one page each, or as many as there are ids."""
+    draw = random.Random(kind)
+    return [
+        ((kind, group) if same else (kind, group, number), f"/{kind}?g={group}&id={draw.getrandbits(40):x}")
+        for group in range(n)
+        for number in range(ids)
+    ]
+
+
+def conditions(context):
+    return {condition.key: condition.matcher for condition in context.conditions}
+
+
+def test_the_coarsest_context_that_holds_is_taken():
+    """Where nothing speaks against it: anywhere, for any value."""
+    (found,), _ = search(visits_of("a", 40, same=True) + visits_of("b", 40, same=True))
+
+    assert found.conditions == ()
+    assert found.gone_values is None
+    assert (found.evidence.n_groups, found.evidence.n_wrong) == (80, 0)
+
+
+def test_a_contradicted_hypothesis_is_looked_at_more_closely():
+    """Half of the site says so, half says no: the condition is the half; without conditions nothing is found."""
+    visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)
+
+    assert search(visits, depth=0)[0] == []
+    (found,), _ = search(visits, depth=1)
+    assert conditions(found) in ({"path[0]": Literal("a")}, {"path[0]": NoneOf(frozenset({"b"}))})
+
+
+def test_two_conditions_may_be_needed():
+    """Neutral under one path beside one value of another key, and nowhere else."""
+
+    def both(kind, do, same):
+        return [(page, f"{url}&do={do}") for page, url in visits_of(kind, 40, same=same)]
+
+    visits = both("a", "list", same=True)
+    visits += [((page, "x"), url) for page, url in both("a", "edit", same=False) + both("b", "list", same=False)]
+
+    assert search(visits, depth=1)[0] == []
+    (found,), _ = search(visits, depth=2)
+    assert set(conditions(found)) == {"path[0]", "query[do]"}
+
+
+def test_a_condition_has_to_explain_the_contradictions():
+    """Lists that happen to differ here and there, one in six, whatever their keys say: no condition tells why."""
+    draw = random.Random(1)
+    visits = [
+        ((page, number) if group % 6 == 0 else page, f"{url}&colour={draw.choice('rgb')}")
+        for number, (page, url) in enumerate(visits_of("a", 200, same=True))
+        for group in [page[1]]
+    ]
+
+    assert search([(page, url) for page, url in visits])[0] == []
+
+
+def test_a_crowd_is_told_by_all_that_it_has_in_common():
+    """One page under two hundred ids, and nothing to compare elsewhere: path and query of that page are the context."""
+    visits = visits_of("login", 1, same=True, ids=200) + visits_of("item", 300, same=True, ids=1)
+    (found,), _ = search(visits)
+
+    assert found.is_crowd
+    assert conditions(found)["path[0]"] == Literal("login")
+    assert conditions(found)["query[g]"] == Literal("0")
+
+
+def test_what_is_tried_is_counted():
+    """The finer the contexts, the more of them, and the more evidence each needs."""
+    visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)
+
+    assert search(visits, depth=0)[1].n_tried < search(visits, depth=1)[1].n_tried

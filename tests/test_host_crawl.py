@@ -1,0 +1,66 @@
+"""One host's crawl: rules within their budget, and links after them."""
+
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.columns import UNKNOWN
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
+from planted_visits import HOST, numbered, shuffled
+
+
+def crawl_of(visits, targets=None, referrers=None):
+    urls, pages = numbered(visits)
+    none = [None] * len(urls)
+    return HostCrawl(HOST, urls, pages, targets or none, referrers or none)
+
+
+def neutral_keys(n_pages, n_keys):
+    """Each page plain, and once with each of the keys."""
+    visits = [(page, f"/{page}") for page in range(n_pages)]
+    return shuffled(visits + [(page, f"/{page}?k{key}=1") for page in range(n_pages) for key in range(n_keys)])
+
+
+def test_all_rules_together_keep_to_the_budget():
+    """Six rules that are never wrong may lose half a page each: of a thousand pages three may be lost, so all stay.
+
+    Of two hundred pages a single rule is kept, and a careful person keeps fewer.
+    """
+
+    def n_rules(n_pages, risk):
+        return len(learn_rules(crawl_of(neutral_keys(n_pages, 6)), Belief(RISKS[risk]), "verified"))
+
+    assert n_rules(1200, "balanced") == 6
+    assert n_rules(200, "balanced") == 1
+    assert n_rules(1200, "safe") < 6
+
+
+def test_names_in_the_query_that_few_urls_have_are_not_known():
+    """Seven URLs with a key say nothing about it, eight do."""
+    visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]
+    links = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
+
+    assert links.query_keys == {"often"}
+
+
+def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
+    """Posts redirect to an alias of their topic that was not crawled: by the rules it is the topic.
+
+    Without the rule each alias is a page that nothing else shows, and the posts say nothing about the topics.
+    """
+    topics = [(t, f"/topic/{t}") for t in range(120)]
+    alias = [(t, f"/topic/{t}?page=1") for t in range(120)]
+    later = [(t + 200, f"/topic/{t + 200}") for t in range(120)]
+    visits = shuffled([*topics, *alias])
+    met, targets, referrers = list(visits), [None] * len(visits), [None] * len(visits)
+    for topic, url in later:
+        met += [(topic, url), (("unknown", topic), f"/post/{topic}")]
+        targets += [None, f"http://{HOST}{url}?page=1"]
+        referrers += [None, f"http://{HOST}{url}"]
+    urls, pages = numbered(met)
+    known = [UNKNOWN if target is not None else page for page, target in zip(pages, targets, strict=True)]
+    crawl = HostCrawl(HOST, urls, known, targets, referrers)
+    belief = Belief(RISKS["balanced"])
+    # the alias is met early only: what confirms it late has to be there as well
+    rules = learn_rules(crawl_of([*visits, *later, *[(t, f"{url}?page=1") for t, url in later]]), belief, "verified")
+
+    assert len(learn_links(crawl, RuleEngine(rules), belief).referrer_rules) == 1
+    assert len(learn_links(crawl, RuleEngine([]), belief).referrer_rules) == 0
