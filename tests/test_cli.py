@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from dedup_crawler.cli import main
-from dedup_crawler.methods import METHODS
+from dedup_crawler.methods import METHODS, make_method
+from planted_forum import forum
 from planted_site import HOST, session_ids
 
 CRAWL = session_ids()
@@ -251,3 +252,55 @@ def test_label_explains_each_join(walled):
     other = ("label", "--db", walled, "--explain", pair[0], f"{HOST}/wall/0/0")
     assert run(*other).stdout.splitlines() == ["labelled as different pages"]
     assert json.loads(run(*other, "--json").stdout) == {"same": False, "steps": []}
+
+
+def forum_model(folder, *, with_alone):
+    """A model of a forum whose posts are the topic that links to them, and covered if none shows a page alone."""
+    crawl = forum(with_alone=with_alone)
+    return make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects).save(folder)
+
+
+def test_canonicalizes_a_crawl_with_its_referrers(tmp_path):
+    """A post found on a topic is the topic; what is found on a post is asked with the form it was given."""
+    model = forum_model(tmp_path / "model", with_alone=True)
+    topic, post, again = (f"{HOST}/{rest}" for rest in ("topic/777", "post/7770", "post/7771"))
+    lines = [f"{topic}", f"{post}\t{topic}", f"{post}", f"{again}\t{HOST}/", f"{topic}?new=1\t{post}"]
+    told = run("canonicalize", "--model", model, stdin="\n".join(lines) + "\n").stdout.splitlines()
+
+    assert told == [topic, topic, post, again, f"{topic}?new=1"]
+
+
+def test_explains_a_link_by_its_referrer(tmp_path):
+    """With --referrer the reason is the page that holds the link; without, the post stands for itself."""
+    model = forum_model(tmp_path / "model", with_alone=True)
+    post, topic = f"{HOST}/post/7770", f"{HOST}/topic/777"
+    on_topic = json.loads(run("explain", "--model", model, post, topic, "--referrer", topic, "--json").stdout)
+    alone = json.loads(run("explain", "--model", model, post, topic, "--json").stdout)
+
+    assert (on_topic["same"], alone["same"]) == (True, False)
+    assert on_topic["explanations"][0]["reason"].startswith("/post/* linked from /topic/* is that page again")
+
+
+def test_explains_what_is_covered(tmp_path):
+    """The form is the URL's own; the reason says that nothing new is behind it."""
+    shown = run("explain", "--model", forum_model(tmp_path / "model", with_alone=False), f"{HOST}/post/7770").stdout
+
+    assert f"form: {HOST}/post/7770" in shown
+    assert "/post/* shows nothing that is not reached otherwise: " in shown
+
+
+def test_training_says_what_it_learnt_or_that_it_learnt_nothing(work, tmp_path):
+    """Each rule is a sentence; on a site without duplicates one line says so."""
+    pages = [page(f"{HOST}/topic.php?t={n}", n) for n in range(60)]
+    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
+    run("import", tmp_path / "pages.jsonl", "--db", tmp_path / "crawl.db")
+    run("label", "--db", tmp_path / "crawl.db")
+    nothing = run("train", "verified", "--db", tmp_path / "crawl.db", "--model", tmp_path / "model").stdout
+    learnt = run("train", "verified", "--db", work / "crawl.db", "--model", tmp_path / "model").stdout
+
+    assert "no rules were learnt: 60 URLs show 60 pages" in nothing
+    assert "drop `sid` anywhere: 60 groups, 0 contradictions" in learnt
+    assert "no rules" not in learnt
+    assert "choose one of safe, balanced, eager" in told(
+        run("train", "verified", "--db", work / "crawl.db", "--model", tmp_path / "model", "--risk", "bold")
+    )

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dedup_crawler.methods import make_method
 from dedup_crawler.pages.store import PageStore
 from live_site import Answer, Crawl, Site, crawl_content, strip_query_model, walk
+from planted_forum import forum
 
 SLOW_S = 0.6
 
@@ -321,3 +323,57 @@ def test_redirects_that_stand_for_each_other_do_not_lose_the_page(tmp_path: Path
 
     with PageStore(tmp_path / "crawl.db") as store:
         assert {page.url.removeprefix(site.url) for page in store.pages() if page.status == 200} > {"/"}
+
+
+def forum_model(site: Site, folder: Path, *, with_alone: bool) -> Path:
+    """What a crawl of a forum teaches about its posts: covered by topics, or the topic that links to them."""
+    crawl = forum(host=site.url, with_alone=with_alone)
+    method = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
+    return Path(method.save(folder))
+
+
+def new_topics(site: Site) -> None:
+    """Two topics that training has not seen, each with a post, and a post on the first page."""
+    site.page("/", "/topic/7001", "/topic/7002", "/post/70019")
+    site.page("/topic/7001", "/post/70010")
+    site.page("/topic/7002", "/post/70020", "/post/70010")
+    for post in ("/post/70010", "/post/70019"):
+        site.redirect(post, "/topic/7001")
+    site.redirect("/post/70020", "/topic/7002")
+
+
+def test_covered_urls_are_dropped_and_counted(tmp_path: Path):
+    """A template that shows nothing of its own is not asked for, wherever it is linked; all its pages were fetched."""
+    with Site() as site:
+        new_topics(site)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=False))
+        assert sorted(path for path in site.asked if path != "/robots.txt") == ["/", "/topic/7001", "/topic/7002"]
+    dropped = crawl.seen["/post/70019"]
+    assert "shows nothing that is not reached otherwise" in str(dropped["dedup_reason"])
+    assert str(dropped["dedup_reason"]) in str(dropped["error"])
+    assert crawl.stats["dedup/request/covered"] == crawl.stats["dedup/request/dropped"] == 3
+    kept = crawl.stats["dedup/request/kept"]
+    assert crawl.stats["dedup/request/processed"] == kept + 3
+
+
+def test_a_dry_run_sends_what_is_covered(tmp_path: Path):
+    """It counts what it would have dropped, and every page reaches the spider."""
+    with Site() as site:
+        new_topics(site)
+        model = forum_model(site, tmp_path / "model", with_alone=False)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DRY_RUN="True")
+        assert all(site.count(f"/post/{post}") == 1 for post in (70010, 70019, 70020))
+    assert "dedup/request/dropped" not in crawl.stats
+    assert crawl.stats["dedup/request/covered"] == 3
+    assert crawl.stats["dedup/request/would_drop"] >= 3
+
+
+def test_a_link_that_shows_its_own_page_is_dropped_there_alone(tmp_path: Path):
+    """Posts linked on topics are those topics again; the post on the first page is fetched, nothing being known."""
+    with Site() as site:
+        new_topics(site)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=True))
+        assert [site.count(f"/post/{post}") for post in (70010, 70020, 70019)] == [0, 0, 1]
+    assert "is that page again" in str(crawl.seen["/post/70010"]["dedup_reason"])
+    assert crawl.seen["/post/70010"]["dedup_canonical"] == f"{site.url}/topic/7001"
+    assert "dedup/request/covered" not in crawl.stats

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evaluation.normalization import normalization_quality, pooled
-from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.methods.keep_all import KeepAll
 
 # (URLs, clusters, KeepAll's precision and F1) of the test part of two sites in the paper's table
 PAPER = [(5000, 3467, 0.693, 0.819), (5000, 4903, 0.981, 0.990)]
@@ -86,6 +87,74 @@ def test_counts_pairs_as_www_10_does():
 def test_dup_reduction_needs_duplicates():
     """Without duplicates there is nothing to reduce: None, not a number."""
     assert normalization_quality(["a", "b"], [1, 2]).dup_reduction is None
+
+
+class Told(KeepAll):
+    """Posts are the page that links to them; members are covered."""
+
+    def canonicalize(self, url, referrer=None):
+        """The referrer's form for a post on a known page."""
+        return referrer.form if referrer is not None and "/post/" in url else url.removesuffix("?sid")
+
+    def is_covered(self, url):
+        """Members."""
+        return "/member/" in url
+
+
+def go_on(visits, crawled=()):
+    urls, referrers, clusters = zip(*visits, strict=True)
+    return crawl_on(
+        Told(),
+        urls,
+        referrers,
+        clusters,
+        crawled_urls=[url for url, _ in crawled],
+        crawled_clusters=[p for _, p in crawled],
+    )
+
+
+def test_a_crawl_that_goes_on_knows_the_page_that_holds_a_link():
+    """A post on a topic that was fetched, before or just now, is that topic; on a page that nobody fetched not."""
+    crawled = [("/topic/1", 1)]
+    known = [("/post/11", "/topic/1", 1), ("/topic/2", "/", 2), ("/post/21", "/topic/2", 2)]
+    unknown = [("/post/31", "/topic/3", 3), ("/post/41", None, 4)]
+
+    assert go_on(known, crawled).n_fetched == 1
+    assert go_on([*known, *unknown], crawled).n_fetched == 3
+    assert go_on([*known, *unknown], crawled).n_lost == 0
+
+
+def test_a_referrer_answers_by_its_own_form():
+    """A link on a topic that was fetched under a session id is the topic without it: one form, one fetch."""
+    outcome = go_on([("/topic/1?sid", None, 1), ("/post/11", "/topic/1?sid", 1), ("/topic/1", None, 1)])
+
+    assert (outcome.n_fetched, outcome.n_lost, outcome.saved) == (1, 0, 1.0)
+
+
+def test_a_dropped_page_is_nobodys_referrer():
+    """A post that was not fetched holds no links that anybody saw: what is said to be found there stands for itself."""
+    chain = [("/topic/1", None, 1), ("/post/11", "/topic/1", 1), ("/post/12", "/post/11", 2)]
+
+    assert (go_on(chain).n_fetched, go_on(chain).n_lost) == (2, 0)
+
+
+def test_covered_urls_are_not_fetched_and_hold_no_links():
+    """A page shown by covered URLs alone is lost, and counted so; what they link stands for itself."""
+    visits = [("/topic/1", None, 1), ("/member/1", None, 1), ("/member/2", None, 2), ("/post/5", "/member/1", 5)]
+    outcome = go_on(visits)
+
+    assert (outcome.n_fetched, outcome.n_lost, outcome.n_needed) == (2, 1, 3)
+
+
+@given(visits)
+def test_without_referrers_a_crawl_that_goes_on_is_the_warm_crawl(pairs):
+    """The two simulations agree where links say nothing."""
+    urls, clusters = zip(*pairs, strict=True)
+    method = KeepAll().fit(["http://h.example/"], [0])
+    warm = replay(urls, clusters, seen_forms={"a", "b"}, seen_clusters={1})
+
+    went_on = crawl_on(method, urls, [None] * len(urls), clusters, crawled_urls=["a", "b"], crawled_clusters={1})
+    assert went_on == warm
 
 
 def test_micro_is_the_pool_of_all_urls():
