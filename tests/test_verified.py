@@ -297,7 +297,6 @@ def test_templates_that_appear_after_training(seed):
     assert {url.split("/")[3] for url in lost} == {"questions"}
 
 
-@pytest.mark.xfail(strict=True, reason="a word that stands where titles stood, behind many ids, is taken for a title")
 def test_templates_that_appear_after_training_lose_nothing():
     """``/questions/17/history`` was not there in training, and is no title of question 17."""
     assert new_templates(0, "verified")[0].n_lost <= 2

@@ -15,6 +15,7 @@ from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
@@ -22,6 +23,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
+_TITLES_FILE = "titles.json"
 
 
 class Verified(Canonicalizer):
@@ -81,6 +83,7 @@ class Verified(Canonicalizer):
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
         self.engine_ = RuleEngine(rules)
+        self.new_words_ = NewWords.learn(self.engine_, urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         links = self.links_[host_of(url)]
@@ -88,7 +91,8 @@ class Verified(Canonicalizer):
             return url
         if referrer is not None and links.is_referrer_again(url, normal_form(referrer.url)):
             return referrer.form
-        return self.engine_.form(url)
+        form = self.engine_.form(url)
+        return url if form != url and self.new_words_.is_one_in(url, form) else form
 
     def _is_covered(self, url: str) -> bool:
         links = self.links_[host_of(url)]
@@ -102,6 +106,8 @@ class Verified(Canonicalizer):
             return Explanation(url, form, "the order of the query matters on this site: left alone")
         covered = links.coverage_of(url)
         _, fired = self.engine_.trace(url)
+        if fired and form == url and self.engine_.form(url) != url:
+            return Explanation(url, form, "what a rule would drop has come with other pages too: left alone")
         said = [rule_sentence(self.engine_.rules[number]) for number in fired]
         said += [coverage_sentence(covered)] if covered is not None else []
         if not said:
@@ -131,16 +137,19 @@ class Verified(Canonicalizer):
     def _tables(self) -> dict[str, Any]:
         return {
             _RULES_FILE: rules_to_json(self.engine_.rules),
+            _TITLES_FILE: {str(number): sorted(values) for number, values in sorted(self.new_words_.shared.items())},
             _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
         }
 
     def _restore(self, files: ModelFiles) -> None:
         try:
             self.engine_ = RuleEngine(rules_from_json(files.tables[_RULES_FILE], _RULES_FILE))
+            shared = {int(number): frozenset(map(str, values)) for number, values in files.tables[_TITLES_FILE].items()}
+            self.new_words_ = NewWords(self.engine_, shared)
             self.links_ = {
                 host: links_from_json(links, _LINKS_FILE) for host, links in files.tables[_LINKS_FILE].items()
             }
-        except (KeyError, AttributeError) as error:
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error

@@ -95,13 +95,13 @@ class Action:
         return not self.differs
 
 
-def compiled(rule: Rule, places: Places, whole: Places, url_map: UrlMap) -> Action | None:
+def compiled(rule: Rule, places: Places, whole: Places | None, url_map: UrlMap) -> Action | None:
     """What *rule*, whose literals and keys are there, does to the URLs of *places*; None if it never changes one.
 
     Parameters
     ----------
     whole
-        The same URLs with no value in pieces.
+        The same URLs with no value in pieces; None where nobody asks what follows.
     """
     action = Action(rule)
     for key, matcher in rule.context.items():
@@ -124,7 +124,9 @@ def compiled(rule: Rule, places: Places, whole: Places, url_map: UrlMap) -> Acti
     action.text = Text.of(marked)
     action.scheme = str(after["scheme"])
     action.is_normal = all(_keeps_normal(key, operation) for key, operation in rule.transformation.items())
-    if all(_is_plain(key, operation, whole, url_map) for key, operation in rule.transformation.items()):
+    if whole is not None and all(
+        _is_plain(key, operation, whole, url_map) for key, operation in rule.transformation.items()
+    ):
         action.following = _following(rule.apply(whole.marked()))
     return action
 

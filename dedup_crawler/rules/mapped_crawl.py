@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dedup_crawler.rules.alike_urls import AlikeUrls
 from dedup_crawler.rules.engine import read_url
-from dedup_crawler.rules.rule import KeyValueMap, Literal, OneOf, Rule, UrlMap
+from dedup_crawler.rules.pairs import STRUCTURE
+from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
 from dedup_crawler.rules.statistics import RuleStatistics, count_merges
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -45,6 +47,7 @@ class MappedCrawl:
         self.url_map = url_map
         self.urls: list[MappedUrl] = []
         self._place: dict[str, int] = {}
+        self._counted: dict[tuple[object, ...], RuleStatistics] = {}
         for url, cluster in zip(urls, clusters, strict=True):
             form, values = read_url(url, url_map)
             if form not in self._place:
@@ -61,23 +64,16 @@ class MappedCrawl:
 
     def matching(self, rule: Rule) -> list[int]:
         """Places of the URLs that *rule* may be applied to."""
-        lists = [self._with_key[key] for key in rule.required()]
-        for key, matcher in rule.context.items():
-            if isinstance(matcher, Literal):
-                lists.append(self._with_value.get((key, matcher.value), []))
-            elif isinstance(matcher, OneOf):
-                lists.append([place for value in matcher.values for place in self._with_value.get((key, value), [])])
-        candidates = min(lists, key=len) if lists else range(len(self.urls))
-        return sorted(place for place in candidates if rule.matches(self.urls[place].values))
+        return sorted(place for group in self._groups for place in group.matching(rule))
 
     def counted(self, rule: Rule) -> Rule:
         """The rule with what these URLs say of it, applied once and alone."""
+        known = self._counted.get(rule.identity())
+        if known is not None:
+            return replace(rule, statistics=known)
         changed: dict[int, str] = {}
-        for place in self.matching(rule):
-            url = self.urls[place]
-            values = rule.apply(url.values)
-            if values != url.values:
-                changed[place] = self._form(url, values)
+        for group in self._groups:
+            changed.update(group.changed(rule, self.url_map))
         others = []
         for form in set(changed.values()):
             other = self._place.get(form)
@@ -85,24 +81,17 @@ class MappedCrawl:
                 others.append((form, self.urls[other].cluster))
         pages = [(form, self.urls[place].cluster) for place, form in changed.items()]
         statistics = count_merges(pages, others) if pages else RuleStatistics()
+        self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 
-    def _form(self, url: MappedUrl, values: KeyValues) -> str:
-        authority = url.form.partition("://")[2].partition("/")[0]
-        return f"{values['scheme']}://{authority}{self.url_map.write(values)}"
-
     @cached_property
-    def _with_key(self) -> Mapping[str, list[int]]:
-        places: dict[str, list[int]] = defaultdict(list)
+    def _groups(self) -> list[AlikeUrls]:
+        """The URLs by what they are built like; few, where there are many URLs."""
+        groups: dict[tuple[object, ...], AlikeUrls] = {}
         for place, url in enumerate(self.urls):
-            for key in url.values:
-                places[key].append(place)
-        return places
-
-    @cached_property
-    def _with_value(self) -> Mapping[tuple[str, str | None], list[int]]:
-        places: dict[tuple[str, str | None], list[int]] = defaultdict(list)
-        for place, url in enumerate(self.urls):
-            for item in url.values.items():
-                places[item].append(place)
-        return places
+            authority = url.form.partition("://")[2].partition("/")[0]
+            constants = {key: value for key, value in url.values.items() if value is None or key in STRUCTURE}
+            keys = tuple(key for key in url.values if key not in constants)
+            alike = groups.setdefault((authority, keys, *constants.items()), AlikeUrls(authority, keys, constants))
+            alike.add(place, [url.values[key] or "" for key in keys])
+        return list(groups.values())

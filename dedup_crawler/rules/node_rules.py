@@ -143,13 +143,17 @@ def _origin(
     key: str, source_keys: Iterable[str], shown: Sequence[tuple[list[KeyValues], list[KeyValues]]]
 ) -> str | None:
     """The source key whose values agree with those of *key* on most pages; *key* itself before others."""
-    agreeing: Counter[str] = Counter()
     candidates = [key] if key in STRUCTURE else [key, *(k for k in source_keys if k != key and k not in STRUCTURE)]
-    for sources, targets in shown:
-        wanted = {values.get(key, MISSING) for values in targets}
-        for candidate in candidates:
-            if any(values.get(candidate, MISSING) in wanted for values in sources):
-                agreeing[candidate] += 1
+    wanted = [(sources, {values.get(key, MISSING) for values in targets}) for sources, targets in shown]
+    agreeing: Counter[str] = Counter()
+    for candidate in candidates:
+        for sources, its in wanted:
+            for values in sources:
+                if values.get(candidate, MISSING) in its:
+                    agreeing[candidate] += 1
+                    break
+        if agreeing[key] == len(shown):
+            break  # no other key is asked where its own agrees on all pages
     # a key that most URLs lack agrees with every other such key by being missing
     best = max(candidates, key=lambda k: (agreeing[k], -candidates.index(k)))
     if agreeing[best] <= _MIN_MAPPING * len(shown):

@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from dedup_crawler.rules.rule import ANY, Literal, Matcher, OfClass
 from dedup_crawler.urls.keyvalue import KeyValues
@@ -104,32 +105,42 @@ def _best_split(
     if n_urls < MIN_NODE:
         return None
     least = max(MIN_NODE, _MIN_SALIENT_SHARE * n_urls)
-    n_having = Counter(key for place in places for key in maps[place])
+    n_having = Counter(chain.from_iterable(map(maps.__getitem__, places)))
     best: tuple[float, str] | None = None
     for key, n in n_having.items():
         if n >= least and key not in done:
-            counts = Counter(_pooled(maps, places, key))
+            counts, _ = _pooled(_column(maps, places, key))
             if len(counts) > 1:
                 best = min(best or (math.inf, key), (_entropy(counts.values(), n_urls), key))
     if best is None:
         return None
     key = best[1]
-    pooled = _pooled(maps, places, key)
-    own = salient(Counter(pooled), n_urls)
+    column = _column(maps, places, key)
+    counts, names = _pooled(column)
+    own = salient(counts, n_urls)
     if not own:
         return None
+    part_of = {value: name if name in own else _TRIVIAL for value, name in names.items()}
     parts: dict[str | None, list[int]] = {}
-    for place, value in zip(places, pooled, strict=True):
-        parts.setdefault(value if value in own else _TRIVIAL, []).append(place)
+    for place, value in zip(places, column, strict=True):
+        parts.setdefault(part_of[value], []).append(place)
     return (key, parts) if len(parts) > 1 else None
 
 
-def _pooled(maps: Sequence[KeyValues], places: Sequence[int], key: str) -> list[str | None]:
-    values: list[str | None] = [maps[place].get(key, MISSING) for place in places]
-    counts = Counter(values)
-    least = max(MIN_NODE, _MIN_UNPOOLED_SHARE * (len(values) - counts[MISSING]))
+def _column(maps: Sequence[KeyValues], places: Sequence[int], key: str) -> list[str | None]:
+    return [maps[place].get(key, MISSING) for place in places]
+
+
+def _pooled(column: Sequence[str | None]) -> tuple[Counter[str | None], dict[str | None, str | None]]:
+    """How many URLs have each value, numbers and hexadecimal strings told as one each; and value -> its name there."""
+    counts = Counter(column)
+    least = max(MIN_NODE, _MIN_UNPOOLED_SHARE * (len(column) - counts[MISSING]))
     names = {value: _class_name(value) if n < least else value for value, n in counts.items()}
-    return [names[value] for value in values]
+    pooled: Counter[str | None] = Counter()
+    for value, n in counts.items():
+        if n:
+            pooled[names[value]] += n
+    return pooled, names
 
 
 def _class_name(value: str | None) -> str | None:
@@ -144,14 +155,13 @@ def _entropy(counts: Iterable[int], n_urls: int) -> float:
 
 def _node(maps: Sequence[KeyValues], places: list[int], split_by: frozenset[str], parent: Node | None) -> Node:
     """A node with its pattern: literal where its URLs have one value, a class or anything otherwise."""
-    seen: dict[str, set[str | None]] = {}
-    n_having: Counter[str] = Counter()
-    for place in places:
-        for key, value in maps[place].items():
-            n_having[key] += 1
-            seen.setdefault(key, set()).add(value)
-    context = {key: _matcher(seen[key]) for key, n in n_having.items() if n == len(places)}
-    return Node(places, context, frozenset(key for key in split_by if key not in n_having), parent)
+    context: dict[str, Matcher] = {}
+    for key in maps[places[0]]:  # a key of all URLs is one of the first URL
+        values = {maps[place].get(key, MISSING) for place in places}
+        if MISSING not in values:
+            context[key] = _matcher(values)
+    absent = frozenset(key for key in split_by if not any(key in maps[place] for place in places))
+    return Node(places, context, absent, parent)
 
 
 def _matcher(values: set[str | None]) -> Matcher:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge
+from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +49,24 @@ def count_merges(changed: Iterable[tuple[str, Hashable]], others: Iterable[tuple
     others
         Form and page of the URLs that it does not change, at least of those whose form is one of the new forms.
     """
-    changed = list(changed)
-    members = [*changed, *others]
-    groups: dict[str, Counter[Hashable]] = defaultdict(Counter)
-    for form, page in members:
-        groups[form][page] += 1
-    n_pairs = n_true = 0
-    for form in {form for form, _ in changed}:
-        n_pairs += _pairs(groups[form].total())
-        n_true += sum(map(_pairs, groups[form].values()))
-    forms, pages = [form for form, _ in members], [page for _, page in members]
-    # only groups that the rule had a hand in are asked for: it is the source of the URLs that it changed
-    numbers: dict[Hashable, int] = {}
-    clusters = [numbers.setdefault(page, len(numbers)) for page in pages]
-    sources = ["rule"] * len(changed) + [None] * (len(members) - len(changed))
-    evidence = judge(forms, clusters, sources).of("rule")
-    return RuleStatistics(len(changed), n_pairs, n_pairs - n_true, evidence)
+    groups: dict[str, list[Hashable]] = defaultdict(list)
+    n_urls = 0
+    for form, page in changed:
+        groups[form].append(page)
+        n_urls += 1
+    for form, page in others:
+        if form in groups:
+            groups[form].append(page)
+    n_pairs = n_true = n_groups = n_wrong = 0
+    for pages in groups.values():
+        n_members = len(pages)
+        if n_members > 1:
+            is_right = pages.count(pages[0]) == n_members
+            n_pairs += _pairs(n_members)
+            n_true += _pairs(n_members) if is_right else sum(map(_pairs, Counter(pages).values()))
+            n_groups += 1
+            n_wrong += not is_right
+    return RuleStatistics(n_urls, n_pairs, n_pairs - n_true, MergeEvidence(n_groups, n_wrong))
 
 
 def _pairs(n: int) -> int:

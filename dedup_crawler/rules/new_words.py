@@ -1,0 +1,92 @@
+"""Words that stand where titles stood: ``/questions/17/history`` is no title of question 17.
+
+A rule that drops any value was learnt from values of which each belonged to one page. A new value that comes with a
+third page is a word of the site that nobody has met yet (:mod:`dedup_crawler.rules.value_reuse`): its URLs are left
+alone from then on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.rule import ANY, Cut, Drop, KeyValueMap, Rule, Star
+from dedup_crawler.rules.value_reuse import ValueReuseGuard
+from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.urls.normal import host_of
+
+_KEY_VALUES = KeyValueMap()
+_MAX_PAGES = 2  # that a title has, by accident
+_USUAL = 0.10  # share of the URLs whose value has more pages, above which that is how the key works (session ids)
+
+Shared = Mapping[int, frozenset[str]]
+"""Number of a rule that drops titles -> values that many pages had in training, and rightly so."""
+
+
+class NewWords:
+    """Tells new words from titles, for the rules of an engine; remembers what it met, within bounds."""
+
+    def __init__(self, engine: RuleEngine, shared: Shared) -> None:
+        self.shared = shared
+        self._met = ValueReuseGuard()
+        self._of_host: dict[str, list[tuple[int, Rule, str]]] = defaultdict(list)
+        for number in shared:
+            rule = engine.rules[number]
+            if isinstance(rule, Rule) and (key := _open_key(rule)) is not None:
+                self._of_host[rule.host].append((number, rule, key))
+
+    @classmethod
+    def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
+        """Find the rules that drop titles, by what they drop of the training URLs."""
+        found = cls(engine, dict.fromkeys(range(len(engine.rules)), frozenset()))
+        pages: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        n_urls: dict[int, Counter[str]] = defaultdict(Counter)
+        for url in urls:
+            for number, value, page in found._dropped(url, engine.form(url)):
+                pages[number][value].add(page)
+                n_urls[number][value] += 1
+        shared = {}
+        for number, its_pages in pages.items():
+            reused = frozenset(value for value, its in its_pages.items() if len(its) > _MAX_PAGES)
+            if sum(n_urls[number][value] for value in reused) <= _USUAL * n_urls[number].total():
+                shared[number] = reused
+        return cls(engine, shared)
+
+    def is_one_in(self, url: str, form: str) -> bool:
+        """Whether a rule drops from *url*, to give it *form*, a value that has come with other pages too."""
+        if not self.shared:
+            return False
+        return any(
+            value not in self.shared[number] and not self._met.allows("", number, value, (page,))
+            for number, value, page in self._dropped(url, form)
+        )
+
+    def _dropped(self, url: str, form: str) -> list[tuple[int, str, str]]:
+        """Rules that drop whatever value they find, what they find in a URL, and the page that is left."""
+        rules = self._of_host.get(host_of(url))
+        if not rules or url == form:
+            return []
+        values = _values(url)
+        found: list[tuple[int, str, str]] = []
+        for number, rule, key in rules:
+            if rule.matches(values):
+                operation, value = rule.transformation[key], values.get(key)
+                gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
+                if gone:
+                    # a title in the path belongs to what the path names, whatever the query asks of it
+                    found.append((number, gone, form.partition("?")[0] if key.startswith("path[") else form))
+        return found
+
+
+def _open_key(rule: Rule) -> str | None:
+    """The key whose value a rule drops, whatever it is."""
+    keys = [key for key, operation in rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
+    if len(keys) != 1 or rule.context.get(keys[0], ANY) != ANY:
+        return None
+    return keys[0]
+
+
+def _values(url: str) -> KeyValues:
+    scheme, _, behind = url.partition("://")
+    return _KEY_VALUES.read(behind[behind.find("/") :], scheme)
