@@ -86,13 +86,17 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords.learn(self.engine_, urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
-        links = self.links_[host_of(url)]
-        if links.is_strange(url) or links.is_out_of_order(url):
-            return url
-        if referrer is not None and links.is_referrer_again(url, normal_form(referrer.url)):
-            return referrer.form
+        if referrer is not None:
+            links = self.links_[host_of(url)]
+            if links.is_referrer_again(url, normal_form(referrer.url)) and not links.is_strange(url):
+                return referrer.form
         form = self.engine_.form(url)
-        return url if form != url and self.new_words_.is_one_in(url, form) else form
+        return url if form == url or self._must_stay(url, form) else form
+
+    def _must_stay(self, url: str, form: str) -> bool:
+        """Whether the rules say more of a URL than they know."""
+        links = self.links_[host_of(url)]
+        return links.is_strange(url) or links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
 
     def _is_covered(self, url: str) -> bool:
         links = self.links_[host_of(url)]

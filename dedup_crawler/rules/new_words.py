@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Cut, Drop, KeyValueMap, Rule, Star
+from dedup_crawler.rules.rule import ANY, Cut, Drop, KeyValueMap, Literal, Rule, Star
 from dedup_crawler.rules.value_reuse import ValueReuseGuard
 from dedup_crawler.urls.keyvalue import KeyValues
 from dedup_crawler.urls.normal import host_of
@@ -30,11 +30,11 @@ class NewWords:
     def __init__(self, engine: RuleEngine, shared: Shared) -> None:
         self.shared = shared
         self._met = ValueReuseGuard()
-        self._of_host: dict[str, list[tuple[int, Rule, str]]] = defaultdict(list)
+        self._of_host: dict[str, list[tuple[int, Rule, str, list[str]]]] = defaultdict(list)
         for number in shared:
             rule = engine.rules[number]
             if isinstance(rule, Rule) and (key := _open_key(rule)) is not None:
-                self._of_host[rule.host].append((number, rule, key))
+                self._of_host[rule.host].append((number, rule, key, _needed(rule)))
 
     @classmethod
     def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
@@ -67,9 +67,11 @@ class NewWords:
         rules = self._of_host.get(host_of(url))
         if not rules or url == form:
             return []
-        values = _values(url)
         found: list[tuple[int, str, str]] = []
-        for number, rule, key in rules:
+        for number, rule, key, needed in rules:
+            if not all(text in url for text in needed):
+                continue  # much cheaper than reading the URL
+            values = _values(url)
             if rule.matches(values):
                 operation, value = rule.transformation[key], values.get(key)
                 gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
@@ -85,6 +87,18 @@ def _open_key(rule: Rule) -> str | None:
     if len(keys) != 1 or rule.context.get(keys[0], ANY) != ANY:
         return None
     return keys[0]
+
+
+def _needed(rule: Rule) -> list[str]:
+    """What a URL has to hold for a rule to match it."""
+    needed = []
+    for key, matcher in rule.context.items():
+        if isinstance(matcher, Literal) and matcher.value and key.startswith(("path[", "query[")):
+            name = key[6:].partition("]")[0] if key.startswith("query[") else ""
+            needed.append(f"{name}={matcher.value}" if name else matcher.value)
+        elif key.startswith("query[") and key[-1] == "]":
+            needed.append(key[6:-1])
+    return needed
 
 
 def _values(url: str) -> KeyValues:
