@@ -16,6 +16,7 @@ _SHOWN_VALUES = 4
 def rule_sentence(rule: AnyRule) -> str:
     """What a rule does, where, and what speaks for it.
 
+    >>> from dedup_crawler.rules.rule import Rule
     >>> from dedup_crawler.rules.statistics import RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
     >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
