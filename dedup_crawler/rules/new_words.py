@@ -48,6 +48,8 @@ class NewWords:
                 n_urls[number][value] += 1
         shared = {}
         for number, its_pages in pages.items():
+            if len(set().union(*its_pages.values())) <= _MAX_PAGES:
+                continue  # a log-in page: no value can come with a third page
             reused = frozenset(value for value, its in its_pages.items() if len(its) > _MAX_PAGES)
             if sum(n_urls[number][value] for value in reused) <= _USUAL * n_urls[number].total():
                 shared[number] = reused
