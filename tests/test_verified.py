@@ -273,9 +273,9 @@ def test_a_crawl_goes_on_through_links():
     assert normal_form(later.urls[1]) == later.urls[1]
 
 
-def new_templates(seed, name):
+def new_templates(seed, name, n_questions=600):
     """A site of questions whose histories, timelines and tabs were not there in training: outcome and what was lost."""
-    training, test = question_site(600, seed), question_site(200, seed + 10, first=2000, with_new=True)
+    training, test = question_site(n_questions, seed), question_site(200, seed + 10, first=2000, with_new=True)
     urls, pages = numbered(training + test)
     n = len(training)
     forms = make_method(name).fit(urls[:n], pages[:n]).canonicalize_many(urls[n:])
@@ -300,6 +300,12 @@ def test_templates_that_appear_after_training(seed):
 def test_templates_that_appear_after_training_lose_nothing():
     """``/questions/17/history`` was not there in training, and is no title of question 17."""
     assert new_templates(0, "verified")[0].n_lost <= 2
+
+
+@pytest.mark.xfail(strict=True, reason="titles are watched a rule at a time, and not a section at a time")
+def test_names_that_many_users_share_do_not_make_titles_common():
+    """More questions, more users: names in their place are shared by many, titles in theirs are still one's own."""
+    assert new_templates(0, "verified", n_questions=1000)[0].n_lost <= 2
 
 
 SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
