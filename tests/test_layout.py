@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dedup_crawler.labels.arguments import ArgumentKinds, arguments, spellings
 from dedup_crawler.labels.layout import SiteLayout
@@ -106,6 +110,12 @@ def test_choices_and_open_keys() -> None:
 def test_arguments(url: str, found: list[tuple[str, str]]) -> None:
     """Keys and values are decoded, empty and repeated ones kept; a query that is no query gives nothing."""
     assert arguments(url) == (found, url.partition("?")[0])
+
+
+@given(st.text("ab=&+%41é?", max_size=30))
+def test_arguments_are_those_of_the_standard_library(query: str) -> None:
+    """Any query is read as ``urllib.parse.parse_qsl`` reads it."""
+    assert arguments(f"{SITE}?{query}") == (tuple(parse_qsl(query, keep_blank_values=True)), SITE)
 
 
 def test_spellings() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dedup_crawler.labels.vectors import VectorFile, unit_rows, word_vector
+from dedup_crawler.labels.vectors import TextVectors, unit_rows, word_vector
 
 TEXTS = ["", "a", "one two two", "Ünïcode words\nand ascii WORDS", "one " * 70_000, " ".join(map(str, range(3_000)))]
 
@@ -15,12 +15,11 @@ def test_vectors_come_back_as_they_were_kept(monkeypatch: pytest.MonkeyPatch, me
     """In any order and repeatedly, whether the vectors fit into memory or not; single characters are no words."""
     monkeypatch.setattr("dedup_crawler.labels.vectors.MEMORY_BYTES", memory)
     known = [word_vector(text) for text in TEXTS]
-    with VectorFile() as file:
-        for vector in known:
-            file.append(vector)
+    with TextVectors() as file:
+        assert [file.number(text) for text in TEXTS] == [file.number(text) for text in TEXTS] == [*range(len(TEXTS))]
         numbers = [5, 0, 3, 3, 4, 1, 2]
         found = file.fetch(numbers)
-        sizes = [file.n_words(number) for number in range(len(file))]
+        sizes = [file.n_words(number) for number in range(len(TEXTS))]
 
     assert sizes == [0, 0, 2, 4, 1, 2_990]
     for number, vector in zip(numbers, found, strict=True):
@@ -34,3 +33,11 @@ def test_rows_have_length_one() -> None:
 
     assert np.asarray(rows.multiply(rows).sum(axis=1)).ravel().tolist() == pytest.approx([0, 0, 1, 1, 1, 1])
     assert unit_rows([]).shape == (0, 1)
+
+
+def test_a_vector_that_is_given_is_not_counted_again() -> None:
+    """What was counted while a page was read stands for its text."""
+    with TextVectors() as vectors:
+        assert vectors.number("a text", word_vector("other words")) == vectors.number("a text") == 0
+        assert vectors.number("one more") == 1
+        assert np.array_equal(vectors.fetch([0])[0].words, word_vector("words other").words[::-1])

@@ -10,7 +10,7 @@ import functools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 Argument = tuple[str, str]
 
@@ -18,6 +18,8 @@ MAX_CHOICES = 30
 """A key with more different values than this is open."""
 MIN_REPEATS = 5
 """Pages that each value of a choice has, on average; keys with up to three values are choices anyway."""
+MAX_ARGUMENTS = 100
+"""A query with more is none."""
 _FEW_VALUES = 3
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 
@@ -26,10 +28,14 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 def arguments(url: str) -> tuple[tuple[Argument, ...], str]:
     """Decoded keys and values of the query in their order, and the rest of the URL before it."""
     before, _, query = url.partition("#")[0].partition("?")
-    try:
-        return tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=100)), before
-    except ValueError:  # more than 100 arguments
+    if query.count("&") >= MAX_ARGUMENTS:
         return (), before
+    pieces = (piece.partition("=") for piece in query.split("&") if piece)
+    return tuple((_decoded(key), _decoded(value)) for key, _, value in pieces), before
+
+
+def _decoded(text: str) -> str:
+    return unquote_plus(text) if "%" in text or "+" in text else text
 
 
 def spellings(value: str) -> set[str]:

@@ -24,10 +24,10 @@ from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE,
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import digest_of_all
+from dedup_crawler.labels.redirects import Redirects
 from dedup_crawler.labels.signatures import Lines, Signature, changes
 from dedup_crawler.labels.site_pages import SitePages
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.urls.normal import normal_form
 
 MIN_OWN_WORDS = 20
 """Words of its own that a page needs for its content to outweigh the name in its title."""
@@ -48,7 +48,7 @@ def cluster_pages(pages: Pages) -> Clustering:
     Parameters
     ----------
     pages
-        Gives the pages in crawl order, each URL once, with their texts; called up to four times. Their simhashes and
+        Gives the pages in crawl order, each URL once, with their texts; called up to three times. Their simhashes and
         cluster numbers are not looked at.
 
     Returns
@@ -60,11 +60,8 @@ def cluster_pages(pages: Pages) -> Clustering:
     -----
     Memory holds a signature a page and counts of bounded size, never the texts.
     """
-    n_pages, redirects = _redirects(pages())
-    clustering = Clustering(n_pages)
-    for source, target, reason in redirects:
-        clustering.join(source, target, reason)
     site = SitePages(pages)
+    clustering = _joined_redirects(site.redirects)
     _join_equal(clustering, site.signatures, _text_key, "the same title and text")
     _join_equal(clustering, site.signatures, _content_key, "the same title and text but for decoration")
     _join_equal(clustering, site.signatures, _main_key, "the same title and main text")
@@ -74,26 +71,19 @@ def cluster_pages(pages: Pages) -> Clustering:
     return clustering
 
 
-def join_redirects(clustering: Clustering, pages: Iterable[LabelledPage]) -> None:
+def cluster_redirects(pages: Iterable[LabelledPage]) -> Clustering:
     """Join each redirect with what it leads to; for labellers that know texts only."""
-    for source, target, reason in _redirects(pages)[1]:
+    redirects = Redirects()
+    for page in pages:
+        redirects.see(page)
+    return _joined_redirects(redirects)
+
+
+def _joined_redirects(redirects: Redirects) -> Clustering:
+    clustering = Clustering(redirects.n_pages)
+    for source, target, reason in redirects.joins():
         clustering.join(source, target, reason)
-
-
-def _redirects(pages: Iterable[LabelledPage]) -> tuple[int, list[tuple[int, int, str]]]:
-    """Number of pages, and position of each redirect, position of what it leads to, reason."""
-    holder: dict[str, int] = {}
-    sources: list[tuple[int, str]] = []
-    n_pages = 0
-    for position, page in enumerate(pages):
-        n_pages += 1
-        holder.setdefault(normal_form(page.url), position)
-        if page.redirect_to is not None:
-            sources.append((position, normal_form(page.redirect_to)))
-    # of redirects to a page that was not crawled the first stands for it
-    return n_pages, [
-        (position, holder.setdefault(target, position), f"a redirect to {target}") for position, target in sources
-    ]
+    return clustering
 
 
 def _text_key(signature: Signature) -> Hashable | None:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
-from dedup_crawler.labels.vectors import VectorFile, unit_rows, word_vector
+from dedup_crawler.labels.vectors import TextVectors, unit_rows, word_vector
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def referrer_groups(pages: Iterable[LabelledPage]) -> Iterator[Positions]:
             yield np.unique(members)
 
 
-def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
+def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0, vectors: TextVectors | None = None) -> Iterator[Score]:
     """Score the pairs of each referrer group: the duplicates, and a sample of the others.
 
     Parameters
@@ -97,6 +96,8 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
         In crawl order, with their texts, which are counted as they come and not kept.
     seed
         Of the sample.
+    vectors
+        Of texts that are counted already; the others are added.
 
     Yields
     ------
@@ -119,10 +120,10 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
     Notes
     -----
     Memory holds URLs, links and the places of the texts' vectors, and the vectors of one part of a group; those of all
-    texts are in a temporary file (:class:`~dedup_crawler.labels.vectors.VectorFile`).
+    texts are in a temporary file (:class:`~dedup_crawler.labels.vectors.TextVectors`).
     """
     generator = np.random.default_rng(seed)
-    with _CountedPages(pages) as counted:
+    with _CountedPages(pages, vectors) as counted:
         for group in counted.groups:
             for part in counted.parts(group):
                 urls = [counted.urls[position] for position in part]
@@ -150,12 +151,12 @@ def duplicate_groups(pages: Iterable[LabelledPage]) -> Iterator[list[int]]:
 class _CountedPages:
     """What is kept of pages to score them: URLs, referrer groups, which text each has, and the vectors of the texts."""
 
-    def __init__(self, pages: Iterable[LabelledPage]) -> None:
+    def __init__(self, pages: Iterable[LabelledPage], vectors: TextVectors | None = None) -> None:
         self.urls: list[str] = []
         self.texts: array[int] = array("q")
         """Number of each page's text; equal texts have one."""
         with ExitStack() as stack:
-            self.vectors = stack.enter_context(VectorFile())
+            self.vectors = stack.enter_context(TextVectors()) if vectors is None else vectors
             self.groups = list(referrer_groups(self._counted(pages)))
             self._open = stack.pop_all()
 
@@ -168,14 +169,9 @@ class _CountedPages:
         self._open.close()
 
     def _counted(self, pages: Iterable[LabelledPage]) -> Iterator[LabelledPage]:
-        number_of: dict[bytes, int] = {}
         for page in pages:
-            digest = xxhash.xxh3_128_digest(page.main_text.encode("utf-8", "surrogatepass"))
-            number = number_of.setdefault(digest, len(number_of))
-            if number == len(self.vectors):
-                self.vectors.append(word_vector(page.main_text))
             self.urls.append(page.url)
-            self.texts.append(number)
+            self.texts.append(self.vectors.number(page.main_text))
             yield page
 
     def parts(self, group: Positions) -> Iterator[list[int]]:

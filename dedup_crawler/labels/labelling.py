@@ -6,7 +6,7 @@ continued where it stopped. Scores and clusters are made anew each time, for a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.labels.paper_labellers import cluster_by_cosine, cluster_by_simhash
 from dedup_crawler.labels.sinks import Sink, find_sinks
+from dedup_crawler.labels.vectors import TextVectors
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -98,8 +99,16 @@ def label_store(
     report = progress or _silent
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
-    n_cleaned = _clean(store, n_workers, language, lambda url, reason: skipped.append((url, reason)), report)
-    n_scores, n_without_text = _write_scores(store, seed)
+    with TextVectors() as vectors:
+        texts = clean_pages(
+            store.uncleaned_pages(),
+            n_workers=n_workers,
+            language=language,
+            on_skip=lambda url, reason: skipped.append((url, reason)),
+            on_words=vectors.number,
+        )
+        n_cleaned = _write_texts(store, texts, report)
+        n_scores, n_without_text = _write_scores(store, seed, vectors)
     report("scores", len(store))
     clustering = cluster(store.labelled_pages)
     clusters = clustering.numbers()
@@ -180,7 +189,7 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
     return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
 
 
-def _write_scores(store: PageStore, seed: int) -> tuple[int, int]:
+def _write_scores(store: PageStore, seed: int, vectors: TextVectors) -> tuple[int, int]:
     """How many scores were written, and how many pages have no text."""
     n_scores = n_without_text = 0
 
@@ -192,7 +201,7 @@ def _write_scores(store: PageStore, seed: int) -> tuple[int, int]:
 
     def counted() -> Iterator[tuple[str, str, float]]:
         nonlocal n_scores
-        for score in score_pairs(pages(), seed=seed):
+        for score in score_pairs(pages(), seed=seed, vectors=vectors):
             n_scores += 1
             yield score
 
@@ -200,12 +209,10 @@ def _write_scores(store: PageStore, seed: int) -> tuple[int, int]:
     return n_scores, n_without_text
 
 
-def _clean(
-    store: PageStore, n_workers: int | None, language: str, on_skip: Callable[[str, str], None], report: Progress
-) -> int:
+def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:
+    """How many texts were written."""
     n_cleaned = 0
-    uncleaned = store.uncleaned_pages()
-    with closing(clean_pages(uncleaned, n_workers=n_workers, language=language, on_skip=on_skip)) as texts:
+    with closing(texts):
         for batch in _batches(texts):
             store.write_texts(batch)
             n_cleaned += len(batch)

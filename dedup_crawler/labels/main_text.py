@@ -15,11 +15,13 @@ import functools
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.comparing import word_counts
 from dedup_crawler.labels.html import HtmlText, decode, read_html, stop_words
 from dedup_crawler.labels.simhash import simhash
+from dedup_crawler.labels.vectors import WordVector, vector_of
 from dedup_crawler.labels.workers import WorkerPool, time_limit
 from dedup_crawler.pages.records import Page, PageText
 
@@ -38,11 +40,23 @@ _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECAS
 
 OnSkip = Callable[[str, str], None]
 """Called with the URL and the reason for each page whose text could not be read."""
-_Outcome = tuple[PageText, str | None]
+OnWords = Callable[[str, WordVector], object]
+"""Called with each text and its words, which are counted anyway, for the simhash."""
+
+
+class _Outcome(NamedTuple):
+    text: PageText
+    reason: str | None = None
+    words: WordVector | None = None
 
 
 def clean_pages(
-    pages: Iterable[Page], *, n_workers: int | None = None, language: str = "English", on_skip: OnSkip | None = None
+    pages: Iterable[Page],
+    *,
+    n_workers: int | None = None,
+    language: str = "English",
+    on_skip: OnSkip | None = None,
+    on_words: OnWords | None = None,
 ) -> Generator[PageText, None, None]:
     """Read the texts of *pages*: one each, in their order, with a bounded number of pages in memory.
 
@@ -61,6 +75,8 @@ def clean_pages(
     on_skip
         Called for each page that is over a limit (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on
         or that killed its worker; such a page has an empty text.
+    on_words
+        Called for each page with text.
 
     Raises
     ------
@@ -73,7 +89,8 @@ def clean_pages(
     if n_workers < 1:
         raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
     stop_words(language)  # fails here, not in a worker
-    return _texts(pages, n_workers, functools.partial(_clean_in_time, language=language), on_skip)
+    clean = functools.partial(_clean_in_time, language=language, with_words=on_words is not None)
+    return _texts(pages, n_workers, clean, on_skip or _silent, on_words or _silent)
 
 
 class TextReader:
@@ -98,12 +115,15 @@ def _texts(
     pages: Iterable[Page],
     n_workers: int,
     clean: Callable[[list[Page]], list[_Outcome]],
-    on_skip: OnSkip | None,
+    on_skip: OnSkip,
+    on_words: OnWords,
 ) -> Generator[PageText, None, None]:
     with WorkerPool(clean, _worker_died, n_workers) as pool:
-        for text, reason in pool.map(_chunks(pages)):
-            if reason is not None and on_skip is not None:
+        for text, reason, words in pool.map(_chunks(pages)):
+            if reason is not None:
                 on_skip(text.url, reason)
+            if words is not None:
+                on_words(text.main_text, words)
             yield text
 
 
@@ -121,39 +141,61 @@ def _chunks(pages: Iterable[Page]) -> Iterator[list[Page]]:
         yield chunk
 
 
-def _clean_in_time(pages: list[Page], language: str) -> list[_Outcome]:
+def _silent(*_: object) -> None:
+    """Nobody wants to know."""
+
+
+def _clean_in_time(pages: list[Page], language: str, with_words: bool) -> list[_Outcome]:
     outcomes = []
     for page in pages:
         with time_limit(MAX_SECONDS):
-            outcomes.append(clean_page(page, language))
+            outcome = _clean_page(page, language)
+        outcomes.append(outcome if with_words else outcome._replace(words=None))
     return outcomes
 
 
 def _worker_died(page: Page) -> _Outcome:
-    return _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
+    return _Outcome(_no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s")
 
 
 def clean_page(page: Page, language: str = "English") -> tuple[PageText, str | None]:
     """Read the text of one page; the second value is why it could not be read, or None. Raises nothing."""
+    outcome = _clean_page(page, language)
+    return outcome.text, outcome.reason
+
+
+def _clean_page(page: Page, language: str) -> _Outcome:
     if page.content and len(page.content) > MAX_BYTES and not 300 <= page.status < 400:
-        return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
+        return _Outcome(_no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}")
     try:
         return _read(page, language)
     except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever it does to three parsers
-        return _no_text(page), f"{type(error).__name__}: {error}"
+        return _Outcome(_no_text(page), f"{type(error).__name__}: {error}")
 
 
-def _read(page: Page, language: str) -> tuple[PageText, str | None]:
+def _read(page: Page, language: str) -> _Outcome:
     kind = "" if 300 <= page.status < 400 else _kind(page)
     if not kind:
-        return _no_text(page), None
+        return _Outcome(_no_text(page))
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
     if kind == "text":
-        return PageText(page.url, "", None, *_with_simhash(_lines(decoded.splitlines()))), None
+        return _counted(page, "", None, _lines(decoded.splitlines()))
     html = read_html(decoded, page.url, language)
     if html.is_cut:
-        return PageText(page.url, html.title, html.canonical_link, "", None), "nested too deep to be read whole"
-    return PageText(page.url, html.title, html.canonical_link, *_with_simhash(_marked(html))), None
+        return _Outcome(
+            PageText(page.url, html.title, html.canonical_link, "", None), "nested too deep to be read whole"
+        )
+    return _counted(page, html.title, html.canonical_link, _marked(html))
+
+
+def _counted(page: Page, title: str, canonical_link: str | None, text: str) -> _Outcome:
+    """A text with its words and their simhash.
+
+    Words, not shingles: near-duplicates are verified by their texts anyway, and of true ones words find more.
+    """
+    words = word_counts(text)
+    fingerprint = simhash(words) if words.total() >= MIN_SIMHASH_WORDS else None
+    return _Outcome(PageText(page.url, title, canonical_link, text, fingerprint), words=vector_of(words))
 
 
 def _no_text(page: Page) -> PageText:
@@ -181,12 +223,3 @@ def _lines(texts: Iterable[str]) -> str:
     """One line a text: white space folded, empty ones left out."""
     folded = (" ".join(text.split()) for text in texts)
     return "\n".join(line for line in folded if line)
-
-
-def _with_simhash(text: str) -> tuple[str, int | None]:
-    """A text and the simhash of its words.
-
-    Words, not shingles: near-duplicates are verified by their texts anyway, and of true ones words find more.
-    """
-    words = word_counts(text)
-    return text, simhash(words) if words.total() >= MIN_SIMHASH_WORDS else None

@@ -14,7 +14,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from dedup_crawler.labels.clusters import join_redirects
+from dedup_crawler.labels.clusters import cluster_redirects
 from dedup_crawler.labels.cosine import DUPLICATE_SCORE, duplicate_groups
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
@@ -26,8 +26,7 @@ MAX_DISTANCE = 3
 
 def cluster_by_cosine(pages: Pages) -> Clustering:
     """Cluster as the capstone does; needs SciPy."""
-    clustering = Clustering(sum(1 for _ in pages()))
-    join_redirects(clustering, pages())
+    clustering = cluster_redirects(pages())
     for members in duplicate_groups(pages()):
         for member in members[1:]:
             clustering.join(members[0], member, f"cosine >= {DUPLICATE_SCORE} among the pages found on one page")
@@ -36,8 +35,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
 
 def cluster_by_simhash(pages: Pages) -> Clustering:
     """Cluster as SIGIR'17 does: pages without a fingerprint, which have hardly any text, stay alone."""
-    clustering = Clustering(sum(1 for _ in pages()))
-    join_redirects(clustering, pages())
+    clustering = cluster_redirects(pages())
     of_title: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for position, page in enumerate(pages()):
         if page.simhash is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from dedup_crawler.labels.drafts import Draft
 from dedup_crawler.labels.layout import Pages, SiteLayout
 from dedup_crawler.labels.lines import Digests, LineTable, lines_of
+from dedup_crawler.labels.redirects import Redirects
 from dedup_crawler.labels.signatures import MAX_LINES, Signature, plain_signature
 
 Drafts = dict[int, Draft | Signature | None]
@@ -19,7 +20,7 @@ OWN_SHARE = 0.5
 
 
 class SitePages:
-    """Signatures of the pages that have text, by position in the crawl.
+    """Signatures of the pages that have text, by position in the crawl, and the redirects.
 
     Parameters
     ----------
@@ -30,7 +31,8 @@ class SitePages:
 
     def __init__(self, pages: Pages) -> None:
         layout, table = SiteLayout(), LineTable()
-        drafts = _drafts(pages, layout, table)
+        self.redirects = Redirects()
+        drafts = _drafts(pages, layout, table, self.redirects)
         layout.settle()
         if layout.naming_keys:
             _find_names(pages, layout, drafts)
@@ -60,10 +62,11 @@ class SitePages:
         return len(self._contents_of_kind[signature.template]) > 1
 
 
-def _drafts(pages: Pages, layout: SiteLayout, table: LineTable) -> Drafts:
+def _drafts(pages: Pages, layout: SiteLayout, table: LineTable, redirects: Redirects) -> Drafts:
     """What is known of each page with text after reading it once."""
     drafts: Drafts = {}
     for position, page in enumerate(pages()):
+        redirects.see(page)
         layout.see_url(page.url)
         if page.main_text and not page.title:
             drafts[position] = plain_signature(page)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,7 +55,11 @@ _hashes = _Hashes()
 
 def word_vector(text: str) -> WordVector:
     """Count the words of a text, lower-cased."""
-    counted = word_counts(text)
+    return vector_of(word_counts(text))
+
+
+def vector_of(counted: Mapping[str, int]) -> WordVector:
+    """The vector of counted words (:func:`~dedup_crawler.labels.comparing.word_counts`)."""
     words = np.frombuffer(b"".join(map(_hashes.__getitem__, counted)), np.uint64)
     counts = np.fromiter(counted.values(), np.uint32, len(counted))
     is_long = words != 0
@@ -80,14 +84,15 @@ def unit_rows(vectors: Sequence[WordVector]) -> csr_matrix:
     return sparse.csr_matrix((data, columns.astype(np.int32), ends), (len(sizes), max(len(words), 1)))
 
 
-class VectorFile:
-    """The vectors of many texts, numbered 0, 1, ...; a context manager. In memory are 8 bytes a text."""
+class TextVectors:
+    """The vectors of different texts, each counted once; a context manager. In memory are some 100 bytes a text."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115 - closed by __exit__
         self._ends = array("q", [0])
+        self._numbers: dict[bytes, int] = {}
 
-    def __enter__(self) -> VectorFile:
+    def __enter__(self) -> TextVectors:
         return self
 
     def __exit__(
@@ -95,13 +100,18 @@ class VectorFile:
     ) -> None:
         self._file.close()
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
+    def number(self, text: str, vector: WordVector | None = None) -> int:
+        """Number of a text: 0, 1, ... as they come; a new one is counted, unless its *vector* is given.
 
-    def append(self, vector: WordVector) -> None:
-        """Keep the vector of the next text; all come before the first is fetched."""
-        self._file.write(vector.words.tobytes() + vector.counts.tobytes())
-        self._ends.append(self._ends[-1] + len(vector.words))
+        All texts come before the first vector is fetched.
+        """
+        digest = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
+        number = self._numbers.setdefault(digest, len(self._numbers))
+        if number == len(self._ends) - 1:
+            vector = word_vector(text) if vector is None else vector
+            self._file.write(vector.words.tobytes() + vector.counts.tobytes())
+            self._ends.append(self._ends[-1] + len(vector.words))
+        return number
 
     def n_words(self, text: int) -> int:
         """Different words of a text."""
