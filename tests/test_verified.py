@@ -302,7 +302,6 @@ def test_templates_that_appear_after_training_lose_nothing():
     assert new_templates(0, "verified")[0].n_lost <= 2
 
 
-@pytest.mark.xfail(strict=True, reason="titles are watched a rule at a time, and not a section at a time")
 def test_names_that_many_users_share_do_not_make_titles_common():
     """More questions, more users: names in their place are shared by many, titles in theirs are still one's own."""
     assert new_templates(0, "verified", n_questions=1000)[0].n_lost <= 2

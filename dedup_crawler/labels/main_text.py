@@ -108,7 +108,7 @@ class TextReader:
 
     def read(self, pages: Iterable[Page]) -> list[PageText]:
         """Text of each page; empty where it could not be read."""
-        return [text for text, _ in self._pool.map([list(pages)])]
+        return [outcome.text for outcome in self._pool.map([list(pages)])]
 
 
 def _texts(

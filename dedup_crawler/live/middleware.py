@@ -97,7 +97,7 @@ class DuplicateFilterMiddleware:
             return
         self._count("request/processed")
         form = self._model.canonicalize(url, self._referrer(request))
-        if not _must_pass(request) and self._model.is_covered(url):
+        if self._is_covered(request, url):
             self._count("request/covered")
             self._drop(request, form, url)
             return
@@ -128,6 +128,10 @@ class DuplicateFilterMiddleware:
         """Release the forms that *request* stood for: it will not be answered."""
         if not isinstance(exception, DuplicateRequestError):
             self._release(request.meta.get(_FORMS_KEY, ()))
+
+    def _is_covered(self, request: Request, url: str) -> bool:
+        """Whether nothing new is behind a link; what no page links to is what somebody wants to start with."""
+        return referrer_of(request) is not None and not _must_pass(request) and self._model.is_covered(url)
 
     def _may_drop(self, request: Request, form: str) -> bool:
         return self._options.is_dry_run or self._ownership.may_drop(form, request)

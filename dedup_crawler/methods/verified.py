@@ -141,14 +141,20 @@ class Verified(Canonicalizer):
     def _tables(self) -> dict[str, Any]:
         return {
             _RULES_FILE: rules_to_json(self.engine_.rules),
-            _TITLES_FILE: {str(number): sorted(values) for number, values in sorted(self.new_words_.shared.items())},
+            _TITLES_FILE: [
+                {"rule": number, "section": section, "shared": sorted(values)}
+                for (number, section), values in sorted(self.new_words_.shared.items())
+            ],
             _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
         }
 
     def _restore(self, files: ModelFiles) -> None:
         try:
             self.engine_ = RuleEngine(rules_from_json(files.tables[_RULES_FILE], _RULES_FILE))
-            shared = {int(number): frozenset(map(str, values)) for number, values in files.tables[_TITLES_FILE].items()}
+            shared = {
+                (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
+                for entry in files.tables[_TITLES_FILE]
+            }
             self.new_words_ = NewWords(self.engine_, shared)
             self.links_ = {
                 host: links_from_json(links, _LINKS_FILE) for host, links in files.tables[_LINKS_FILE].items()

@@ -1,9 +1,10 @@
 """When a rule is believed: a bound on how often it is wrong, corrected for the many that were tried.
 
 The bound is that of :mod:`dedup_crawler.rules.judge`. Of thousands of hypotheses some look right by chance, so the
-confidence grows with the number of those tried and falls with the number of those believed: the k-th hypothesis is
-tested at the level a (1 + believed so far) / (tried so far), which keeps the false discovery rate below a (LOND,
-A. Javanmard, A. Montanari, "On online control of false discovery rate", 2015).
+confidence grows with the number of those tried and falls with the number of those believed: the next hypothesis is
+tested at the level a (1 + believed so far) / (tried so far). That is the level of Benjamini and Hochberg (1995) at the
+rank that it would have, taken as hypotheses come; unlike LOND (Javanmard, Montanari, 2015), whose levels shrink so that
+they add up to a, it guarantees no false discovery rate for an endless sequence.
 """
 
 from __future__ import annotations
