@@ -12,7 +12,7 @@ from planted_site import HOST, session_ids
 from url_strategies import urls
 
 CRAWL = session_ids()
-QUICK = {"seq2seq": {"hidden": 32}}
+QUICK = {"seq2seq": {"hidden": 32}, "siamese": {"hidden": 16}}
 # what a method is known not to do, and why
 EXPECTED_FAILURES = {
     ("keep-all", "one form per page"): "keeps every URL by design",

@@ -32,6 +32,8 @@ _ALWAYS_ARGUMENT = re.compile(
     re.ASCII,
 ).fullmatch
 _DEEP_DELIMITERS = re.compile(r"([-_,:+~])")
+# a pure number, a long hex string or a UUID
+is_always_argument = _ALWAYS_ARGUMENT
 _LITERAL, _RUN, _PATH = "literal", "any", "path"
 _MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered: a site links its pages again and again
 _MIN_URLS = 5  # below this a share of 1 % means nothing: half of fifty URLs would be function tokens
