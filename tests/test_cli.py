@@ -14,7 +14,17 @@ from dedup_crawler.methods import METHODS
 from planted_site import HOST, session_ids
 
 CRAWL = session_ids()
-COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]
+COMMANDS = [
+    ("import",),
+    ("label",),
+    ("train",),
+    ("canonicalize",),
+    ("explain",),
+    ("evaluate",),
+    ("serve",),
+    ("demo",),
+    ("compare",),
+]
 
 
 def page(url, cluster):
@@ -120,7 +130,7 @@ def test_every_method_can_be_trained(name):
     shown = run("train", name, "--help").stdout
 
     assert f"Example: dedup-crawler train {name}" in " ".join(shown.split())
-    assert ("--preset" in shown) == (name == "seq2seq")
+    assert ("--preset" in shown) == (name in ("seq2seq", "siamese"))
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):

@@ -5,12 +5,14 @@ The capstone of 2018 read its confusion matrix with the axes exchanged; here the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-Array = np.ndarray
+Answers = Sequence[float] | np.ndarray
+Labels = Sequence[bool] | np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class PairQuality:
         }
 
 
-def pair_quality(probabilities: Array, labels: Array, threshold: float) -> PairQuality:
+def pair_quality(probabilities: Answers, labels: Labels, threshold: float) -> PairQuality:
     """Judge answers.
 
     Parameters
@@ -97,10 +99,10 @@ def pair_quality(probabilities: Array, labels: Array, threshold: float) -> PairQ
     )
 
 
-def area_under_curve(probabilities: Array, labels: Array) -> float | None:
+def area_under_curve(probabilities: Answers, labels: Labels) -> float | None:
     """Area under the ROC curve, by ranks (Mann and Whitney); None where all labels are alike.
 
-    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1]))
+    >>> area_under_curve([0.1, 0.4, 0.4, 0.9], [0, 0, 1, 1])
     0.875
     """
     is_same = np.asarray(labels) == 1

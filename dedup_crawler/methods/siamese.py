@@ -16,7 +16,6 @@ The preset ``cured`` differs where the code fails on URLs that it was not traine
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +41,15 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "epochs": 10,
         "weight_decay": 0.02,
         "falls": True,
+        "members": 3,
     },
-    "paper": {"hidden": 256, "embedding": 100, "learning_rate": 1e-3, "batch_size": 256, "epochs": 10},
+    "paper": {"hidden": 256, "embedding": 100, "learning_rate": 1e-3, "batch_size": 256, "epochs": 10, "members": 1},
 }
-_OPTIONS = ("hidden", "epochs")
+_OPTIONS = ("hidden", "epochs", "members")
 _FILE = "symbols.json"
 _MAX_LENGTH = {"cured": 48, "paper": 400}  # symbols of a URL
-_N_MEMBERS = 3
 _HELD_OUT = 0.2  # share of the URLs that the threshold is tuned on
-_PAIRS_AT_ONCE = 256
-_CACHE_BYTES = 1 << 26
+_PAIRS_AT_ONCE = 64
 
 
 class Siamese(PairClassifier):
@@ -65,6 +63,8 @@ class Siamese(PairClassifier):
         Units of the LSTM.
     epochs
         How often all pairs are trained.
+    members
+        Networks of the committee.
     recall_weight
         What recall counts beside precision when the threshold is tuned (the beta of the F measure).
     max_pairs
@@ -84,6 +84,7 @@ class Siamese(PairClassifier):
         preset: str = "cured",
         hidden: int | None = None,
         epochs: int | None = None,
+        members: int | None = None,
         recall_weight: float = 0.5,
         max_pairs: int = 20_000,
         seed: int = 0,
@@ -92,6 +93,7 @@ class Siamese(PairClassifier):
         self.preset = preset
         self.hidden = hidden
         self.epochs = epochs
+        self.members = members
         self.recall_weight = recall_weight
         self.max_pairs = max_pairs
         self.seed = seed
@@ -115,8 +117,7 @@ class Siamese(PairClassifier):
         read = [self._read(url) for url in urls] + ([PLACES] if self._is_cured else [])
         self.alphabet_ = Alphabet.of(read, _MAX_LENGTH[self.preset], is_faulty=not self._is_cured)
         self.threshold_ = self._tuned_threshold(urls, pairs) if self._is_cured else 0.5
-        n_members = _N_MEMBERS if self._is_cured else 1
-        self._use([self._trained(pairs, member) for member in range(n_members)])
+        self._use([self._trained(pairs, member) for member in range(self._option("members"))])
 
     def _learn_nothing(self) -> None:
         self.weights_ = b""
@@ -133,7 +134,7 @@ class Siamese(PairClassifier):
         new = [pair for pair in pairs if pair.left in held_out or pair.right in held_out]
         if not seen or not new:
             return 0.5
-        self._use([self._trained(seen, _N_MEMBERS)])
+        self._use([self._trained(seen, self._option("members"))])
         found = self._probabilities([(pair.left, pair.right) for pair in new])
         return best_threshold(np.array(found), np.array([pair.is_duplicate for pair in new]), self.recall_weight)
 
@@ -165,16 +166,22 @@ class Siamese(PairClassifier):
     def _recipe(self) -> PairRecipe:
         from dedup_crawler.networks.pair_training import PairRecipe
 
-        given = {name: value for name in _OPTIONS if (value := getattr(self, name)) is not None}
+        preset = {name: value for name, value in _PRESETS[self.preset].items() if name not in _OPTIONS}
         places = tuple(self.alphabet_.numbers(PLACES)) if self._is_cured else ()
-        return PairRecipe(**{**_PRESETS[self.preset], **given}, hidden_symbols=places)
+        sizes = {"hidden": self._option("hidden"), "epochs": self._option("epochs")}
+        return PairRecipe(**preset, **sizes, hidden_symbols=places)
+
+    def _option(self, name: str) -> Any:
+        value = getattr(self, name)
+        return _PRESETS[self.preset][name] if value is None else value
 
     def _counted(self, member: int) -> Any:
         """Progress over all networks that are trained, the one that tunes the threshold first."""
         if self.progress is None or not self._is_cured:
             return self.progress
-        report, before = self.progress, (member + 1) % (_N_MEMBERS + 1)
-        return lambda epoch, epochs, accuracy: report(before * epochs + epoch, (_N_MEMBERS + 1) * epochs, accuracy)
+        n_trained = self._option("members") + 1
+        report, before = self.progress, (member + 1) % n_trained
+        return lambda epoch, epochs, accuracy: report(before * epochs + epoch, n_trained * epochs, accuracy)
 
     def _rows(self, pairs: Sequence[UrlPair]) -> PairRows:
         import numpy as np
@@ -203,23 +210,10 @@ class Siamese(PairClassifier):
         found: list[float] = []
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
             batch = pairs[start : start + _PAIRS_AT_ONCE]
-            encoded = self._encoded(dict.fromkeys(url for pair in batch for url in pair))
+            encoded = self._memory.encoded(url for pair in batch for url in pair)
             left, right = (np.stack([encoded[pair[side]] for pair in batch]) for side in (0, 1))
             found += self._network.compare(left, right, self._agreement(batch)).tolist()
         return found
-
-    def _encoded(self, urls: dict[str, None]) -> dict[str, np.ndarray]:
-        """Encodings, those of URLs that were asked lately from memory."""
-        new = [url for url in urls if url not in self._remembered]
-        if new:
-            rows = self.alphabet_.rows([self._read(url) for url in new])
-            self._remembered.update(zip(new, self._network.encode(rows), strict=True))
-        encoded = {url: self._remembered[url] for url in urls}
-        for url in urls:
-            self._remembered.move_to_end(url)
-        while len(self._remembered) > self._max_remembered:
-            self._remembered.popitem(last=False)
-        return encoded
 
     def _use(self, members: Sequence[dict[str, np.ndarray]]) -> None:
         self.weights_ = dump_weights(
@@ -228,8 +222,9 @@ class Siamese(PairClassifier):
         self._wake()
 
     def _wake(self) -> None:
-        """Read the weights: the network in numpy, and an empty memory of encodings."""
+        """The network in numpy, with an empty memory of encodings."""
         from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese
+        from dedup_crawler.networks.pair_memory import EncodingMemory
 
         weights, alphabet = load_weights(self.weights_), self.alphabet_
         networks: list[PairNetwork] = []
@@ -240,8 +235,7 @@ class Siamese(PairClassifier):
             else:
                 networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
         self._network = Committee(networks)
-        self._max_remembered = max(_CACHE_BYTES // (4 * self._network.encoding_size), 2 * _PAIRS_AT_ONCE)
-        self._remembered: OrderedDict[str, np.ndarray] = OrderedDict()
+        self._memory = EncodingMemory(self._network, lambda urls: alphabet.rows([self._read(url) for url in urls]))
 
     @property
     def _is_cured(self) -> bool:
