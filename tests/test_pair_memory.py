@@ -15,6 +15,7 @@ class CountingNetwork:
         self.n_encoded = 0
 
     def encode(self, rows):
+        """Rows as they are."""
         self.n_encoded += len(rows)
         return rows.astype(np.float32)
 

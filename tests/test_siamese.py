@@ -17,7 +17,7 @@ from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
 from dedup_crawler.networks.weights import load_weights
 from planted_site import HOST, session_ids
 
-QUICK = {"hidden": 16, "epochs": 8, "members": 1}
+QUICK = {"hidden": 16, "epochs": 12, "members": 1}
 PAIRS = [
     UrlPair(
         f"{HOST}/topic.php?t={i}", f"{HOST}/topic.php?t={i if i % 2 else 100 + i * 37 % 300}&sid={i:016x}", i % 2 == 1
@@ -154,7 +154,7 @@ def test_progress_is_told(cured):
     model.progress = lambda step, steps, fit: told.append((step, steps))
     model.fit_pairs(PAIRS)
 
-    assert told == [(step, 16) for step in range(1, 17)]
+    assert told == [(step, 24) for step in range(1, 25)]
     assert set(load_weights(model.weights_)) == set(load_weights(cured.weights_))
 
 

@@ -1,8 +1,8 @@
 """The crawled URLs that a new URL may be a duplicate of: few, and found without looking at the rest.
 
-ALGORITHMS for pair classifiers cost a comparison per crawled URL. Here at most 50 are asked: those that share a rare
-argument (one that at most 50 known URLs have), those that share most of them first, then the nearest neighbours among
-the URLs of the same template, in the order of the alphabet.
+Compared with every crawled URL, a new one would cost more the longer a crawl goes on. Here at most 50 are asked: those
+that share a rare argument (one that at most 50 known URLs have), those that share most of them first, then the nearest
+neighbours among the URLs of the same template, in the order of the alphabet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class KnownUrls:
     def __init__(self, urls: Sequence[str], forms: Sequence[str], templater: Templater) -> None:
         self.urls, self.forms = list(urls), list(forms)
         self.form_of = dict(zip(urls, forms, strict=True))
-        self._templater = templater
+        self.templater = templater
         self._of_template: dict[str, list[int]] = defaultdict(list)
         self._of_argument: dict[str, list[int]] = defaultdict(list)
         for number in sorted(range(len(self.urls)), key=self.urls.__getitem__):
@@ -36,7 +36,7 @@ class KnownUrls:
 
     def candidates(self, url: str) -> list[int]:
         """Places of at most 50 known URLs, *url* itself not among them; the likeliest first."""
-        template, arguments = self._templater.split(url)
+        template, arguments = self.templater.split(url)
         shared: Counter[int] = Counter()
         for argument in set(arguments):
             shared.update(self._of_argument.get(argument, ()))

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _FILE = "known_urls.json"
 _MAX_KNOWN = 20_000
+_RECALL_FOR_PAIRS = 0.5
+_RECALL_FOR_CRAWLS = 0.1  # one wrong answer of fifty loses a page, which is worse than ten wasted fetches
 _DIGITS = 4  # of a probability: what is beyond depends on which URLs were computed together
 
 
@@ -58,7 +60,7 @@ class PairClassifier(Canonicalizer):
         self.n_urls_, self.n_clusters_ = len(urls), len(set(clusters))
         self.data_digest_ = _digest(pairs)
         self._know(urls, clusters)
-        self._learn(pairs)
+        self._learn(pairs, _RECALL_FOR_PAIRS)
         self.quality_ = self._quality()
         return self
 
@@ -78,8 +80,11 @@ class PairClassifier(Canonicalizer):
         return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
 
     @abstractmethod
-    def _learn(self, pairs: Sequence[UrlPair]) -> None:
-        """Train on pairs of both kinds, in normal form, and set the threshold."""
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        """Train on pairs of both kinds, in normal form, and set the threshold.
+
+        *recall_weight* is what recall counts beside precision (beta of the F measure) where a threshold is tuned.
+        """
 
     @abstractmethod
     def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
@@ -97,7 +102,7 @@ class PairClassifier(Canonicalizer):
         found_on = [referrers[i] and normal_form(referrers[i] or "") for i in kept]
         pairs = sample_pairs(self.known_, known_clusters, found_on, seed=self.seed, max_pairs=self.max_pairs)
         if len({pair.is_duplicate for pair in pairs}) == 2:
-            self._learn(pairs)
+            self._learn(pairs, _RECALL_FOR_CRAWLS)
         else:
             self.threshold_ = None
             self._learn_nothing()
@@ -155,7 +160,7 @@ class PairClassifier(Canonicalizer):
         return {"threshold": self.threshold_, "known_urls": len(self.known_.urls)}
 
     def _tables(self) -> dict[str, Any]:
-        templater = self.known_._templater
+        templater = self.known_.templater
         places = {url: number for number, url in enumerate(self.known_.urls)}
         return {
             _FILE: {

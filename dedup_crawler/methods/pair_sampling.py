@@ -1,8 +1,8 @@
 """Pairs to learn from, out of the duplicate clusters of a crawl.
 
 Duplicates: pairs within a cluster. Different pages: of each URL two of the known URLs that a crawl would compare it
-with, and one that has nothing to do with it; they are harder than what a site links by chance, and they are what the
-classifier will be asked. And each URL with the page that links it, as in the capstone.
+with, the likeliest first, and one that has nothing to do with it; they are harder than what a site links by chance, and
+they are what the classifier will be asked. And each URL with the page that links it, as in the capstone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def sample_pairs(
             drawn.setdefault((left, right) if draw.random() < 0.5 else (right, left))
     for number, url in enumerate(urls):
         others = [other for other in known.candidates(url) if clusters[other] != clusters[number]]
-        chosen = [*draw.sample(others, min(2, len(others))), draw.randrange(len(urls))]
+        chosen = [*others[:1], *draw.sample(others, min(1, len(others))), draw.randrange(len(urls))]
         referrer = places.get(referrers[number] or "", number)
         for other in (*chosen, referrer):
             if other != number and (number, other) not in drawn:

@@ -43,7 +43,7 @@ class RandomForest(PairClassifier):
         self.max_pairs = max_pairs
         self.seed = seed
 
-    def _learn(self, pairs: Sequence[UrlPair]) -> None:
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         try:
             from sklearn.ensemble import RandomForestClassifier
         except ImportError as error:

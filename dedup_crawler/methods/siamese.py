@@ -66,7 +66,8 @@ class Siamese(PairClassifier):
     members
         Networks of the committee.
     recall_weight
-        What recall counts beside precision when the threshold is tuned (the beta of the F measure).
+        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 0.5 for
+        labelled pairs, and 0.1 for a crawl, where one wrong answer of fifty loses a page.
     max_pairs
         Pairs that are drawn from the clusters of a crawl.
     seed
@@ -85,7 +86,7 @@ class Siamese(PairClassifier):
         hidden: int | None = None,
         epochs: int | None = None,
         members: int | None = None,
-        recall_weight: float = 0.5,
+        recall_weight: float | None = None,
         max_pairs: int = 20_000,
         seed: int = 0,
         device: str = "cpu",
@@ -106,23 +107,25 @@ class Siamese(PairClassifier):
         for option in _OPTIONS:
             if (value := getattr(self, option)) is not None and value < 1:
                 raise BadInputError(f"siamese: {option} is {value}; it has to be above 0.")
-        if not self.recall_weight > 0:
+        if self.recall_weight is not None and not self.recall_weight > 0:
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
-    def _learn(self, pairs: Sequence[UrlPair]) -> None:
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         from dedup_crawler.networks.alphabet import Alphabet
 
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
         self.reader_ = UrlReader.learn(urls) if self._is_cured else None
         read = [self._read(url) for url in urls] + ([PLACES] if self._is_cured else [])
         self.alphabet_ = Alphabet.of(read, _MAX_LENGTH[self.preset], is_faulty=not self._is_cured)
-        self.threshold_ = self._tuned_threshold(urls, pairs) if self._is_cured else 0.5
+        self.threshold_ = 0.5
+        if self._is_cured:
+            self.threshold_ = self._tuned_threshold(urls, pairs, self.recall_weight or recall_weight)
         self._use([self._trained(pairs, member) for member in range(self._option("members"))])
 
     def _learn_nothing(self) -> None:
         self.weights_ = b""
 
-    def _tuned_threshold(self, urls: Sequence[str], pairs: Sequence[UrlPair]) -> float:
+    def _tuned_threshold(self, urls: Sequence[str], pairs: Sequence[UrlPair], recall_weight: float) -> float:
         """The threshold that is best for pairs of which a URL is new, as in a crawl."""
         import numpy as np
 
@@ -136,7 +139,7 @@ class Siamese(PairClassifier):
             return 0.5
         self._use([self._trained(seen, self._option("members"))])
         found = self._probabilities([(pair.left, pair.right) for pair in new])
-        return best_threshold(np.array(found), np.array([pair.is_duplicate for pair in new]), self.recall_weight)
+        return best_threshold(np.array(found), np.array([pair.is_duplicate for pair in new]), recall_weight)
 
     def _trained(self, pairs: Sequence[UrlPair], member: int) -> dict[str, np.ndarray]:
         """Weights of one network."""

@@ -24,6 +24,8 @@ _RANKS = (0, 1, 4, 8, 16, 32, 64, 128, 256)
 _STEPS = len(_DISTANCES) + len(_RANKS)
 N_AGREEMENTS = 7 + 3 * _STEPS
 _MIN_URLS, _MIN_SHARE = 5, 0.01
+_MAX_REMEMBERED = 10_000  # URLs
+_Parts = tuple[list[str], list[str], list[str], list[int]]
 
 
 class UrlReader:
@@ -40,6 +42,7 @@ class UrlReader:
     def __init__(self, tokens: Iterable[str], numbers: Sequence[int]) -> None:
         self.tokens = frozenset(tokens)
         self.numbers = list(numbers)
+        self._taken_apart: dict[str, _Parts] = {}
 
     @classmethod
     def learn(cls, urls: Iterable[str], max_numbers: int = 20_000) -> UrlReader:
@@ -77,14 +80,15 @@ class UrlReader:
         the common beginning and end; one number each for nothing to compare and for each step of distance between the
         first, the last and the nearest two numbers.
         """
-        parts, others = split(left, deep=True), split(right, deep=True)
-        arguments, other_arguments = self._arguments(parts), self._arguments(others)
+        (parts, frame, arguments, numbers), (others, other_frame, other_arguments, other_numbers) = (
+            self._take_apart(left),
+            self._take_apart(right),
+        )
         n_common = (Counter(arguments) & Counter(other_arguments)).total()
         fewer, more = sorted((len(arguments), len(other_arguments)))
         longer = max(len(parts), len(others))
-        numbers, other_numbers = ([int(a) for a in each if _is_number(a)] for each in (arguments, other_arguments))
         found = [
-            float(self._frame(parts) == self._frame(others)),
+            float(frame == other_frame),
             n_common / more if more else 1.0,
             float(n_common == more),
             float(n_common == fewer),
@@ -110,11 +114,17 @@ class UrlReader:
         digits = [place // _BASE**power % _BASE for power in reversed(range(_DIGITS))]
         return [f"<{digit}:{value}>" for digit, value in enumerate(digits)]
 
-    def _frame(self, parts: Sequence[str]) -> list[str]:
-        return [part if part in self.tokens else "" for part in parts]
-
-    def _arguments(self, parts: Sequence[str]) -> list[str]:
-        return [part for part in parts[::2] if part and part not in self.tokens]
+    def _take_apart(self, url: str) -> _Parts:
+        """All parts, the frame (frequent tokens alone), the arguments, and those that are numbers; remembered."""
+        if (known := self._taken_apart.get(url)) is not None:
+            return known
+        parts = split(url, deep=True)
+        frame = [part if part in self.tokens else "" for part in parts]
+        arguments = [part for part in parts[::2] if part and part not in self.tokens]
+        if len(self._taken_apart) >= _MAX_REMEMBERED:
+            self._taken_apart.clear()
+        taken = parts, frame, arguments, [int(argument) for argument in arguments if _is_number(argument)]
+        return self._taken_apart.setdefault(url, taken)
 
 
 def _is_number(part: str) -> bool:
