@@ -4,7 +4,8 @@
 
 Every run (site, split, method, seed) is appended to RUNS.jsonl (default: build/capstone.jsonl) when it is done, and is
 not done again: an interrupted benchmark goes on where it stopped. Words (a site, a split, a method, a seed) choose
-runs, and one that names none (`print`) does none; the page is printed from all that are there. Three seeds take some three hours on two cores.
+runs, and one that names none (`print`) does none; the page is printed from all that are there. Three seeds take some
+three hours on two cores.
 """
 
 from __future__ import annotations
