@@ -77,6 +77,13 @@ def logs(page: str) -> None:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
+def capstone(page: str) -> None:
+    """The capstone's own pairs: hours, unless ``build/capstone.jsonl`` holds its runs already."""
+    command = [sys.executable, "benchmarks/capstone.py", str(SITES.parent / "pairs")]
+    table = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    (RESULTS / page).write_text(table, encoding="utf-8")
+
+
 def demo(page: str) -> None:
     """What ``make demo`` prints."""
     write(page, "The demo", "    make demo", as_code(run("demo")))
@@ -100,6 +107,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "growth": partial(script, "Rule miners by the number of URLs", "growth.py", shown="SITES WORK"),
     "labels": labels,
     "logs": logs,
+    "capstone": capstone,
     "demo": demo,
     "speed": speed,
 }

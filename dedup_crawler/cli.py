@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.methods import METHODS, Canonicalizer, Referrer, load_model, method_from_spec
+from dedup_crawler.methods.labelled_pairs import read_pairs, stream_pairs
 from dedup_crawler.methods.options import Option, options_of
+from dedup_crawler.methods.pair_classifier import PairClassifier
 
 _DATABASE = click.option(
     "--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL."
@@ -32,6 +35,7 @@ _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for
 
 _MAX_LINES = 20  # of what was learnt
 _SHOWN_DAMAGES = 5
+_PAIRS_AT_ONCE = 1000
 
 
 class _Commands(click.Group):
@@ -202,21 +206,29 @@ def train() -> None:
 def _add_train_command(method: type[Canonicalizer]) -> None:
     known = options_of(method)
 
-    def command(db: str, model: Path | None, as_json: bool, **values: Any) -> None:
+    def command(db: str, model: Path | None, as_json: bool, pairs: Path | None = None, **values: Any) -> None:
         from dedup_crawler.methods.training_data import default_model_folder, training_data
         from dedup_crawler.pages.store import PageStore
 
-        with PageStore(db, create=False) as store:
-            data = training_data(store)
         learner = method(**values)
+        if pairs is not None and isinstance(learner, PairClassifier):
+            labelled = read_pairs(pairs)
+            urls = list(dict.fromkeys(url for pair in labelled for url in (pair.left, pair.right)))
+        else:
+            with PageStore(db, create=False) as store:
+                data = training_data(store)
+            urls = data.urls
         with _progress(f"train {method.name}") as advance:
             learner.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
-            learner.fit(data.urls, data.clusters, data.referrers, data.redirects)
-        folder = learner.save(model or default_model_folder(data.urls))
+            if pairs is not None and isinstance(learner, PairClassifier):
+                learner.fit_pairs(labelled)
+            else:
+                learner.fit(data.urls, data.clusters, data.referrers, data.redirects)
+        folder = learner.save(model or default_model_folder(urls))
         if as_json:
             _print_json(model=str(folder), method=method.name, **learner.quality_)
             return
-        _say(f"{method.name}: learnt from {len(data.urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
+        _say(f"{method.name}: learnt from {len(urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
         for name, value in learner.quality_.items():
             _say(f"  {name.replace('_', ' ')}: {value}")
         if learner.n_learnt() == 0:
@@ -233,6 +245,10 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
     command = click.option("--model", type=click.Path(path_type=Path), help="Folder to write; default: models/<host>.")(
         command
     )
+    if issubclass(method, PairClassifier):
+        command = click.option(
+            "--pairs", type=click.Path(path_type=Path), help="Learn from a CSV (url1,url2,score) instead of --db."
+        )(command)
     summary = (method.__doc__ or "").partition("\n")[0]
     command.__doc__ = f"{summary}\n\nExample: dedup-crawler train {method.name} --db crawl.db"
     train.command(method.name)(_DATABASE(command))
@@ -354,6 +370,45 @@ def explain(model: Path, url: str, other: str | None, referrer: str | None, as_j
 
 
 @main.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder of a pair classifier.")
+@click.option("--pairs", type=click.Path(path_type=Path), required=True, help="CSV with url1,url2 and maybe score.")
+@_AS_JSON
+def compare(model: Path, pairs: Path, as_json: bool) -> None:
+    """Print how probably each pair of URLs is one page (url1, url2, probability); with scores, how right that is.
+
+    A score of 0.99 or more is a duplicate. What the answers are worth goes to stderr.
+
+    Example: dedup-crawler compare --model models/forum --pairs pairs.csv
+    """
+    from dedup_crawler.evaluation.pair_quality import pair_quality
+
+    loaded = load_model(model)
+    if not isinstance(loaded, PairClassifier):
+        raise BadInputError(
+            f"{model} holds a {loaded.name} model, which gives no probabilities: train siamese or random-forest, "
+            f"or ask `dedup-crawler explain --model {model} URL URL`."
+        )
+    answers: list[tuple[str, str, float]] = []
+    labels: list[bool] = []
+    lines = stream_pairs(pairs)
+    while batch := list(islice(lines, _PAIRS_AT_ONCE)):
+        probabilities = loaded.duplicate_probabilities([(pair.left, pair.right) for pair in batch])
+        labels += [pair.is_duplicate for pair in batch if pair.is_duplicate is not None]
+        found = [(pair.left, pair.right, p) for pair, p in zip(batch, probabilities, strict=True)]
+        answers += found
+        if not as_json:
+            click.echo("\n".join(f"{left}\t{right}\t{probability:.4f}" for left, right, probability in found))
+    threshold = 1.0 if loaded.threshold_ is None else loaded.threshold_
+    quality = pair_quality([p for _, _, p in answers], labels, threshold).as_dict() if labels else {}
+    if as_json:
+        rows = [{"url1": left, "url2": right, "probability": p} for left, right, p in answers]
+        _print_json(threshold=threshold, pairs=rows, **({"quality": quality} if quality else {}))
+        return
+    for line in _quality_lines(quality, threshold):
+        click.echo(line, err=True)
+
+
+@main.command()
 @click.option("--db", "databases", multiple=True, default=["crawl.db"], show_default=True, help="One or more crawls.")
 @click.option(
     "--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db."
@@ -420,6 +475,19 @@ def demo(folder: Path | None, first_pages: int, method: str) -> None:
     from dedup_crawler.demo import run_demo
 
     run_demo(folder, first_pages=first_pages, method=method, say=_say)
+
+
+def _quality_lines(quality: Mapping[str, Any], threshold: float) -> Iterator[str]:
+    """Rates of a pair classifier, a line each, then its confusion matrix with both axes named."""
+    if not quality:
+        return
+    yield f"{quality['pairs']} pairs with a score, the same page from probability {threshold} on"
+    for name in ("accuracy", "precision", "recall", "f1", "auc"):
+        yield f"{name}: " + ("-" if quality[name] is None else f"{quality[name]:.4f}")
+    columns = ("answer different", "answer same")
+    yield " " * 16 + "".join(f"{column:>18}" for column in columns)
+    for row, counts in quality["confusion"].items():
+        yield f"{row:<16}" + "".join(f"{counts[column]:>18}" for column in columns)
 
 
 def _say(text: str) -> None:

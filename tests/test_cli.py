@@ -19,6 +19,19 @@ COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",)
 COMMANDS += [("mine-log",)]
 
 
+COMMANDS = [
+    ("import",),
+    ("label",),
+    ("train",),
+    ("canonicalize",),
+    ("explain",),
+    ("evaluate",),
+    ("serve",),
+    ("demo",),
+    ("compare",),
+]
+
+
 def page(url, cluster):
     words = " ".join(f"word{cluster}x{i}" for i in range(60))
     body = f"<html><head><title>Page {cluster}</title></head><body><p>{words}.</p></body></html>"
@@ -122,7 +135,7 @@ def test_every_method_can_be_trained(name):
     shown = run("train", name, "--help").stdout
 
     assert f"Example: dedup-crawler train {name}" in " ".join(shown.split())
-    assert ("--preset" in shown) == (name == "seq2seq")
+    assert ("--preset" in shown) == (name in ("seq2seq", "siamese"))
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):

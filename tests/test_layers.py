@@ -20,7 +20,16 @@ LAYERS = [
     {"__init__", "__main__", "settings"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-BASES = {"base", "model_folder", "options", "rule_based"}  # what the methods share
+BASES = {
+    "base",
+    "known_urls",
+    "labelled_pairs",
+    "model_folder",
+    "options",
+    "pair_classifier",
+    "pair_sampling",
+    "rule_based",
+}  # what the methods share
 
 
 def imports(path):

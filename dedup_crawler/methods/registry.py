@@ -16,9 +16,11 @@ from dedup_crawler.methods.keep_all import KeepAll
 from dedup_crawler.methods.model_folder import method_of, read_model
 from dedup_crawler.methods.options import options_of, read_spec
 from dedup_crawler.methods.pattern_tree import PatternTree
+from dedup_crawler.methods.random_forest import RandomForest
 from dedup_crawler.methods.rewrite_rules import RewriteRules
 from dedup_crawler.methods.scrapy_form import ScrapyForm
 from dedup_crawler.methods.seq2seq import Seq2Seq
+from dedup_crawler.methods.siamese import Siamese
 from dedup_crawler.methods.strip_query import StripQuery
 from dedup_crawler.methods.verified import Verified
 
@@ -33,6 +35,8 @@ _CLASSES: tuple[type[Canonicalizer], ...] = (
     DustBuster,
     Duster,
     Seq2Seq,
+    Siamese,
+    RandomForest,
     Verified,
 )
 METHODS = {method.name: method for method in _CLASSES}

@@ -73,10 +73,10 @@ def train(
     BadInputError
         If *device* is not there.
     """
-    place = _device(device)
+    place = device_of(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
-        with _one_thread():
+        with one_thread():
             return _Training(pairs, n_tokens, recipe, seed, place).run(progress)
 
 
@@ -160,7 +160,7 @@ class _Training:
         return {name: value.detach().cpu().numpy().copy() for name, value in self.model.state_dict().items()}
 
 
-class _one_thread:  # noqa: N801 - reads as a statement
+class one_thread:  # noqa: N801 - reads as a statement
     """Two spinning threads on a busy machine cost thirty times more than they bring, and change the sums."""
 
     def __enter__(self) -> None:
@@ -171,7 +171,8 @@ class _one_thread:  # noqa: N801 - reads as a statement
         torch.set_num_threads(self.n_threads)
 
 
-def _device(name: str) -> torch.device:
+def device_of(name: str) -> torch.device:
+    """Device called *name*; BadInputError if it is not there."""
     try:
         device = torch.device(name)
     except RuntimeError as error:

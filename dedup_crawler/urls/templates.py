@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from dedup_crawler.urls.tokens import split
 
 PLACEHOLDER = re.compile(r"<[a-z]+([0-9]+)>")
-_ALWAYS_ARGUMENT = re.compile(
+is_always_argument = re.compile(
     r"[0-9]+|(?=[a-f]*[0-9])[0-9a-f]{8,}|(?=[A-F]*[0-9])[0-9A-F]{8,}"
     r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
     re.ASCII,
@@ -165,7 +165,7 @@ class Templater:
     def _cut(self, token: str) -> tuple[_Piece, ...]:
         """Cut one argument token into numbers, function words and runs of words, and remember it."""
         words = _DEEP_DELIMITERS.split(token)
-        if len(words) == 1 or _ALWAYS_ARGUMENT(token):  # a UUID has delimiters inside
+        if len(words) == 1 or is_always_argument(token):  # a UUID has delimiters inside
             pieces: tuple[_Piece, ...] = ((token, _kind(token), ""),)
         else:
             words.append("")
@@ -188,7 +188,7 @@ class Templater:
         Function words beside them belong to them, and three function words in a row are a slug too.
         """
         functions = self.function_words
-        is_word = [word != "" and not _ALWAYS_ARGUMENT(word) for word in words]
+        is_word = [word != "" and not is_always_argument(word) for word in words]
         places = [i for i, word in enumerate(words) if is_word[i] and word not in functions]
         if not places:
             places = [i + 1 for i in range(len(words) - 2) if all(is_word[i : i + 3])]
@@ -227,10 +227,10 @@ def count_placeholders(template: Template) -> int:
 
 def _may_be_function(token: str) -> bool:
     # "<" and ">" would be read as a placeholder; in a URL's normal form they do not occur
-    return not _ALWAYS_ARGUMENT(token) and "<" not in token and ">" not in token
+    return not is_always_argument(token) and "<" not in token and ">" not in token
 
 
 def _kind(argument: str) -> str:
     if argument.isdigit():
         return {"0": "zero", "1": "one"}.get(argument, "num")
-    return "hex" if _ALWAYS_ARGUMENT(argument) else _RUN
+    return "hex" if is_always_argument(argument) else _RUN

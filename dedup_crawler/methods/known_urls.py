@@ -1,0 +1,54 @@
+"""The crawled URLs that a new URL may be a duplicate of: few, and found without looking at the rest.
+
+Compared with every crawled URL, a new one would cost more the longer a crawl goes on. Here at most 50 are asked: those
+that share a rare argument (one that at most 50 known URLs have), those that share most of them first, then the nearest
+neighbours among the URLs of the same template, in the order of the alphabet.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from dedup_crawler.urls.templates import Templater
+
+MAX_CANDIDATES = 50
+_MAX_SHARED = 50  # an argument of more URLs says nothing
+
+
+class KnownUrls:
+    """Distinct URLs with their canonical forms, indexed by template and by argument."""
+
+    def __init__(self, urls: Sequence[str], forms: Sequence[str], templater: Templater) -> None:
+        self.urls, self.forms = list(urls), list(forms)
+        self.form_of = dict(zip(urls, forms, strict=True))
+        self.templater = templater
+        self._of_template: dict[str, list[int]] = defaultdict(list)
+        self._of_argument: dict[str, list[int]] = defaultdict(list)
+        for number in sorted(range(len(self.urls)), key=self.urls.__getitem__):
+            template, arguments = templater.split(self.urls[number])
+            self._of_template[template].append(number)
+            for argument in set(arguments):
+                self._of_argument[argument].append(number)
+        for argument in [argument for argument, found in self._of_argument.items() if len(found) > _MAX_SHARED]:
+            del self._of_argument[argument]
+
+    def candidates(self, url: str) -> list[int]:
+        """Places of at most 50 known URLs, *url* itself not among them; the likeliest first."""
+        template, arguments = self.templater.split(url)
+        shared: Counter[int] = Counter()
+        for argument in set(arguments):
+            shared.update(self._of_argument.get(argument, ()))
+        found = sorted(shared, key=lambda number: (-shared[number], number))[:MAX_CANDIDATES]
+        near = self._neighbours(url, self._of_template.get(template, []))
+        chosen = dict.fromkeys(found[: MAX_CANDIDATES // 2] + near + found)
+        return [number for number in chosen if self.urls[number] != url][:MAX_CANDIDATES]
+
+    def _neighbours(self, url: str, same_template: list[int]) -> list[int]:
+        """The nearest in the order of the alphabet, by turns below and above."""
+        place = bisect_left(same_template, url, key=self.urls.__getitem__)
+        half = MAX_CANDIDATES // 2
+        below, above = same_template[max(0, place - half) : place][::-1], same_template[place : place + half + 1]
+        turns = [number for both in zip(below, above, strict=False) for number in both]
+        return turns + below[len(above) :] + above[len(below) :]

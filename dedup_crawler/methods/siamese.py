@@ -1,0 +1,271 @@
+"""The Siamese LSTM of the capstone of 2018: as published, and with its faults cured.
+
+M. Lazem, "Detecting duplicate URLs", capstone of the Machine Learning Nanodegree, 2018 (report and code). One LSTM
+reads either URL, a small network compares what it says of the two. The preset ``paper`` is that code: 10 epochs over
+all pairs, and two URLs are the same page from a probability of 0.5 on.
+
+The preset ``cured`` differs where the code fails on URLs that it was not trained on:
+
+* padding has a number of its own and is not read, an unknown symbol another, a long URL is no error;
+* a URL is read as symbols, its ids as their place among the ids of the site, and ids are hidden now and then, so that
+  they are not learnt by heart; how the two URLs agree is told (:mod:`dedup_crawler.urls.agreement`);
+* the head is symmetrical: it sees |a - b| and a * b;
+* the threshold is tuned on pairs with a URL that a first network was not trained on, where precision counts more than
+  recall; then a committee of three learns from all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
+from dedup_crawler.methods.labelled_pairs import UrlPair
+from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.networks.weights import dump_weights, load_weights
+from dedup_crawler.urls.agreement import N_AGREEMENTS, PLACES, UrlReader
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dedup_crawler.networks.pair_inference import PairNetwork
+    from dedup_crawler.networks.pair_training import PairRecipe, PairRows
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "cured": {
+        "hidden": 48,
+        "embedding": 32,
+        "learning_rate": 2e-3,
+        "batch_size": 64,
+        "epochs": 10,
+        "weight_decay": 0.02,
+        "falls": True,
+        "members": 3,
+    },
+    "paper": {"hidden": 256, "embedding": 100, "learning_rate": 1e-3, "batch_size": 256, "epochs": 10, "members": 1},
+}
+_OPTIONS = ("hidden", "epochs", "members")
+_FILE = "symbols.json"
+_MAX_LENGTH = {"cured": 48, "paper": 400}  # symbols of a URL
+_HELD_OUT = 0.2  # share of the URLs that the threshold is tuned on
+_PAIRS_AT_ONCE = 64
+
+
+class Siamese(PairClassifier):
+    """Decides on pairs of URLs with an LSTM that reads both.
+
+    Parameters
+    ----------
+    preset
+        ``"cured"``, or ``"paper"`` for the capstone as published. An option below that is None is what the preset says.
+    hidden
+        Units of the LSTM.
+    epochs
+        How often all pairs are trained.
+    members
+        Networks of the committee.
+    recall_weight
+        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 0.5 for
+        labelled pairs, and 0.1 for a crawl, where one wrong answer of fifty loses a page.
+    max_pairs
+        Pairs that are drawn from the clusters of a crawl.
+    seed
+        The same seed gives the same model, byte for byte, on the CPU.
+    device
+        ``"cpu"`` or ``"cuda"``, for training only.
+    """
+
+    name = "siamese"
+    weights_: bytes
+
+    def __init__(
+        self,
+        *,
+        preset: str = "cured",
+        hidden: int | None = None,
+        epochs: int | None = None,
+        members: int | None = None,
+        recall_weight: float | None = None,
+        max_pairs: int = 20_000,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        self.preset = preset
+        self.hidden = hidden
+        self.epochs = epochs
+        self.members = members
+        self.recall_weight = recall_weight
+        self.max_pairs = max_pairs
+        self.seed = seed
+        self.device = device
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.preset not in _PRESETS:
+            raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.")
+        for option in _OPTIONS:
+            if (value := getattr(self, option)) is not None and value < 1:
+                raise BadInputError(f"siamese: {option} is {value}; it has to be above 0.")
+        if self.recall_weight is not None and not self.recall_weight > 0:
+            raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
+
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        from dedup_crawler.networks.alphabet import Alphabet
+
+        urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+        self.reader_ = UrlReader.learn(urls) if self._is_cured else None
+        read = [self._read(url) for url in urls] + ([PLACES] if self._is_cured else [])
+        self.alphabet_ = Alphabet.of(read, _MAX_LENGTH[self.preset], is_faulty=not self._is_cured)
+        self.threshold_ = 0.5
+        if self._is_cured:
+            self.threshold_ = self._tuned_threshold(urls, pairs, self.recall_weight or recall_weight)
+        self._use([self._trained(pairs, member) for member in range(self._option("members"))])
+
+    def _learn_nothing(self) -> None:
+        self.weights_ = b""
+
+    def _tuned_threshold(self, urls: Sequence[str], pairs: Sequence[UrlPair], recall_weight: float) -> float:
+        """The threshold that is best for pairs of which a URL is new, as in a crawl."""
+        import numpy as np
+
+        from dedup_crawler.networks.pair_threshold import best_threshold
+
+        draw = np.random.default_rng(self.seed)
+        held_out = {url for url, drawn in zip(urls, draw.random(len(urls)), strict=True) if drawn < _HELD_OUT}
+        seen = [pair for pair in pairs if pair.left not in held_out and pair.right not in held_out]
+        new = [pair for pair in pairs if pair.left in held_out or pair.right in held_out]
+        if not seen or not new:
+            return 0.5
+        self._use([self._trained(seen, self._option("members"))])
+        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        return best_threshold(np.array(found), np.array([pair.is_duplicate for pair in new]), recall_weight)
+
+    def _trained(self, pairs: Sequence[UrlPair], member: int) -> dict[str, np.ndarray]:
+        """Weights of one network."""
+        import numpy as np
+
+        try:
+            from dedup_crawler.networks.pair_training import train_pairs
+            from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
+        except ImportError as error:
+            raise MissingExtraError("training siamese", "torch", "train") from error
+        recipe, alphabet = self._recipe(), self.alphabet_
+        fit = train_pairs(
+            lambda: (
+                CuredSiamese(alphabet.size, N_AGREEMENTS, recipe.hidden, recipe.embedding)
+                if self._is_cured
+                else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
+            ),
+            self._rows(pairs),
+            np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
+            recipe,
+            seed=self.seed + 1_000 * member,
+            device=self.device,
+            progress=self._counted(member),
+        )
+        return fit.weights
+
+    def _recipe(self) -> PairRecipe:
+        from dedup_crawler.networks.pair_training import PairRecipe
+
+        preset = {name: value for name, value in _PRESETS[self.preset].items() if name not in _OPTIONS}
+        places = tuple(self.alphabet_.numbers(PLACES)) if self._is_cured else ()
+        sizes = {"hidden": self._option("hidden"), "epochs": self._option("epochs")}
+        return PairRecipe(**preset, **sizes, hidden_symbols=places)
+
+    def _option(self, name: str) -> Any:
+        value = getattr(self, name)
+        return _PRESETS[self.preset][name] if value is None else value
+
+    def _counted(self, member: int) -> Any:
+        """Progress over all networks that are trained, the one that tunes the threshold first."""
+        if self.progress is None or not self._is_cured:
+            return self.progress
+        n_trained = self._option("members") + 1
+        report, before = self.progress, (member + 1) % n_trained
+        return lambda epoch, epochs, accuracy: report(before * epochs + epoch, n_trained * epochs, accuracy)
+
+    def _rows(self, pairs: Sequence[UrlPair]) -> PairRows:
+        import numpy as np
+
+        from dedup_crawler.networks.pair_training import PairRows
+
+        places: dict[str, int] = {}
+        left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
+        right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
+        rows = self.alphabet_.rows([self._read(url) for url in places])
+        return PairRows(rows, left, right, self._agreement([(pair.left, pair.right) for pair in pairs]))
+
+    def _read(self, url: str) -> Sequence[str]:
+        return url if self.reader_ is None else self.reader_.symbols(url)
+
+    def _agreement(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        import numpy as np
+
+        if self.reader_ is None:
+            return np.zeros((len(pairs), 0), dtype=np.float32)
+        return np.array([self.reader_.agreement(*pair) for pair in pairs], dtype=np.float32)
+
+    def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        import numpy as np
+
+        found: list[float] = []
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            batch = pairs[start : start + _PAIRS_AT_ONCE]
+            encoded = self._memory.encoded(url for pair in batch for url in pair)
+            left, right = (np.stack([encoded[pair[side]] for pair in batch]) for side in (0, 1))
+            found += self._network.compare(left, right, self._agreement(batch)).tolist()
+        return found
+
+    def _use(self, members: Sequence[dict[str, np.ndarray]]) -> None:
+        self.weights_ = dump_weights(
+            {f"{i}.{name}": array for i, weights in enumerate(members) for name, array in weights.items()}
+        )
+        self._wake()
+
+    def _wake(self) -> None:
+        """The network in numpy, with an empty memory of encodings."""
+        from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese
+        from dedup_crawler.networks.pair_memory import EncodingMemory
+
+        weights, alphabet = load_weights(self.weights_), self.alphabet_
+        networks: list[PairNetwork] = []
+        for member in sorted({name.partition(".")[0] for name in weights}):
+            its = {name.partition(".")[2]: array for name, array in weights.items() if name.startswith(f"{member}.")}
+            if self._is_cured:
+                networks.append(NumpyCuredSiamese(its, alphabet.size, N_AGREEMENTS))
+            else:
+                networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
+        self._network = Committee(networks)
+        self._memory = EncodingMemory(self._network, lambda urls: alphabet.rows([self._read(url) for url in urls]))
+
+    @property
+    def _is_cured(self) -> bool:
+        return self.preset == "cured"
+
+    def _tables(self) -> dict[str, Any]:
+        if not self.weights_:
+            return super()._tables()
+        symbols: dict[str, Any] = {"symbols": list(self.alphabet_.symbols), "length": self.alphabet_.length}
+        if self.reader_ is not None:
+            symbols |= {"tokens": sorted(self.reader_.tokens), "numbers": self.reader_.numbers}
+        return {**super()._tables(), _FILE: symbols}
+
+    def _weights(self) -> bytes:
+        return self.weights_
+
+    def _restore(self, files: ModelFiles) -> None:
+        super()._restore(files)
+        self.weights_ = files.weights
+        if not self.weights_:
+            return
+        from dedup_crawler.networks.alphabet import Alphabet
+
+        try:
+            table = files.tables[_FILE]
+            self.alphabet_ = Alphabet(table["symbols"], int(table["length"]), is_faulty=not self._is_cured)
+            self.reader_ = UrlReader(table["tokens"], table["numbers"]) if self._is_cured else None
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
+        self._wake()

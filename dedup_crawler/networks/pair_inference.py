@@ -1,0 +1,194 @@
+"""The Siamese networks in numpy: what a crawl asks, where torch is not needed.
+
+A URL is *encoded* once, and any two encodings are *compared*; the first costs a hundred times the second, so that
+encodings are worth keeping. Agrees with :mod:`dedup_crawler.networks.siamese` to 1e-4.
+
+Axes: U URLs, P pairs, T positions, C characters, H hidden units, K numbers of an encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from dedup_crawler.errors import DamagedModelError
+from dedup_crawler.networks.alphabet import PADDING
+
+Array = np.ndarray
+_AT_ONCE = 64  # URLs encoded together: more fill the cache of the processor, fewer leave it idle
+
+
+class PairNetwork(Protocol):
+    """What a crawl asks of a network."""
+
+    encoding_size: int
+    """K."""
+
+    def encode(self, rows: Array) -> Array:
+        """Read URLs: (U, T) character numbers -> (U, K) float32."""
+
+    def compare(self, left: Array, right: Array, agreement: Array) -> Array:
+        """Probability (P,) that URLs with the encodings *left* and *right* (P, K) are the same page."""
+
+
+class NumpyPaperSiamese:
+    """See :class:`dedup_crawler.networks.siamese.PaperSiamese`."""
+
+    def __init__(self, weights: Mapping[str, Array], n_characters: int, length: int) -> None:
+        hidden, embedding = _sizes(weights)
+        _check_shapes(
+            weights,
+            {
+                **_lstm_shapes("lstm", n_characters, embedding, hidden),
+                "read.weight": (hidden, hidden),
+                "read.bias": (hidden,),
+                "compare.weight": (hidden, 2 * hidden),
+                "compare.bias": (hidden,),
+                "decide.weight": (2, length * hidden),
+                "decide.bias": (2,),
+            },
+        )
+        self._lstm = _Lstm(weights, "lstm")
+        self._read, self._read_bias = weights["read.weight"].T, weights["read.bias"]
+        compare = weights["compare.weight"]
+        # the dense layer over both branches is a sum of two, so that each URL's half is made once
+        self._halves = np.concatenate([compare[:, :hidden].T, compare[:, hidden:].T], axis=1)  # (H, 2H)
+        self._compare_bias = weights["compare.bias"]
+        self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (T H,)
+        self._decide_bias = weights["decide.bias"][1] - weights["decide.bias"][0]
+        self._length, self._hidden = length, hidden
+        self.encoding_size = 2 * length * hidden
+
+    def encode(self, rows: Array) -> Array:
+        """(U, T) -> (U, K): at each position what it says as the left URL and as the right one."""
+        encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
+        for start in range(0, len(rows), _AT_ONCE):
+            states = self._lstm.states(rows[start : start + _AT_ONCE])  # (U, T, H)
+            said = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
+            encoded[start : start + _AT_ONCE] = said.reshape(len(said), -1)
+        return encoded
+
+    def compare(self, left: Array, right: Array, agreement: Array) -> Array:
+        """Probability (P,) of each pair."""
+        shape = (-1, self._length, 2 * self._hidden)
+        as_left, as_right = left.reshape(shape)[:, :, : self._hidden], right.reshape(shape)[:, :, self._hidden :]
+        compared = np.maximum(as_left + as_right + self._compare_bias, 0)  # (P, T, H)
+        return _sigmoid(compared.reshape(len(compared), -1) @ self._decide + self._decide_bias)
+
+
+class NumpyCuredSiamese:
+    """See :class:`dedup_crawler.networks.siamese.CuredSiamese`."""
+
+    def __init__(self, weights: Mapping[str, Array], n_symbols: int, n_agreements: int) -> None:
+        hidden, embedding = _sizes(weights)
+        _check_shapes(
+            weights,
+            {
+                **_lstm_shapes("lstm", n_symbols, embedding, hidden),
+                "compare.weight": (hidden, 2 * hidden + n_agreements),
+                "compare.bias": (hidden,),
+                "weigh.weight": (hidden, hidden),
+                "weigh.bias": (hidden,),
+                "decide.weight": (2, hidden),
+                "decide.bias": (2,),
+            },
+        )
+        self._lstm = _Lstm(weights, "lstm")
+        self._compare, self._compare_bias = weights["compare.weight"].T, weights["compare.bias"]
+        self._weigh, self._weigh_bias = weights["weigh.weight"].T, weights["weigh.bias"]
+        self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (H,)
+        self._decide_bias = weights["decide.bias"][1] - weights["decide.bias"][0]
+        self.encoding_size = hidden
+
+    def encode(self, rows: Array) -> Array:
+        """(U, T) -> (U, H): the state after the last true symbol."""
+        encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
+        for start in range(0, len(rows), _AT_ONCE):
+            batch = rows[start : start + _AT_ONCE]
+            lengths = (batch != PADDING).sum(axis=1)
+            states = self._lstm.states(batch[:, : lengths.max()])  # (U, <= T, H)
+            encoded[start : start + _AT_ONCE] = states[np.arange(len(batch)), lengths - 1]
+        return encoded
+
+    def compare(self, left: Array, right: Array, agreement: Array) -> Array:
+        """Probability (P,) of each pair."""
+        both = np.concatenate([np.abs(left - right), left * right, agreement], axis=1)  # (P, 2H + F)
+        compared = np.maximum(both @ self._compare + self._compare_bias, 0)  # (P, H)
+        weighed = np.maximum(compared @ self._weigh + self._weigh_bias, 0)  # (P, H)
+        return _sigmoid(weighed @ self._decide + self._decide_bias)
+
+
+class Committee:
+    """Networks that were trained from different starts: the mean of what they say is steadier than any of them."""
+
+    def __init__(self, networks: Sequence[PairNetwork]) -> None:
+        self._networks = networks
+        self.encoding_size = sum(network.encoding_size for network in networks)
+        self._ends = np.cumsum([network.encoding_size for network in networks])[:-1]
+
+    def encode(self, rows: Array) -> Array:
+        """Encodings of all members side by side."""
+        return np.concatenate([network.encode(rows) for network in self._networks], axis=1)
+
+    def compare(self, left: Array, right: Array, agreement: Array) -> Array:
+        """Mean probability (P,) of each pair."""
+        sides = zip(self._networks, np.split(left, self._ends, 1), np.split(right, self._ends, 1), strict=True)
+        mean: Array = np.mean([network.compare(a, b, agreement) for network, a, b in sides], axis=0)
+        return mean
+
+
+class _Lstm:
+    """Gates in torch's order: input, forget, candidate, output."""
+
+    def __init__(self, weights: Mapping[str, Array], name: str) -> None:
+        bias = weights[f"{name}.bias_ih_l0"] + weights[f"{name}.bias_hh_l0"]
+        self._input = weights["embedding.weight"] @ weights[f"{name}.weight_ih_l0"].T + bias  # (C, 4H)
+        self._state = np.ascontiguousarray(weights[f"{name}.weight_hh_l0"].T)  # (H, 4H)
+
+    def states(self, rows: Array) -> Array:
+        """State after each position: (U, T) -> (U, T, H)."""
+        n = self._state.shape[0]
+        hidden = np.zeros((len(rows), n), dtype=np.float32)
+        cell = np.zeros_like(hidden)
+        states = np.empty((*rows.shape, n), dtype=np.float32)
+        for position in range(rows.shape[1]):
+            gates = self._input[rows[:, position]] + hidden @ self._state  # (U, 4H)
+            is_in, is_kept = _sigmoid(gates[:, :n]), _sigmoid(gates[:, n : 2 * n])
+            cell = is_kept * cell + is_in * np.tanh(gates[:, 2 * n : 3 * n])
+            hidden = _sigmoid(gates[:, 3 * n :]) * np.tanh(cell)
+            states[:, position] = hidden
+        return states
+
+
+def _sigmoid(values: Array) -> Array:
+    half: Array = 0.5 * np.tanh(0.5 * values) + 0.5  # does not overflow
+    return half
+
+
+def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
+    """Hidden units and size of the embedding."""
+    try:
+        return int(weights["lstm.weight_hh_l0"].shape[1]), int(weights["embedding.weight"].shape[1])
+    except (KeyError, IndexError) as error:
+        raise DamagedModelError(f"weights.safetensors is not a Siamese network's: {error}. Train again.") from error
+
+
+def _lstm_shapes(name: str, n_characters: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "embedding.weight": (n_characters, embedding),
+        f"{name}.weight_ih_l0": (4 * hidden, embedding),
+        f"{name}.weight_hh_l0": (4 * hidden, hidden),
+        f"{name}.bias_ih_l0": (4 * hidden,),
+        f"{name}.bias_hh_l0": (4 * hidden,),
+    }
+
+
+def _check_shapes(weights: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Weights come from a file that anybody may have written."""
+    for name, shape in expected.items():
+        if name not in weights:
+            raise DamagedModelError(f"weights.safetensors lacks {name}. Train again.")
+        if weights[name].shape != shape:
+            raise DamagedModelError(f"weights.safetensors: {name} has shape {weights[name].shape}, not {shape}.")

@@ -1,0 +1,149 @@
+"""The training loop of the Siamese networks: rows of character numbers and labelled pairs of them in, weights out.
+
+A URL that stands in several pairs of a batch is read once. The same seed on the CPU gives the same weights, bit for bit
+(one thread, deterministic kernels). Where the processor multiplies bfloat16 in hardware (AMX) a large network is run in
+it, three times as fast, and its weights are kept in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dedup_crawler.networks.alphabet import UNKNOWN
+from dedup_crawler.networks.training import device_of, one_thread
+
+Array = np.ndarray
+Progress = Callable[[int, int, float], None]
+"""Called after each epoch with its number, the number of epochs, and the share of pairs answered right in it."""
+_HIDDEN_SHARE = 0.2
+_LARGE = 128  # hidden units from which on bfloat16 pays
+
+
+@dataclass(frozen=True, slots=True)
+class PairRecipe:
+    """How to train; see the presets of :class:`dedup_crawler.methods.siamese.Siamese`."""
+
+    hidden: int
+    embedding: int
+    learning_rate: float
+    batch_size: int
+    epochs: int
+    weight_decay: float = 0.0
+    falls: bool = False
+    """Whether the learning rate falls to 0 along a cosine."""
+    hidden_symbols: tuple[int, ...] = ()
+    """Symbols that say which page it is, not what kind of page: of one URL in five they are hidden while training."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRows:
+    """N pairs of U URLs."""
+
+    rows: Array
+    """(U, T) int64, character numbers of each URL."""
+    left: Array
+    """(N,) int64, rows."""
+    right: Array
+    """(N,) int64, rows."""
+    agreement: Array
+    """(N, F) float32, how the two URLs of each pair agree; F may be 0."""
+
+    def some(self, chosen: Array) -> PairRows:
+        """The pairs at the places *chosen*."""
+        return PairRows(self.rows, self.left[chosen], self.right[chosen], self.agreement[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class PairFit:
+    """Weights after the last epoch, and the share (0-1) of pairs answered right while training in it."""
+
+    weights: dict[str, Array]
+    accuracy: float
+
+
+def train_pairs(
+    make_network: Callable[[], nn.Module],
+    pairs: PairRows,
+    labels: Array,
+    recipe: PairRecipe,
+    *,
+    seed: int,
+    device: str = "cpu",
+    progress: Progress | None = None,
+) -> PairFit:
+    """Train the network that *make_network* builds (it takes what :meth:`PairRows` holds and gives two logits a pair).
+
+    labels  (N,) int64, 1 for pairs that are the same page
+
+    Raises
+    ------
+    BadInputError
+        If *device* is not there.
+    """
+    place = device_of(device)
+    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), one_thread():
+        torch.manual_seed(seed)
+        model = make_network().to(place)
+        training = _Training(model, pairs, labels, recipe, seed, place)
+        for epoch in range(1, recipe.epochs + 1):
+            accuracy = training.epoch()
+            if progress is not None:
+                progress(epoch, recipe.epochs, accuracy)
+        return PairFit(_weights(model), accuracy)
+
+
+class _Training:
+    def __init__(
+        self, model: nn.Module, pairs: PairRows, labels: Array, recipe: PairRecipe, seed: int, device: torch.device
+    ) -> None:
+        self.model, self.pairs, self.labels, self.recipe, self.device = model, pairs, labels, recipe, device
+        self.optimizer = torch.optim.AdamW(  # without decay it is Adam
+            model.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+        )
+        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, recipe.epochs)
+        self.order = np.random.default_rng(seed)
+        self.is_bfloat16 = device.type == "cpu" and recipe.hidden >= _LARGE and _multiplies_bfloat16()
+
+    def epoch(self) -> float:
+        """Train every pair once; the share answered right on the way."""
+        self.model.train()
+        n_right = 0
+        order = self.order.permutation(len(self.labels))
+        for start in range(0, len(order), self.recipe.batch_size):
+            chosen = order[start : start + self.recipe.batch_size]
+            label = torch.from_numpy(self.labels[chosen]).to(self.device)
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.is_bfloat16):
+                logits = self.model(*self._tensors(self.pairs.some(chosen)))
+            loss = nn.functional.cross_entropy(logits.float(), label)
+            self.optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self.optimizer.step()
+            n_right += int((logits.argmax(1) == label).sum())
+        if self.recipe.falls:
+            self.schedule.step()
+        return n_right / len(order)
+
+    def _tensors(self, batch: PairRows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        used, places = np.unique(np.concatenate([batch.left, batch.right]), return_inverse=True)
+        n = len(batch.left)
+        rows = batch.rows[used]
+        if self.recipe.hidden_symbols:
+            hides = self.order.random(len(rows)) < _HIDDEN_SHARE
+            rows[np.isin(rows, self.recipe.hidden_symbols) & hides[:, None]] = UNKNOWN
+        arrays = (rows, places[:n], places[n:], batch.agreement)
+        urls, left, right, agreement = (torch.from_numpy(array).to(self.device) for array in arrays)
+        return urls, left, right, agreement
+
+
+def _weights(model: nn.Module) -> dict[str, Array]:
+    return {name: value.detach().cpu().numpy().copy() for name, value in model.state_dict().items()}
+
+
+def _multiplies_bfloat16() -> bool:
+    # torch tells of AMX under this name since 2.5; without it float32 is what is known to be fast
+    return bool(getattr(torch.cpu, "_is_amx_tile_supported", bool)())

@@ -1,0 +1,139 @@
+"""A URL as a short row of symbols, and how two URLs agree: what a pair classifier is told beside their characters.
+
+Ids are what a network over characters learns by heart. Here a frequent token is one symbol, a number is three (its
+place among the numbers of the site, in base 8, the coarse digit first), and any other argument one that says its kind.
+Whether two ids are equal, or how near they are, is not for the network to find out: it is told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dedup_crawler.urls.templates import is_always_argument
+from dedup_crawler.urls.tokens import split
+
+HEX, WORD = "<hex>", "<any>"
+_BASE, _DIGITS = 8, 3
+PLACES = tuple(f"<{digit}:{value}>" for digit in range(_DIGITS) for value in range(_BASE))
+"""Symbols of a number's place."""
+_MAX_DIGITS = 15  # a longer number is a hash
+_DISTANCES = (0, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+_RANKS = (0, 1, 4, 8, 16, 32, 64, 128, 256)
+_STEPS = len(_DISTANCES) + len(_RANKS)
+N_AGREEMENTS = 7 + 3 * _STEPS
+_MIN_URLS, _MIN_SHARE = 5, 0.01
+_MAX_REMEMBERED = 10_000  # URLs
+_Parts = tuple[list[str], list[str], list[str], list[int]]
+
+
+class UrlReader:
+    """Reads URLs with the frequent tokens and the numbers of a site.
+
+    Parameters
+    ----------
+    tokens
+        Tokens that are a symbol of their own.
+    numbers
+        Sorted; at most a few thousand of those that occur.
+    """
+
+    def __init__(self, tokens: Iterable[str], numbers: Sequence[int]) -> None:
+        self.tokens = frozenset(tokens)
+        self.numbers = list(numbers)
+        self._taken_apart: dict[str, _Parts] = {}
+
+    @classmethod
+    def learn(cls, urls: Iterable[str], max_numbers: int = 20_000) -> UrlReader:
+        """Take the tokens in 1 % of *urls* (5 at least), and their numbers (evenly, if they are too many)."""
+        counts: Counter[str] = Counter()
+        n_urls = 0
+        for url in urls:
+            n_urls += 1
+            counts.update({part for part in split(url, deep=True) if part})
+        least = max(_MIN_SHARE * n_urls, _MIN_URLS)
+        numbers = sorted({int(part) for part in counts if _is_number(part)})
+        step = -(-len(numbers) // max_numbers) or 1
+        return cls((t for t, n in counts.items() if n >= least and not is_always_argument(t)), numbers[::step])
+
+    def symbols(self, url: str) -> list[str]:
+        """Row of symbols of *url*.
+
+        >>> UrlReader(["http://a.example", "/", "t"], [1, 2, 3, 4]).symbols("http://a.example/t/4")
+        ['http://a.example', '/', 't', '/', '<0:6>', '<1:0>', '<2:0>']
+        """
+        symbols: list[str] = []
+        for part in split(url, deep=True):
+            if part in self.tokens:
+                symbols.append(part)
+            elif _is_number(part):
+                symbols += self._place(int(part))
+            elif part:
+                symbols.append(HEX if is_always_argument(part) else WORD)
+        return symbols or [WORD]
+
+    def agreement(self, left: str, right: str) -> list[float]:
+        """How two URLs agree: N_AGREEMENTS numbers from 0 to 1, the same when left and right are exchanged.
+
+        Alike in frequent tokens; share of common arguments, whether all are common to both, or to the shorter; share of
+        the common beginning and end; one number each for nothing to compare and for each step of distance between the
+        first, the last and the nearest two numbers.
+        """
+        (parts, frame, arguments, numbers), (others, other_frame, other_arguments, other_numbers) = (
+            self._take_apart(left),
+            self._take_apart(right),
+        )
+        n_common = (Counter(arguments) & Counter(other_arguments)).total()
+        fewer, more = sorted((len(arguments), len(other_arguments)))
+        longer = max(len(parts), len(others))
+        found = [
+            float(frame == other_frame),
+            n_common / more if more else 1.0,
+            float(n_common == more),
+            float(n_common == fewer),
+            _n_same(parts, others) / longer,
+            _n_same(parts[::-1], others[::-1]) / longer,
+        ]
+        if not numbers or not other_numbers:
+            return [*found, 0.0, *[0.0] * (3 * _STEPS)]
+        nearest = min(((a, b) for a in numbers[:8] for b in other_numbers[:8]), key=lambda both: abs(both[0] - both[1]))
+        found.append(1.0)
+        for a, b in ((numbers[0], other_numbers[0]), (numbers[-1], other_numbers[-1]), nearest):
+            found += self._nearness(a, b)
+        return found
+
+    def _nearness(self, a: int, b: int) -> list[float]:
+        ranks = abs(bisect_left(self.numbers, a) - bisect_left(self.numbers, b))
+        within = [float(abs(a - b) <= step) for step in _DISTANCES]
+        return within + [float(ranks <= step) for step in _RANKS]
+
+    def _place(self, number: int) -> list[str]:
+        n_places = _BASE**_DIGITS
+        place = min(bisect_left(self.numbers, number) * n_places // max(len(self.numbers), 1), n_places - 1)
+        digits = [place // _BASE**power % _BASE for power in reversed(range(_DIGITS))]
+        return [f"<{digit}:{value}>" for digit, value in enumerate(digits)]
+
+    def _take_apart(self, url: str) -> _Parts:
+        """All parts, the frame (frequent tokens alone), the arguments, and those that are numbers; remembered."""
+        if (known := self._taken_apart.get(url)) is not None:
+            return known
+        parts = split(url, deep=True)
+        frame = [part if part in self.tokens else "" for part in parts]
+        arguments = [part for part in parts[::2] if part and part not in self.tokens]
+        if len(self._taken_apart) >= _MAX_REMEMBERED:
+            self._taken_apart.clear()
+        taken = parts, frame, arguments, [int(argument) for argument in arguments if _is_number(argument)]
+        return self._taken_apart.setdefault(url, taken)
+
+
+def _is_number(part: str) -> bool:
+    return part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS
+
+
+def _n_same(parts: Sequence[str], others: Sequence[str]) -> int:
+    """Length of the common beginning."""
+    for i, (part, other) in enumerate(zip(parts, others, strict=False)):
+        if part != other:
+            return i
+    return min(len(parts), len(others))
