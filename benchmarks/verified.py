@@ -96,9 +96,9 @@ class Benchmark:
         head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
              "saved of what could be known", "... with true labels")  # fmt: skip
         examples: dict[str, list[tuple[str, str, str, int]]] = {}
-        for name in (*NAMES, ""):
-            crawl = self.site(name) if name else self.mirror(self._largest(), 0)
-            method = self.fitted("verified balanced", name)[0] if name else fit(Verified(), crawl)[0]
+        for name in NAMES:
+            crawl = self.site(name)
+            method, _ = self.fitted("verified balanced", name)
             warm = crawl.warm(method)
             vain = fetches_in_vain(crawl, continued(method, crawl))
             n_ours = sum(bool(each.by_labels) for each in vain)
@@ -107,15 +107,12 @@ class Benchmark:
             shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
             counts = len(vain), n_ours, n_true - n_ours, len(vain) - n_true
             row(crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", *counts, *shares)
-            examples[crawl.name] = kinds_of(crawl, vain, in_full=bool(name))
-        print("\nExamples, the most frequent kinds of each; of the mirror the shapes only:\n")
+            examples[crawl.name] = kinds_of(crawl, vain)
+        print("\nExamples, the most frequent kinds of each site:\n")
         head("site", "fetches", "could be known by", "fetched in vain", "the same page, fetched before")
         for name, kinds in examples.items():
             for kind, url, other, n in sorted(kinds, key=lambda kind: -kind[3])[:_EXAMPLES]:
                 row(name, n, kind, code(url), code(other))
-
-    def _largest(self) -> int:
-        return max(range(len(self._mirrors)), key=lambda number: self._mirrors[number].stat().st_size)
 
     def mirrors(self) -> None:
         """Mirrors, with the pages that were lost."""
@@ -210,7 +207,7 @@ class Benchmark:
 
     def parts(self) -> None:
         """Ablation."""
-        crawls = [*map(self.site, NAMES), self.mirror(self._largest(), 0)]
+        crawls = [*map(self.site, NAMES)]
         print("\n## Parts\n\nBalanced, with one part taken out; each cell: saved, pages lost, rules. Warm.\n")
         head("without", *(crawl.name for crawl in crawls))
         for part in PARTS:
@@ -305,7 +302,7 @@ def outcome(warm: CrawlOutcome) -> tuple[str, int, str]:
     return f"{warm.saved:.1%}", warm.n_lost, f"{1000 * warm.n_lost / max(1, warm.n_needed):.1f}"
 
 
-def kinds_of(crawl: Crawl, vain: Sequence[Vain], *, in_full: bool) -> list[tuple[str, str, str, int]]:
+def kinds_of(crawl: Crawl, vain: Sequence[Vain]) -> list[tuple[str, str, str, int]]:
     """Fetches in vain by what could be known and by the shapes of the two URLs: kind, an example, and how many."""
     shapes = Shapes.learn(crawl.urls)
     groups: dict[tuple[str, object, object], list[Vain]] = defaultdict(list)
@@ -314,13 +311,7 @@ def kinds_of(crawl: Crawl, vain: Sequence[Vain], *, in_full: bool) -> list[tuple
         kind = kind or (f"true labels: {code(each.by_truth)}" if each.by_truth else "-")
         key = (kind, None, None) if kind != "-" else (kind, shapes.of(each.url), shapes.of(each.other))
         groups[key].append(each)
-    found = []
-    for (kind, _, _), group in groups.items():
-        url, other = group[0].url, group[0].other
-        if not in_full:
-            url, other = written(shapes.of(url)), written(shapes.of(other))
-        found.append((kind, url, other, len(group)))
-    return found
+    return [(kind, group[0].url, group[0].other, len(group)) for (kind, _, _), group in groups.items()]
 
 
 def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, str]]:
