@@ -22,6 +22,7 @@ from dedup_crawler.methods.rule_based import RuleBased
 
 ROOT = Path(__file__).resolve().parent.parent
 SITES = ROOT.parent / "shared" / "corpora" / "sites"
+MIRRORS = SITES.parent / "mirrors"
 WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
@@ -54,8 +55,8 @@ def compare(title: str, compared: Sequence[str], page: str) -> None:
 
 
 def script(title: str, name: str, page: str, shown: str = "") -> None:
-    """What a script of this folder prints; *shown* are its arguments, SITES and WORK standing for the folders."""
-    places = {"SITES": SITES, "WORK": WORK}
+    """What a script of this folder prints; *shown* are its arguments; names in capitals stand for folders."""
+    places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS}
     arguments = [str(places.get(word, word)) for word in shown.split()]
     command = [sys.executable, f"benchmarks/{name}", *arguments]
     printed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -105,6 +106,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "seeds": partial(compare, "Methods under three seeds", [f"{name}:seed={n}" for name in SEEDED for n in SEEDS]),
     "sweep": partial(script, "Rule miners by the false-positive rate that they allow", "sweep.py", shown="SITES WORK"),
     "growth": partial(script, "Rule miners by the number of URLs", "growth.py", shown="SITES WORK"),
+    "verified": partial(script, "What `verified` saves and loses", "verified.py", shown="SITES WORK MIRRORS"),
     "labels": labels,
     "logs": logs,
     "capstone": capstone,

@@ -1,0 +1,120 @@
+"""What was promised of each rule of ``verified``, and what the pages after the training part said of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recorded import Crawl
+
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.shapes import Shape
+from dedup_crawler.urls.normal import host_of
+
+BINS = (0.01, 0.02, 0.05, 0.10, 1.0)
+"""Upper ends of the bins of promised bounds."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One rule."""
+
+    kind: str
+    sentence: str
+    promised: float
+    """Upper bound (0-1, 95 %) of the share of its groups that are wrong."""
+    later: MergeEvidence
+    """Groups with a later URL, by truth; one is wrong if it holds two pages."""
+    dropped: MergeEvidence
+    """Later URLs that are not the first of their group; one is wrong if it shows another page than the first."""
+
+    @property
+    def groups_within(self) -> bool:
+        """Whether later groups were wrong no more often than promised."""
+        return self.later.n_wrong <= self.promised * self.later.n_groups
+
+    @property
+    def is_within(self) -> bool:
+        """Whether later URLs were wrong no more often than promised."""
+        return self.dropped.n_wrong <= self.promised * self.dropped.n_groups
+
+
+def promises(method: Verified, crawl: Crawl) -> list[Kept]:
+    """Every rule of the model."""
+    return [*_of_rules(method, crawl), *_of_referrer_rules(method, crawl), *_of_coverage_rules(method, crawl)]
+
+
+def _of_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
+    """A group is of a rule if the rule changed one of its URLs; of two rules that did, both are blamed."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    rules_of: dict[str, set[int]] = defaultdict(set)
+    for place, url in enumerate(crawl.urls):
+        links = method.links_.get(host_of(url))
+        form, fired = (url, []) if links is None or links.is_strange(url) else method.engine_.trace(url)
+        groups[form].append(place)
+        rules_of[form].update(fired)
+    later: dict[int, list[bool]] = defaultdict(list)
+    dropped: dict[int, list[bool]] = defaultdict(list)
+    for form, places in groups.items():
+        if len(places) > 1 and places[-1] >= crawl.cut:
+            wrong = [crawl.pages[place] != crawl.pages[places[0]] for place in places[1:] if place >= crawl.cut]
+            for number in rules_of[form]:
+                later[number].append(len({crawl.pages[place] for place in places}) > 1)
+                dropped[number] += wrong
+    for number, rule in enumerate(method.engine_.rules):
+        promised = rule.statistics.evidence.error_bound()
+        yield Kept("form", rule_sentence(rule), promised, _counted(later[number]), _counted(dropped[number]))
+
+
+def _of_referrer_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
+    """A page that holds such links is one group, as in learning."""
+    place_of = {url: place for place, url in reversed(list(enumerate(crawl.urls)))}
+    for host, links in method.links_.items():
+        holders: dict[tuple[Shape, Shape], dict[int, bool]] = defaultdict(lambda: defaultdict(bool))
+        dropped: dict[tuple[Shape, Shape], list[bool]] = defaultdict(list)
+        shapes = _shapes(method, crawl)
+        for place in range(crawl.cut, len(crawl.urls)):
+            holder = place_of.get(crawl.referrers[place] or "", len(crawl.urls))
+            if holder < place and host_of(crawl.urls[place]) == host:
+                pair = shapes[holder], shapes[place]
+                dropped[pair].append(crawl.pages[place] != crawl.pages[holder])
+                holders[pair][holder] |= dropped[pair][-1]
+        for pair, rule in links.referrer_rules.items():
+            later = _counted(list(holders[pair].values()))
+            yield Kept("referrer", referrer_sentence(rule), rule.evidence.error_bound(), later, _counted(dropped[pair]))
+
+
+def _of_coverage_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
+    """A later page of a skipped shape is wrong if no other URL of the whole crawl shows it."""
+    shapes = _shapes(method, crawl)
+    for links in method.links_.values():
+        elsewhere: set[Hashable] = {
+            page for page, shape in zip(crawl.pages, shapes, strict=True) if shape not in links.coverage_rules
+        }
+        for shape, rule in links.coverage_rules.items():
+            both = zip(crawl.pages[crawl.cut :], shapes[crawl.cut :], strict=True)
+            pages = [page for page, its_shape in both if its_shape == shape]
+            later = _counted([page not in elsewhere for page in set(pages)])
+            dropped = _counted([page not in elsewhere for page in pages])
+            yield Kept("coverage", coverage_sentence(rule), rule.evidence.error_bound(), later, dropped)
+
+
+def _counted(wrong: Sequence[bool]) -> MergeEvidence:
+    return MergeEvidence(len(wrong), sum(wrong))
+
+
+def _shapes(method: Verified, crawl: Crawl) -> list[Shape]:
+    hosts = method.links_
+    return [hosts[host_of(url)].shapes.of(url) if host_of(url) in hosts else () for url in crawl.urls]
+
+
+def bins(kept: Sequence[Kept]) -> Iterator[tuple[str, Sequence[Kept]]]:
+    """Rules that later pages spoke of, by the bound that was promised."""
+    low = 0.0
+    for high in BINS:
+        inside = [rule for rule in kept if low < rule.promised <= high and rule.later.n_groups]
+        yield f"{low:.0%} to {high:.0%}", inside
+        low = high

@@ -1,0 +1,158 @@
+"""Recorded crawls for benchmarks: whole sites with truth, and mirrors (URLs and content hashes)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import normal_form
+
+NAMES = ("forum", "dokuwiki", "ftp", "shop")
+TRAINED = 0.75
+"""Share of a crawl that is learnt from."""
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """A crawl in its order, cut in two; URLs in normal form, sequences with one entry a URL."""
+
+    name: str
+    urls: Sequence[str]
+    referrers: Sequence[str | None]
+    redirects: Sequence[str | None]
+    pages: Sequence[Hashable]
+    """What each URL shows, by truth."""
+    labels: Sequence[int]
+    """Our labels of the training part alone; of a mirror, its hashes."""
+
+    @property
+    def cut(self) -> int:
+        """Where the training part ends."""
+        return len(self.labels)
+
+    def fit(self, method: Canonicalizer) -> Canonicalizer:
+        """Learn from the training part."""
+        n = self.cut
+        return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n])
+
+    def cold(self, method: Canonicalizer) -> CrawlOutcome:
+        """The simulated crawl of the rest, with nothing seen."""
+        return replay(method.canonicalize_many(self.urls[self.cut :]), self.pages[self.cut :])
+
+    def warm(self, method: Canonicalizer) -> CrawlOutcome:
+        """The crawl goes on."""
+        n = self.cut
+        return crawl_on(
+            method,
+            self.urls[n:],
+            self.referrers[n:],
+            self.pages[n:],
+            crawled_urls=self.urls[:n],
+            crawled_clusters=set(self.pages[:n]),
+        )
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A URL of the test part that was not fetched."""
+
+    place: int
+    form: str
+    same_form: str | None
+    """The URL that was fetched for it; None where a coverage rule skipped it."""
+
+
+@dataclass(frozen=True)
+class Continued:
+    """What a crawl that goes on did with each URL, where :class:`CrawlOutcome` only counts."""
+
+    fetched: Sequence[int]
+    """Places of the test URLs that were fetched."""
+    dropped: Sequence[Drop]
+    useless: Sequence[int]
+    """Of the fetched, those whose page was known."""
+    lost: frozenset[Hashable]
+
+
+def continued(method: Canonicalizer, crawl: Crawl) -> Continued:
+    """Go on with a crawl as :func:`~dedup_crawler.evaluation.simulated_crawl.crawl_on` does, and note the way."""
+    n = crawl.cut
+    form_of = dict(zip(crawl.urls[:n], method.canonicalize_many(crawl.urls[:n]), strict=True))
+    first = {form: url for url, form in reversed(form_of.items())}
+    known = set(crawl.pages[:n])
+    fetched, dropped, useless = [], [], []
+    for place in range(n, len(crawl.urls)):
+        url, referrer = crawl.urls[place], crawl.referrers[place]
+        found_on = form_of.get(referrer) if referrer is not None else None
+        form = method.canonicalize(url, Referrer(referrer, found_on) if referrer and found_on is not None else None)
+        if method.is_covered(url):
+            dropped.append(Drop(place, form, None))
+        elif form in first:
+            dropped.append(Drop(place, form, first[form]))
+        else:
+            first[form] = url
+            form_of[url] = form
+            fetched.append(place)
+            if crawl.pages[place] in known:
+                useless.append(place)
+            known.add(crawl.pages[place])
+    return Continued(fetched, dropped, useless, frozenset(set(crawl.pages[n:]) - known))
+
+
+def labelled_pages(name: str, sites: Path, databases: Path) -> tuple[list[LabelledPage], dict[str, str]]:
+    """Pages of a site that its truth knows, and the truth."""
+    with PageStore(databases / f"{name}.db") as store:
+        pages = list(store.labelled_pages())
+    truth = read_truth(sites / name / "truth.csv.gz")
+    return [page for page in pages if page.url in truth], truth
+
+
+def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> JudgedCrawl:
+    """As ``dedup-crawler evaluate`` cuts it."""
+    return judged_crawl(name, pages, truth, TRAINED)
+
+
+def site(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], n_learnt: int | None = None) -> Crawl:
+    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us."""
+    n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
+    return Crawl(
+        name,
+        [normal_form(page.url) for page in pages],
+        [page.referrer and normal_form(page.referrer) for page in pages],
+        [page.redirect_to and normal_form(page.redirect_to) for page in pages],
+        [truth[page.url] for page in pages],
+        cluster_labelled(pages[:n_learnt]),
+    )
+
+
+def mirror(path: Path, seed: int) -> Crawl:
+    """A mirror in a shuffled order: its files are sorted, not crawled. A page is a hash of a main block and a title."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [row for row in map(json.loads, file) if row["url"] == row["url"].strip()]  # a `+` was lost at an end
+    random.Random(seed).shuffle(rows)
+    numbers: dict[Hashable, int] = {}
+    pages = []
+    for row in rows:
+        page = (row["main"], row["title"]) if row["main"] else (row["url"],)
+        pages.append(numbers.setdefault(page, len(numbers)))
+    nothing = [None] * len(rows)
+    urls = [normal_form(row["url"]) for row in rows]
+    return Crawl(path.name.split(".")[0], urls, nothing, nothing, pages, pages[: round(TRAINED * len(pages))])
+
+
+def shuffled_labels(crawl: Crawl, seed: int) -> Crawl:
+    """The same crawl, with its labels given to other URLs."""
+    labels = list(crawl.labels)
+    random.Random(seed).shuffle(labels)
+    return replace(crawl, labels=labels)

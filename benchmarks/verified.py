@@ -1,0 +1,378 @@
+"""What ``verified`` saves and loses, what it leaves, what its parts are worth, and what it costs.
+
+    python benchmarks/verified.py ../shared/corpora/sites build/results ../shared/corpora/mirrors [SECTION...]
+
+The folders hold the recorded sites, their labelled databases, and mirrors (URLs and content hashes).
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from statistics import mean
+
+from ablation import PARTS, beyond, judged_miner, without
+from calibration import Kept, bins, promises
+from knowable import Vain, fetches_in_vain
+from made import made_crawl
+from recorded import NAMES, Crawl, continued, labelled_pages, mirror, shuffled_labels, site
+
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
+from dedup_crawler.methods import Canonicalizer, make_method
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.rules.belief import RISKS
+from dedup_crawler.rules.shapes import Shapes, written
+
+MINERS = ("rewrite-rules", "decision-tree", "pattern-tree", "dustbuster", "duster")
+TRANSLATED = ("forum", "shop")
+"""Sites that the network is trained on for its proposals."""
+BASELINES = ("keep-all", "scrapy")
+SEEDS = (0, 1, 2)
+LEARNT_FROM = (300, 1_000, 3_000)
+MADE_SIZES = (25_000, 50_000, 100_000)
+_EXAMPLES = 12
+
+
+class Benchmark:
+    """All sections; crawls and fitted methods are made once."""
+
+    def __init__(self, sites: Path, databases: Path, mirrors: Path) -> None:
+        self._sites, self._databases = sites, databases
+        self._mirrors = sorted(mirrors.glob("*.jsonl.gz"))
+        self.pages = cache(self._pages)
+        self.site = cache(lambda name: site(name, *self.pages(name)))
+        self.mirror = cache(lambda number, seed: mirror(self._mirrors[number], seed))
+        self.fitted = cache(self._fitted)
+
+    def _pages(self, name: str) -> tuple[list[LabelledPage], dict[str, str]]:
+        return labelled_pages(name, self._sites, self._databases)
+
+    def _fitted(self, spec: str, name: str) -> tuple[Canonicalizer, float]:
+        """A method that has learnt from a site, and how many seconds (of one core) that took."""
+        method, _, risk = spec.partition(" ")
+        options = {"risk": risk} if risk else {}
+        return fit(make_method(method, **options), self.site(name))
+
+    def judged(self) -> None:
+        """Sites: three profiles beside what there is."""
+        print(
+            "## Sites\n\nOur labels of the first 75 % to learn from, the rest judged by truth. Warm: the crawl goes on."
+        )
+        print("*Best miner*: of", ", ".join(MINERS), "the one with the best F1 on the site (warm savings decide a")
+        print("draw). Seconds of one core, best of three. The translator is in `evaluate.md`: no better on any.\n")
+        head("site", "method", "saved", "lost", "lost per 1,000 needed", "F1 cold", "lost cold", "rules", "s", "us/URL")
+        for name in NAMES:
+            crawl = self.site(name)
+            best = max(MINERS, key=lambda spec: self._rank(spec, name))
+            for spec in (*BASELINES, best, *(f"verified {risk}" for risk in RISKS)):
+                method, seconds = self.fitted(spec, name)
+                if spec.startswith("verified"):
+                    seconds = min(seconds, *(fit(Verified(risk=spec.split()[1]), crawl)[1] for _ in range(2)))
+                warm, cold = crawl.warm(method), crawl.cold(method)
+                shown = f"best miner: {spec}" if spec == best else spec
+                rules = "-" if method.n_learnt() is None else f"{method.n_learnt():,}"
+                us = f"{microseconds(method, crawl):.1f}"
+                row(name, shown, *outcome(warm), f"{cold.f1:.3f}", cold.n_lost, rules, f"{seconds:.1f}", us)
+
+    def _rank(self, spec: str, name: str) -> tuple[float, float]:
+        method, _ = self.fitted(spec, name)
+        return round(self.site(name).cold(method).f1, 4), self.site(name).warm(method).saved
+
+    def left(self) -> None:
+        """What is left, and what of it could be known."""
+        print(
+            "\n## What is left\n\n"
+            "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
+            "`benchmarks/knowable.py`): from *our labels* of the training part; only with *true labels* of it; not at\n"
+            "all. *Saved of what could be known*: by our labels, and by true labels.\n"
+        )
+        head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
+             "saved of what could be known", "... with true labels")  # fmt: skip
+        examples: dict[str, list[tuple[str, str, str, int]]] = {}
+        for name in NAMES:
+            crawl = self.site(name)
+            method, _ = self.fitted("verified balanced", name)
+            warm = crawl.warm(method)
+            vain = fetches_in_vain(crawl, continued(method, crawl))
+            n_ours = sum(bool(each.by_labels) for each in vain)
+            n_true = sum(bool(each.by_labels or each.by_truth) for each in vain)
+            saved = warm.n_avoidable - len(vain)
+            shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
+            counts = len(vain), n_ours, n_true - n_ours, len(vain) - n_true
+            row(crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", *counts, *shares)
+            examples[crawl.name] = kinds_of(crawl, vain)
+        print("\nExamples, the most frequent kinds of each site:\n")
+        head("site", "fetches", "could be known by", "fetched in vain", "the same page, fetched before")
+        for name, kinds in examples.items():
+            for kind, url, other, n in sorted(kinds, key=lambda kind: -kind[3])[:_EXAMPLES]:
+                row(name, n, kind, code(url), code(other))
+
+    def mirrors(self) -> None:
+        """Mirrors, with the pages that were lost."""
+        print(
+            "\n## Mirrors\n\n"
+            "Real sites of which only URLs and hashes are known, in three shuffled orders; no referrers."
+        )
+        print("What is equal by coincidence counts as the same page in learning and in judging.\n")
+        head("mirror", "order", "URLs", "saved", "lost", "lost per 1,000 needed", "F1 cold", "lost cold", "rules", "s")
+        lost: Counter[tuple[str, str, str, str]] = Counter()
+        for number in range(len(self._mirrors)):
+            for seed in SEEDS:
+                crawl = self.mirror(number, seed)
+                method, seconds = fit(Verified(), crawl)
+                warm, cold = crawl.warm(method), crawl.cold(method)
+                counts = *outcome(warm), f"{cold.f1:.3f}", cold.n_lost, method.n_learnt()
+                row(crawl.name, seed, f"{len(crawl.urls):,}", *counts, f"{seconds:.1f}")
+                lost.update((crawl.name, *kind) for kind in lost_kinds(method, crawl))
+        print(
+            "\nKinds of lost pages in all orders: the shape of a dropped URL, that of the URL it was taken for, "
+            "and why.\n"
+        )
+        head("mirror", "dropped URLs", "dropped", "taken for", "why")
+        for (name, dropped, taken_for, why), n in lost.most_common():
+            row(name, n, code(dropped), code(taken_for), why)
+
+    def curve(self) -> None:
+        """Learning curve."""
+        print(
+            "\n## Learning curve\n\n"
+            "Learnt from the first pages alone; then the crawl goes on with everything that follows.\n"
+        )
+        head("site", "learnt from", "avoidable", "saved", "lost", "lost per 1,000 needed", "rules")
+        for name in NAMES:
+            pages, truth = self.pages(name)
+            for n_learnt in (*LEARNT_FROM, None):
+                crawl = self.site(name) if n_learnt is None else site(name, pages, truth, n_learnt)
+                method, _ = fit(Verified(), crawl)
+                warm = crawl.warm(method)
+                row(name, f"{crawl.cut:,}", f"{warm.n_avoidable:,}", *outcome(warm), method.n_learnt())
+
+    def orders(self) -> None:
+        """Three crawl orders."""
+        print(
+            "\n## Crawl orders\n\nThe pages of each site in three random orders, labelled anew: mean (least to most).\n"
+        )
+        head("site", "saved", "lost", "rules")
+        for name in NAMES:
+            pages, truth = self.pages(name)
+            saved, lost, rules = [], [], []
+            for seed in SEEDS:
+                order = list(pages)
+                random.Random(seed).shuffle(order)
+                crawl = site(name, order, truth)
+                method, _ = fit(Verified(), crawl)
+                warm = crawl.warm(method)
+                saved.append(warm.saved)
+                lost.append(warm.n_lost)
+                rules.append(method.n_learnt() or 0)
+            row(name, spread(saved, ".1%"), spread(lost, ".1f"), spread(rules, ".1f"))
+
+    def calibrated(self) -> None:
+        """Promised bounds and later pages."""
+        print(
+            "\n## Calibration\n\n"
+            "Every rule of all sites and mirrors (balanced): the upper bound (95 %) of the share of wrong groups"
+        )
+        print("at the end of training, and what groups with later pages say by truth. *Later*: all groups of a bin.\n")
+        kept: list[tuple[str, Kept]] = []
+        crawls = [self.site(name) for name in NAMES] + [self.mirror(number, 0) for number in range(len(self._mirrors))]
+        for crawl in crawls:
+            method, _ = fit(Verified(), crawl)
+            assert isinstance(method, Verified)
+            kept += [(crawl.name, rule) for rule in promises(method, crawl)]
+        head("promised", "rules", "within", "later groups", "wrong", "", "within", "later URLs", "wrong", "")
+        spoken = [rule for _, rule in kept if rule.later.n_groups]
+        for label, inside in [*bins(spoken), ("all", spoken)]:
+            cells: list[object] = []
+            for within, evidence in (
+                (sum(rule.groups_within for rule in inside), [rule.later for rule in inside]),
+                (sum(rule.is_within for rule in inside), [rule.dropped for rule in inside]),
+            ):
+                n, n_wrong = sum(each.n_groups for each in evidence), sum(each.n_wrong for each in evidence)
+                cells += [within, f"{n:,}", n_wrong, f"{n_wrong / max(1, n):.2%}"]
+            row(label, len(inside), *cells)
+        print(f"\nOf {len(kept)} rules {len(kept) - len(spoken)} met no later group. Not within:\n")
+        head("crawl", "kind", "later groups", "wrong", "later URLs", "wrong", "rule")
+        for name, rule in kept:
+            if not (rule.is_within and rule.groups_within):
+                counts = rule.later.n_groups, rule.later.n_wrong, rule.dropped.n_groups, rule.dropped.n_wrong
+                row(name, rule.kind, *counts, rule.sentence)
+
+    def parts(self) -> None:
+        """Ablation."""
+        crawls = [*map(self.site, NAMES)]
+        print("\n## Parts\n\nBalanced, with one part taken out; each cell: saved, pages lost, rules. Warm.\n")
+        head("without", *(crawl.name for crawl in crawls))
+        for part in PARTS:
+            cells = []
+            for crawl in crawls:
+                with without(part):
+                    method, _ = fit(Verified(), crawl)
+                    warm = crawl.warm(method)
+                cells.append(f"{warm.saved:.1%}, {warm.n_lost}, {method.n_learnt()}")
+            row(part, *cells)
+
+    def proposers(self) -> None:
+        """What others would add."""
+        print(
+            "\n## What other proposers would add\n\n"
+            "Their proposals beside the rules of `verified`: a URL is dropped if either knows its form. Of the"
+        )
+        print(
+            "miners those rules that pass the bound of the balanced profile in their merge groups; of the network the"
+        )
+        print("translations that its own gate lets through (20 groups). Each cell: fetches saved besides, pages lost")
+        print("besides (proposals that pass, of all).\n")
+        head("proposer", *NAMES)
+        for spec in (*MINERS, "seq2seq"):
+            cells = []
+            for name in NAMES:
+                crawl = self.site(name)
+                if spec == "seq2seq" and name not in TRANSLATED:
+                    cells.append("-")
+                    continue
+                if spec == "seq2seq":
+                    other, _ = self.fitted(spec, name)
+                    quality = other.quality_
+                    counted = f"{quality['translated_templates']} of {quality['templates']}"
+                else:
+                    other, n_kept, n_rules = judged_miner(spec, crawl)
+                    counted = f"{n_kept} of {n_rules}"
+                added = beyond(self.fitted("verified balanced", name)[0], other, crawl)
+                cells.append(f"{added.n_saved}, {added.n_lost} ({counted})")
+            row(spec, *cells)
+
+    def shuffled(self) -> None:
+        """Nothing to learn."""
+        print(
+            "\n## Shuffled clusters\n\n"
+            "The labels of the training part given to other URLs of it: "
+            "rules of all kinds that were learnt (wanted: 0).\n"
+        )
+        head("crawl", *(f"seed {seed}" for seed in SEEDS))
+        for crawl in [*map(self.site, NAMES), *(self.mirror(number, 0) for number in range(len(self._mirrors)))]:
+            row(crawl.name, *(fit(Verified(), shuffled_labels(crawl, seed))[0].n_learnt() for seed in SEEDS))
+
+    def speed(self) -> None:
+        """Time by number of URLs."""
+        print(
+            "\n## Speed\n\n"
+            "Seconds of one core to learn, microseconds of one URL. "
+            "The made site (`benchmarks/made.py`) has topics with"
+        )
+        print("titles, sessions, print views and orders of lists; its sessions are all different.\n")
+        head("crawl", "URLs learnt from", "s", "us/URL", "rules")
+        crawls = [replace(crawl, labels=self._labels(crawl.name)) for crawl in map(self.site, NAMES)]
+        for crawl in [*crawls, *map(made_crawl, MADE_SIZES)]:
+            method, seconds = fit(Verified(), crawl)
+            row(crawl.name, f"{crawl.cut:,}", f"{seconds:.1f}", f"{microseconds(method, crawl):.1f}", method.n_learnt())
+
+    def _labels(self, name: str) -> list[int]:
+        """Labels of all pages, from the database."""
+        return [page.cluster or 0 for page in self.pages(name)[0]]
+
+
+def fit(method: Canonicalizer, crawl: Crawl) -> tuple[Canonicalizer, float]:
+    """Learn, and how many seconds of one core that took."""
+    start = time.process_time()
+    crawl.fit(method)
+    return method, time.process_time() - start
+
+
+def microseconds(method: Canonicalizer, crawl: Crawl) -> float:
+    """Time of one URL, best of three passes over the test part (over 5,000 URLs where there is none)."""
+    urls = crawl.urls[crawl.cut :] or crawl.urls[:5_000]
+    passes = []
+    for _ in range(3):
+        start = time.process_time()
+        method.canonicalize_many(urls)
+        passes.append(time.process_time() - start)
+    return min(passes) / len(urls) * 1e6
+
+
+def outcome(warm: CrawlOutcome) -> tuple[str, int, str]:
+    """Cells of a crawl that went on."""
+    return f"{warm.saved:.1%}", warm.n_lost, f"{1000 * warm.n_lost / max(1, warm.n_needed):.1f}"
+
+
+def kinds_of(crawl: Crawl, vain: Sequence[Vain]) -> list[tuple[str, str, str, int]]:
+    """Fetches in vain by what could be known and by the shapes of the two URLs: kind, an example, and how many."""
+    shapes = Shapes.learn(crawl.urls)
+    groups: dict[tuple[str, object, object], list[Vain]] = defaultdict(list)
+    for each in vain:
+        kind = f"our labels: {code(each.by_labels)}" if each.by_labels else ""
+        kind = kind or (f"true labels: {code(each.by_truth)}" if each.by_truth else "-")
+        key = (kind, None, None) if kind != "-" else (kind, shapes.of(each.url), shapes.of(each.other))
+        groups[key].append(each)
+    return [(kind, group[0].url, group[0].other, len(group)) for (kind, _, _), group in groups.items()]
+
+
+def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, str]]:
+    """Shapes of the dropped URLs of lost pages, of the URLs that they were taken for, and the rules that did it."""
+    shapes = Shapes.learn(crawl.urls)
+    way = continued(method, crawl)
+    for drop in way.dropped:
+        if crawl.pages[drop.place] in way.lost:
+            url = crawl.urls[drop.place]
+            same = written(shapes.of(drop.same_form)) if drop.same_form else "nothing"
+            yield (
+                written(shapes.of(url)),
+                same,
+                method.explain(drop.same_form or url).reason + "; " + method.explain(url).reason,
+            )
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """Mean, least and most."""
+    return f"{mean(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def code(text: str) -> str:
+    """Text that a table shows as it is."""
+    return f"`{text.replace('|', '%7C')}`" if text else "-"
+
+
+def head(*names: str) -> None:
+    """First rows of a table."""
+    row(*names)
+    print("|" + "---|" * len(names))
+
+
+def row(*cells: object) -> None:
+    """One row of a table."""
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def main(sites: str, databases: str, mirrors: str, *wanted: str) -> None:
+    """Print all sections, or those wanted."""
+    benchmark = Benchmark(Path(sites), Path(databases), Path(mirrors))
+    sections: dict[str, Callable[[], None]] = {
+        name: getattr(benchmark, name)
+        for name in (
+            "judged",
+            "left",
+            "mirrors",
+            "curve",
+            "orders",
+            "calibrated",
+            "parts",
+            "proposers",
+            "shuffled",
+            "speed",
+        )
+    }
+    for name in wanted or sections:
+        start = time.perf_counter()
+        sections[name]()
+        print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
