@@ -16,20 +16,7 @@ from planted_site import HOST, session_ids
 
 CRAWL = session_ids()
 COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]
-COMMANDS += [("mine-log",)]
-
-
-COMMANDS = [
-    ("import",),
-    ("label",),
-    ("train",),
-    ("canonicalize",),
-    ("explain",),
-    ("evaluate",),
-    ("serve",),
-    ("demo",),
-    ("compare",),
-]
+COMMANDS += [("mine-log",), ("compare",)]
 
 
 def page(url, cluster):
