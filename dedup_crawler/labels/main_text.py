@@ -98,7 +98,7 @@ class TextReader:
 
     def __init__(self, language: str = "English") -> None:
         stop_words(language)  # fails here, not in the worker
-        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language), _worker_died, 1)
+        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language, with_words=False), _worker_died, 1)
 
     def __enter__(self) -> TextReader:
         return self
