@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dedup_crawler.labels import lines as module
-from dedup_crawler.labels.lines import LineTable, digest, lines_of
+from dedup_crawler.labels.comparing import n_words
+from dedup_crawler.labels.lines import LineTable, digest, facts_of, lines_of
 from label_pages import page
 
 
@@ -55,3 +60,15 @@ def test_times_from_now_stay_in_their_line() -> None:
         "ago is a word",
         "\2",
     ]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1, max_size=8))
+def test_lines_are_told_at_once_as_one_by_one(lines):
+    """Lines read together have the facts that each has alone, in whatever script."""
+    together = facts_of(lines)
+
+    assert [list(each) for each in zip(*together, strict=True)] == [
+        [column[0] for column in facts_of([line])] for line in lines
+    ]
+    assert together[1] == list(map(n_words, lines))
+    assert [numbers.split() for numbers in together[3]] == [re.findall(r"\d+", line) for line in lines]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.labels.comparing import n_words
+from dedup_crawler.labels.comparing import n_words_of_lines
 from dedup_crawler.labels.counting import BoundedCounter
 from dedup_crawler.pages.records import LabelledPage
 
@@ -32,7 +33,10 @@ _TIME = re.compile(
 )
 _AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
+_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # what every match of the two has
 _NUMBER = re.compile(r"\d+")
+_ASCII_DIGITS = str.maketrans({code: " " for code in range(128) if chr(code) not in "0123456789\n"})
+"""Character -> itself if it is a digit, else a space: finds the numbers of ASCII text faster than a pattern."""
 
 
 class LineFacts(NamedTuple):
@@ -65,6 +69,9 @@ class LineTable:
             return self._facts_of_long_page(lines)
         if len(self._rows) + len(lines) > MEMO_LINES or self._rows.n_characters > MEMO_CHARACTERS:
             self._forget()
+        new = [line for line in dict.fromkeys(lines) if line not in self._rows]
+        if new:
+            self._rows.add(new)
         row_of_line = list(map(self._rows.__getitem__, lines))
         rows = np.array(row_of_line, np.int64)
         self._n_pages[rows] += 1  # once, however often a row is among them
@@ -78,11 +85,10 @@ class LineTable:
         return np.array(sorted(self._forgotten.at_least(COMMON_SHARE * n_pages)), np.uint64)
 
     def _facts_of_long_page(self, lines: list[str]) -> LineFacts:
-        told = map(_facts, lines)
-        digests, n_words, clocks, numbers = zip(*told, strict=True)
+        digests, n_words, clocks, numbers = facts_of(lines)
         self._forgotten.update(set(digests))
         return LineFacts(
-            np.array(digests, np.uint64), np.array(n_words, np.uint32), np.array(clocks, np.uint64), list(numbers)
+            np.array(digests, np.uint64), np.array(n_words, np.uint32), np.array(clocks, np.uint64), numbers
         )
 
     def _forget(self) -> None:
@@ -104,12 +110,14 @@ class _Rows(dict[str, int]):
         self.clocks = np.zeros(MEMO_LINES, np.uint64)
         self.numbers: list[str] = []
 
-    def __missing__(self, line: str) -> int:
-        row = self[line] = len(self)
-        self.digests[row], self.n_words[row], self.clocks[row], numbers = _facts(line)
-        self.numbers.append(numbers)
-        self.n_characters += len(line) + len(numbers)
-        return row
+    def add(self, lines: list[str]) -> None:
+        """Take in lines that are not there yet."""
+        rows = slice(len(self), len(self) + len(lines))
+        digests, n_words, clocks, numbers = facts_of(lines)
+        self.digests[rows], self.n_words[rows], self.clocks[rows] = digests, n_words, clocks
+        self.update(zip(lines, range(rows.start, rows.stop), strict=True))
+        self.numbers += numbers
+        self.n_characters += sum(map(len, lines)) + sum(map(len, numbers))
 
     def forget(self) -> None:
         """Start anew."""
@@ -118,14 +126,28 @@ class _Rows(dict[str, int]):
         self.n_characters = 0
 
 
-def _facts(line: str) -> tuple[int, int, int, str]:
-    """Digest, words, clock, numbers."""
-    own = digest(line)
-    numbers = _NUMBER.findall(line)
-    if not numbers:
-        return own, n_words(line), 0, ""
-    clock = _DURATION.sub(WHEN, _TIME.sub(WHEN, line)) if len(line) <= MAX_CLOCK else line
-    return own, n_words(line), 0 if clock == line else digest(clock), f" {' '.join(numbers)} "
+def facts_of(lines: list[str]) -> tuple[list[int], list[int], list[int], list[str]]:
+    """Digests, words, clocks and numbers of lines; read all at once, for most lines are short."""
+    numbers = _numbers_of_lines(lines)
+    clocks = [_clock(line) if has_numbers else 0 for line, has_numbers in zip(lines, numbers, strict=True)]
+    return list(map(digest, lines)), n_words_of_lines(lines), clocks, numbers
+
+
+def _numbers_of_lines(lines: list[str]) -> list[str]:
+    is_plain = list(map(str.isascii, lines))
+    plain = "\n".join(itertools.compress(lines, is_plain)).translate(_ASCII_DIGITS)
+    of_plain = map(str.split, plain.split("\n"))
+    found = [
+        next(of_plain) if is_ascii else _NUMBER.findall(line) for line, is_ascii in zip(lines, is_plain, strict=True)
+    ]
+    return [f" {' '.join(numbers)} " if numbers else "" for numbers in found]
+
+
+def _clock(line: str) -> int:
+    if len(line) > MAX_CLOCK or _MAY_BE_CLOCK(line) is None:
+        return 0
+    masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
+    return 0 if masked == line else digest(masked)
 
 
 def lines_of(page: LabelledPage) -> list[str]:
