@@ -15,9 +15,8 @@ from unittest.mock import patch
 from recorded import Crawl
 
 from dedup_crawler.methods import Canonicalizer, Referrer, make_method
-from dedup_crawler.methods import verified as method_module
 from dedup_crawler.methods.rule_based import RuleBased
-from dedup_crawler.rules import belief, contexts, verified_rules
+from dedup_crawler.rules import belief, contexts, host_crawl, verified_rules
 from dedup_crawler.rules.belief import MIN_GROUPS, RISKS, Belief
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
@@ -25,6 +24,7 @@ from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.new_words import NewWords
 
 Swap = tuple[Any, str, Any]
 """Where, what, and what stands there instead."""
@@ -54,10 +54,13 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
-    "no referrer rules": ((method_module, "learn_referrer_rules", _nothing),),
-    "no coverage rules": ((method_module, "learn_coverage_rules", _nothing),),
+    "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
+    "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "strange queries not left alone": ((HostLinks, "is_strange", lambda self, url: False),),
+    "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
+    "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
+    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "no late confirmation": ((Belief, "holds", _bounded),),
     "no correction for hypotheses tried": ((Belief, "confidence", property(lambda self: 1 - belief.LEVEL)),),
     "no bound: 8 groups, 10 % wrong": ((Belief, "may_hold", _counted),),

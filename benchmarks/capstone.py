@@ -2,7 +2,7 @@
 
     python benchmarks/capstone.py ../shared/corpora/pairs [RUNS.jsonl [WORD...]] > benchmarks/results/capstone.md
 
-Every run (site, split, method, seed) is appended to RUNS.jsonl (default: build/capstone.jsonl) when it is done, and is
+Every run (site, split, method, seed) is appended to RUNS.jsonl (default: the one beside the page) when it is done, and is
 not done again: an interrupted benchmark goes on where it stopped. Words (a site, a split, a method, a seed) choose
 runs, and one that names none (`print`) does none; the page is printed from all that are there. Three seeds take some
 three hours on two cores.
@@ -26,6 +26,7 @@ from dedup_crawler.methods.labelled_pairs import UrlPair, read_pairs
 from dedup_crawler.methods.pair_classifier import PairClassifier
 from dedup_crawler.methods.registry import method_from_spec
 
+RUNS = Path(__file__).parent / "results" / "capstone.jsonl"
 SITES = "ubuntu", "digitalspy"
 METHODS = {"random-forest": "random forest", "siamese:preset=paper": "LSTM, faithful", "siamese": "LSTM, cured"}
 SPLITS = {"pairs": ("random-forest", "siamese:preset=paper"), "urls": tuple(METHODS)}
@@ -169,4 +170,4 @@ def sha256(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else "build/capstone.jsonl"), sys.argv[3:])
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else RUNS, sys.argv[3:])

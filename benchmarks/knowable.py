@@ -25,7 +25,7 @@ from recorded import Continued, Crawl
 from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import KeyValueMap, UrlMap
-from dedup_crawler.rules.shapes import Shapes
+from dedup_crawler.rules.url_shapes import Shapes
 from dedup_crawler.urls.keyvalue import KeyValues
 
 MAX_WRONG = 0.10

@@ -26,7 +26,7 @@ MIRRORS = SITES.parent / "mirrors"
 WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
-LAST = "seq2seq:preset=paper"  # hours, where all others take minutes
+SLOW = ("seq2seq:preset=paper", "siamese")  # hours, where all others take minutes
 MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBased)]
 VARIANTS = ["rewrite-rules:fan_out=5", "pattern-tree:selection=naive"]
 SEEDED = [name for name, method in METHODS.items() if "seed" in {option.name for option in options_of(method)}]
@@ -79,7 +79,7 @@ def logs(page: str) -> None:
 
 
 def capstone(page: str) -> None:
-    """The capstone's own pairs: hours, unless ``build/capstone.jsonl`` holds its runs already."""
+    """The capstone's own pairs: hours, unless ``benchmarks/results/capstone.jsonl`` holds its runs already."""
     command = [sys.executable, "benchmarks/capstone.py", str(SITES.parent / "pairs")]
     table = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     (RESULTS / page).write_text(table, encoding="utf-8")
@@ -101,7 +101,8 @@ def speed(page: str) -> None:
 
 
 PAGES: dict[str, Callable[..., None]] = {
-    "evaluate": partial(compare, "Methods on recorded sites", [*METHODS, LAST]),
+    "evaluate": partial(compare, "Methods on recorded sites", [name for name in METHODS if name not in SLOW]),
+    "networks": partial(compare, "Networks that learn for long, on recorded sites", SLOW),
     "miners": partial(compare, "Rule miners on recorded sites", sorted([*MINERS, *VARIANTS])),
     "seeds": partial(compare, "Methods under three seeds", [f"{name}:seed={n}" for name in SEEDED for n in SEEDS]),
     "sweep": partial(script, "Rule miners by the false-positive rate that they allow", "sweep.py", shown="SITES WORK"),
