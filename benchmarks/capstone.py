@@ -2,8 +2,8 @@
 
     python benchmarks/capstone.py ../shared/corpora/pairs [RUNS.jsonl [WORD...]] > benchmarks/results/capstone.md
 
-Every run (site, split, method, seed) is appended to RUNS.jsonl (default: the one beside the page) when it is done, and is
-not done again: an interrupted benchmark goes on where it stopped. Words (a site, a split, a method, a seed) choose
+Every run (site, split, method, seed) is appended to RUNS.jsonl (default: beside the page) when it is done, and is not
+done again: an interrupted benchmark goes on where it stopped. Words (a site, a split, a method, a seed) choose
 runs, and one that names none (`print`) does none; the page is printed from all that are there. Three seeds take some
 three hours on two cores.
 """
