@@ -53,6 +53,8 @@ class Canonicalizer(ABC):
     hosts: frozenset[str] = frozenset()
     """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
 
+    _last_start = "\0"  # scheme and host of a URL that was known; no URL starts so before the first
+
     quality_: Mapping[str, Any]
     """What fitting measured of its own result; goes into ``model.json``."""
 
@@ -109,9 +111,14 @@ class Canonicalizer(ABC):
             Before :meth:`fit` or :meth:`load`.
         """
         form = normal_form(url)
-        if host_of(form) not in self.hosts:
+        if form.startswith(self._last_start):  # of the same host as the URL before: most are
+            return self._form(form, referrer)
+        host = host_of(form)
+        if host not in self.hosts:
             self._check_fitted()
             return form
+        scheme, mark, _ = form.partition("://")
+        self._last_start = f"{scheme}{mark}{host}/"
         return self._form(form, referrer)
 
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
@@ -224,6 +231,7 @@ class Canonicalizer(ABC):
     ) -> None:
         """Note what was learnt from: URLs in normal form and what is known of the page of each."""
         self.hosts = frozenset(filter(None, map(host_of, forms)))
+        self._last_start = "\0"
         self.n_urls_ = len(forms)
         self.n_clusters_ = len(set(pages))
         self.data_digest_ = _digest(forms, pages, referrers)

@@ -10,9 +10,24 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dedup_crawler.rules.rule import ANY, Copy, Drop, KeyValueMap, Literal, OneOf, Operation, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    KeyValueMap,
+    Literal,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+    Unordered,
+    UrlMap,
+    repeated_keys,
+)
 from dedup_crawler.rules.shapes import Shape, read_query
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -66,7 +81,19 @@ class Following(NamedTuple):
 class Action:
     """What a rule does to such URLs."""
 
-    __slots__ = ("differs", "following", "is_normal", "rule", "scheme", "tests", "text")
+    __slots__ = (
+        "always_fires",
+        "cut",
+        "differs",
+        "following",
+        "is_normal",
+        "next_plan",
+        "repeats",
+        "rule",
+        "scheme",
+        "tests",
+        "text",
+    )
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -80,12 +107,27 @@ class Action:
         self.is_normal = False
         """Whether the text is in normal form for sure."""
         self.following: Following | None = None
+        self.next_plan: Any = None
+        """The plan of what follows, once it was looked up."""
+        self.cut: tuple[int, Cut] | None = None
+        """A place whose value is cut, and nothing else changes."""
+        self.repeats: tuple[Callable[[Values], tuple[str, ...]], bool] | None = None
+        """Takes the values of a repeated key that are sorted, and whether each is told once; nothing else changes."""
+        self.always_fires = False
+        """Whether nothing is left to be tested."""
 
     def fires(self, places: Places, values: Values) -> bool:
         """Whether the rule changes a URL whose literals it asks for are there."""
         for place, matches in self.tests:
             if not matches(values[place]):
                 return False
+        if self.cut is not None:
+            place, operation = self.cut
+            return operation.parts(values[place])[1] is not None
+        if self.repeats is not None:
+            pick, is_set = self.repeats
+            told = pick(values)
+            return list(told) != sorted(set(told) if is_set else told)
         if self.text is None:
             read = places.read(values)
             return self.rule.apply(read) != read
@@ -111,7 +153,9 @@ def compiled(rule: Rule, places: Places, whole: Places | None, url_map: UrlMap) 
             action.tests.append((places.index[key], matcher.matches))
         elif not matcher.matches(places.constants[key]):
             return None
-    if not all(map(_is_known, rule.transformation.values())):
+    action.cut = _only_cut(rule, places, url_map)
+    action.repeats = _only_sorted(rule, places)
+    if action.cut is not None or not all(map(_is_known, rule.transformation.values())):
         return action
     before = places.marked()
     after = rule.apply(before)
@@ -128,7 +172,27 @@ def compiled(rule: Rule, places: Places, whole: Places | None, url_map: UrlMap) 
         _is_plain(key, operation, whole, url_map) for key, operation in rule.transformation.items()
     ):
         action.following = _following(rule.apply(whole.marked()))
+    action.always_fires = not action.tests and not action.differs
     return action
+
+
+def _only_cut(rule: Rule, places: Places, url_map: UrlMap) -> tuple[int, Cut] | None:
+    """Place and operation of a rule that does nothing but cut one value, which is read whole."""
+    (key, operation), *more = rule.transformation.items()
+    if more or not isinstance(operation, Cut) or not _PLAIN_KEY(key) or not url_map.is_whole(key):
+        return None
+    return (places.index[key], operation) if key in places.index else None
+
+
+def _only_sorted(rule: Rule, places: Places) -> tuple[Callable[[Values], tuple[str, ...]], bool] | None:
+    """What a rule sorts that does nothing else; None if one of the values is missing (``f`` without ``=``)."""
+    (key, operation), *more = rule.transformation.items()
+    if more or not isinstance(operation, Unordered):
+        return None
+    keys = repeated_keys(places.marked(), key)
+    return (
+        (_picker([places.index[name] for name in keys]), operation.is_set) if set(keys) <= places.index.keys() else None
+    )
 
 
 def _is_known(operation: Operation) -> bool:
@@ -160,6 +224,8 @@ def _keeps_normal(key: str, operation: Operation) -> bool:
 
 def _is_plain(key: str, operation: Operation, whole: Places, url_map: UrlMap) -> bool:
     """Whether a map that was changed so is what is read of the text that is written of it."""
+    if key == "slash":
+        return isinstance(operation, Drop)  # an extension is read with a slash behind it too
     if _PLAIN_KEY(key) is None or not url_map.is_whole(key):
         return False
     if key.startswith("path["):

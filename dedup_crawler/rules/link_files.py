@@ -28,7 +28,9 @@ class HostLinks:
     def is_strange(self, url: str) -> bool:
         """Whether a URL has something in its query that nothing was learnt with."""
         query = url.partition("?")[2]
-        return bool(query) and not self.query_keys.issuperset([part.partition("=")[0] for part in query.split("&")])
+        if "&" not in query:
+            return bool(query) and query.partition("=")[0] not in self.query_keys
+        return not self.query_keys.issuperset([part.partition("=")[0] for part in query.split("&")])
 
     def is_out_of_order(self, url: str) -> bool:
         """Whether the order of a URL's query matters, and is not that of the forms."""

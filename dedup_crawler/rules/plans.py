@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dedup_crawler.rules import deep_keys
 from dedup_crawler.rules.actions import Action, Places, Text, Values, compiled
-from dedup_crawler.rules.deep_keys import Cut, DeepMap
-from dedup_crawler.rules.rule import Rule, UrlMap
+from dedup_crawler.rules.deep_keys import DeepMap
+from dedup_crawler.rules.rule import Cut, Rule, UrlMap
 from dedup_crawler.rules.shapes import Shape, read_query, written_names
 from dedup_crawler.rules.trie import Node, Trie
 from dedup_crawler.urls.keyvalue import KeyValues, is_sorted, read_rest
@@ -51,7 +52,7 @@ class Plan:
         self.is_sorted = is_sorted
         self.cut: tuple[int, str, int] | None = None
         """Place, delimiter and greatest number of cuts of the value that is to be read in pieces next."""
-        self.cuts_left: list[tuple[str, Cut]] = []
+        self.cuts_left: list[tuple[str, deep_keys.Cut]] = []
         self.by_count: dict[int, Plan] = {}
         """Number of pieces -> plan of the URLs with as many."""
         self.node: Node
@@ -88,7 +89,14 @@ class HostPlans:
                     return f"{scheme}://{authority}/{rest}"
                 return f"{scheme}://{authority}{plan.text.template % plan.text.pick(values)}"
             if action.following is not None:
-                plan, values = self._settled(self._plan(action.following.shape), action.following.pick(values))
+                if action.next_plan is None:
+                    action.next_plan = self._plan(action.following.shape)
+                plan, values = action.next_plan, action.following.pick(values)
+                if plan.cut is not None:
+                    plan, values = self._settled(plan, values)
+                is_written = False
+            elif action.cut is not None and (cut := _cut_value(action.cut, values)) is not None:
+                values = cut
                 is_written = False
             else:
                 written = self._written(action, plan, values, authority)
@@ -157,7 +165,7 @@ class HostPlans:
         if actions is None:
             actions = self._actions(plan, node)
         for action in actions:
-            if action.fires(plan.places, values):
+            if action.always_fires or action.fires(plan.places, values):
                 return action
         return None
 
@@ -213,7 +221,7 @@ class HostPlans:
         self._finish(following, left)
         return following
 
-    def _finish(self, plan: Plan, cuts: Sequence[tuple[str, Cut]]) -> None:
+    def _finish(self, plan: Plan, cuts: Sequence[tuple[str, deep_keys.Cut]]) -> None:
         """Say which value is cut next, or where the plan's rules are found."""
         for number, (key, (delimiter, n_pieces)) in enumerate(cuts):
             if key in plan.index:
@@ -225,12 +233,19 @@ class HostPlans:
             node = self._trie.child(node, plan.constants[node.key])
         plan.node = node
 
-    def _needed_cuts(self, places: Places) -> list[tuple[str, Cut]]:
+    def _needed_cuts(self, places: Places) -> list[tuple[str, deep_keys.Cut]]:
         """Cuts of the values that a rule speaks of that may be meant for such URLs."""
         if not self._cuts:
             return []
         spoken = {key for rule in self._trie.rules if _may_match(rule, places) for key in rule.spoken()}
         return [(key, cut) for key, cut in self._cuts if any(s == key or s.startswith(f"{key}@") for s in spoken)]
+
+
+def _cut_value(cut: tuple[int, Cut], values: Values) -> Values | None:
+    """The values with one of them cut; None where what is left may be read as something else."""
+    place, operation = cut
+    kept = operation.parts(values[place])[0] or ""
+    return [*values[:place], kept, *values[place + 1 :]] if kept and "." not in kept else None
 
 
 def _may_match(rule: Rule, places: Places) -> bool:

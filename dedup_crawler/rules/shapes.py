@@ -21,6 +21,10 @@ def read_query(query: str) -> tuple[Names, list[str]]:
     >>> read_query("t=4&f")
     (('&', 't=', 'f'), ['4', ''])
     """
+    if "&" not in query:
+        name, mark, value = query.partition("=")
+        if mark and "=" not in value:
+            return (name,), [value]
     tokens = query.replace("&", "=&").split("=")
     names, values = tokens[::2], tokens[1::2]
     # each "&" has to be in a name: behind the first one, and in no value
