@@ -16,13 +16,13 @@ from recorded import Crawl
 
 from dedup_crawler.methods import Canonicalizer, Referrer, make_method
 from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import belief, contexts, host_crawl, verified_rules
 from dedup_crawler.rules.belief import MIN_GROUPS, RISKS, Belief
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
-from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.new_words import NewWords
 
@@ -57,7 +57,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
-    "strange queries not left alone": ((HostLinks, "is_strange", lambda self, url: False),),
+    "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),

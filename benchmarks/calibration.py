@@ -52,8 +52,7 @@ def _of_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
     groups: dict[str, list[int]] = defaultdict(list)
     rules_of: dict[str, set[int]] = defaultdict(set)
     for place, url in enumerate(crawl.urls):
-        links = method.links_.get(host_of(url))
-        form, fired = (url, []) if links is None or links.is_strange(url) else method.engine_.trace(url)
+        form, fired = method.engine_.trace(url)
         groups[form].append(place)
         rules_of[form].update(fired)
     later: dict[int, list[bool]] = defaultdict(list)

@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -141,3 +142,27 @@ def test_many_rules_cost_as_much_as_few():
         return min(passes)
 
     assert microseconds(5000) < 3 * microseconds(50)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_strange"),
+    [
+        ("", False),
+        ("?page=2", False),
+        ("?sid&page=2", False),
+        ("?page=2&new=1", True),
+        ("?page=2&", True),
+        ("?Page=2", True),
+    ],
+)
+def test_a_query_with_a_key_that_was_not_learnt_with_is_left_alone(query, is_strange):
+    """Whatever its value; an empty name is a name too. Both ways of the engine agree."""
+    engine = RuleEngine(
+        [Rule("a.example", {"path[1]": ANY}, {"path[1]": Star()})],
+        query_keys={"a.example": frozenset({"page", "sid"})},
+    )
+    url = f"http://a.example/topic/7{query}"
+
+    assert engine.is_strange(url) is is_strange
+    assert engine.form(url) == engine.trace(url)[0]
+    assert (engine.form(url) == url) is is_strange

@@ -46,22 +46,6 @@ def test_rules_are_looked_up_by_shape():
     assert not LINKS.is_covered(f"{HOST}/file/7/8")
 
 
-@pytest.mark.parametrize(
-    ("query", "is_strange"),
-    [
-        ("", False),
-        ("?page=2", False),
-        ("?sid&page=2", False),
-        ("?page=2&new=1", True),
-        ("?page=2&", True),
-        ("?Page=2", True),
-    ],
-)
-def test_a_query_with_a_key_that_was_not_learnt_with_is_strange(query, is_strange):
-    """Whatever its value; an empty name is a name too."""
-    assert LINKS.is_strange(f"{HOST}/topic/7{query}") is is_strange
-
-
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
     """The error names the file and what is not there."""

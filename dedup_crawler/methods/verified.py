@@ -82,13 +82,13 @@ class Verified(Canonicalizer):
             rules += found
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
-        self.engine_ = RuleEngine(rules)
+        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         if referrer is not None:
             links = self.links_[host_of(url)]
-            if links.is_referrer_again(url, normal_form(referrer.url)) and not links.is_strange(url):
+            if links.is_referrer_again(url, normal_form(referrer.url)) and not self.engine_.is_strange(url):
                 return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form
@@ -96,7 +96,10 @@ class Verified(Canonicalizer):
     def _must_stay(self, url: str, form: str) -> bool:
         """Whether the rules say more of a URL than they know."""
         links = self._links_of(url)
-        return links.is_strange(url) or links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
+        return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
+
+    def _query_keys(self) -> dict[str, frozenset[str]]:
+        return {host: links.query_keys for host, links in self.links_.items()}
 
     def _links_of(self, url: str) -> HostLinks:
         """What was learnt about the links of a URL's host, which is known; most models know one."""
@@ -106,11 +109,11 @@ class Verified(Canonicalizer):
 
     def _is_covered(self, url: str) -> bool:
         links = self.links_[host_of(url)]
-        return links.is_covered(url) and not links.is_strange(url)
+        return links.is_covered(url) and not self.engine_.is_strange(url)
 
     def _explain(self, url: str, form: str) -> Explanation:
         links = self.links_[host_of(url)]
-        if links.is_strange(url):
+        if self.engine_.is_strange(url):
             return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
         if links.is_out_of_order(url):
             return Explanation(url, form, "the order of the query matters on this site: left alone")
@@ -156,15 +159,16 @@ class Verified(Canonicalizer):
 
     def _restore(self, files: ModelFiles) -> None:
         try:
-            self.engine_ = RuleEngine(rules_from_json(files.tables[_RULES_FILE], _RULES_FILE))
             shared = {
                 (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
                 for entry in files.tables[_TITLES_FILE]
             }
-            self.new_words_ = NewWords(self.engine_, shared)
             self.links_ = {
                 host: links_from_json(links, _LINKS_FILE) for host, links in files.tables[_LINKS_FILE].items()
             }
+            rules = rules_from_json(files.tables[_RULES_FILE], _RULES_FILE)
+            self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+            self.new_words_ = NewWords(self.engine_, shared)
         except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:

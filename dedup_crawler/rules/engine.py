@@ -34,11 +34,20 @@ class RuleEngine:
         Of any hosts; where two are equally specific, the first is tried first.
     maps
         Host -> how its URLs are read; :class:`KeyValueMap` where nothing is said.
+    query_keys
+        Host -> the only names in a query that its rules know: URLs with any other are left alone. Any where nothing is
+        said.
     """
 
-    def __init__(self, rules: Iterable[AnyRule], maps: Mapping[str, UrlMap] | None = None) -> None:
+    def __init__(
+        self,
+        rules: Iterable[AnyRule],
+        maps: Mapping[str, UrlMap] | None = None,
+        query_keys: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
+        self._query_keys = dict(query_keys or {})
         of_host: dict[str, list[Numbered]] = defaultdict(list)
         substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
@@ -47,22 +56,37 @@ class RuleEngine:
             else:
                 of_host[rule.host].append((number, rule))
         self._tries = {host: Trie(numbered) for host, numbered in of_host.items()}
-        self._plans = {host: HostPlans(trie, self.maps.get(host, _KEY_VALUES)) for host, trie in self._tries.items()}
+        self._plans = {
+            host: HostPlans(trie, self.maps.get(host, _KEY_VALUES), self._query_keys.get(host))
+            for host, trie in self._tries.items()
+        }
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
         if self._substrings and (substrings := self._substrings.get(host_of(url))) is not None:
-            return self._shrunk(url, substrings) or self.trace(url)[0]
+            return (None if self._query_keys else self._shrunk(url, substrings)) or self.trace(url)[0]
         form = self._planned(url)
         if form is not None:
             return form
-        if host_of(url) in self._tries:
+        if host_of(url) in self._tries or self.is_strange(url):
             return self.trace(url)[0]
         return _read(url, self.maps.get(host_of(url), _KEY_VALUES), None)[0] if "&" in url else url
 
+    def is_strange(self, url: str) -> bool:
+        """Whether a URL has names in its query that the rules of its host do not know."""
+        known = self._query_keys.get(host_of(url)) if self._query_keys else None
+        query = url.partition("?")[2]
+        return (
+            known is not None
+            and bool(query)
+            and not known.issuperset([part.partition("=")[0] for part in query.split("&")])
+        )
+
     def trace(self, url: str) -> tuple[str, list[int]]:
         """Form of *url*, and the places of the rules that led to it, in order; none where its own form is kept."""
+        if self.is_strange(url):
+            return url, []
         passed, fired, is_settled = self._walk(url)
         if is_settled:
             return passed[-1], fired

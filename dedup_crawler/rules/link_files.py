@@ -25,13 +25,6 @@ class HostLinks:
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
 
-    def is_strange(self, url: str) -> bool:
-        """Whether a URL has something in its query that nothing was learnt with."""
-        query = url.partition("?")[2]
-        if "&" not in query:
-            return bool(query) and query.partition("=")[0] not in self.query_keys
-        return not self.query_keys.issuperset([part.partition("=")[0] for part in query.split("&")])
-
     def is_out_of_order(self, url: str) -> bool:
         """Whether the order of a URL's query matters, and is not that of the forms."""
         return self.is_ordered and "&" in url and not is_sorted(url)

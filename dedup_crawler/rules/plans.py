@@ -35,6 +35,7 @@ class Plan:
         "cuts_left",
         "index",
         "is_sorted",
+        "is_strange",
         "node",
         "places",
         "text",
@@ -50,6 +51,8 @@ class Plan:
         self.text = text
         """How they are written, the query sorted."""
         self.is_sorted = is_sorted
+        self.is_strange = False
+        """Whether the query has names that nothing was learnt with: such URLs are left alone."""
         self.cut: tuple[int, str, int] | None = None
         """Place, delimiter and greatest number of cuts of the value that is to be read in pieces next."""
         self.cuts_left: list[tuple[str, deep_keys.Cut]] = []
@@ -68,10 +71,13 @@ class HostPlans:
         The host's rules.
     url_map
         How its URLs are read.
+    query_keys
+        The only names in a query that are known; None for any.
     """
 
-    def __init__(self, trie: Trie, url_map: UrlMap) -> None:
+    def __init__(self, trie: Trie, url_map: UrlMap, query_keys: frozenset[str] | None = None) -> None:
         self._trie = trie
+        self._query_keys = query_keys
         self._map = url_map
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
         self._plans: dict[Shape, Plan] = {}
@@ -81,6 +87,8 @@ class HostPlans:
         if rest[:1] == "/":  # a path that begins with "//" may be read anew as something else when a piece is changed
             return None
         plan, values = self._read(scheme, rest)
+        if plan.is_strange:
+            return f"{scheme}://{authority}/{rest}"
         is_written = plan.is_sorted
         for _ in range(_MAX_FIRED + 1):
             action = self._fire(plan, values)
@@ -209,6 +217,9 @@ class HostPlans:
         places = Places(index, constants)
         text = Text.of(self._map.write(places.marked()))
         plan = Plan(places, places, text, is_sorted=is_sorted(f"?{parts}"))
+        plan.is_strange = self._query_keys is not None and not self._query_keys.issuperset(
+            [part.partition("=")[0] for part in written_names(names)]
+        )
         self._finish(plan, self._needed_cuts(places))
         return plan
 
@@ -218,6 +229,7 @@ class HostPlans:
         index = {name: place for name, place in plan.index.items() if name != key}
         index.update((f"{key}@{i}", first + i) for i in range(n_pieces))
         following = Plan(Places(index, plan.constants), plan.whole, plan.text, is_sorted=plan.is_sorted)
+        following.is_strange = plan.is_strange
         self._finish(following, left)
         return following
 
