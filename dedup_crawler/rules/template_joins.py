@@ -71,8 +71,8 @@ def _proposals(host: str, source: KeyValues, target: KeyValues) -> Iterator[Rule
             if origin is not None:
                 copied.add(origin)
             transformation[key] = Copy(origin) if origin is not None else Set(value)
-    if "path.length" not in transformation and not copied:
-        return  # about keys that stay where they are: the coarse hypotheses have asked that, one after the other
+    if len(transformation) < 2:
+        return  # about one key: the coarse hypotheses ask that
     changed = [key for key in transformation if key in source and key not in copied]
     absent = frozenset(key for key in target if key not in source)
     literal: dict[str, Matcher] = {key: Literal(source[key]) for key in changed}

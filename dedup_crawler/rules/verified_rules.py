@@ -41,9 +41,8 @@ class RuleLearner:
         """Rules in the order in which they were found; each was tested on what those before it had left."""
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
-            for stage in range(STAGES):
-                for depth in range(MAX_DEPTH + 1):
-                    self._ask(stage, depth)
+            for stage, depth in _coarse_to_fine():
+                self._ask(stage, depth)
             if len(self.rules) == n_before:
                 break
         return self.rules
@@ -123,6 +122,12 @@ class RuleLearner:
                 if strange:
                     sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
         return sections
+
+
+def _coarse_to_fine() -> list[tuple[int, int]]:
+    """Stages of hypotheses with the depths of their contexts: what needs no context comes first, pieces come last."""
+    whole = [(stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)]
+    return [*whole, *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1))]
 
 
 def _rule(hypothesis: Hypothesis, context: Context, trials: Trials, origin: str) -> Rule:
