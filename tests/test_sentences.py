@@ -89,7 +89,7 @@ def test_what_must_not_be_there_is_told():
     """But for the second value of the key itself, which goes without saying."""
     assert (
         said({"query[f]": ANY}, {"query[f]": Drop()}, {"query[f]#2", "query[do]", "query[g]#2"})
-        == "drop `f` where there is no `do` and there is no a second `g`"
+        == "drop `f` where there is no `do` and there is no second `g`"
     )
 
 
