@@ -293,8 +293,8 @@ def test_templates_that_appear_after_training(seed):
     outcome, lost = new_templates(seed, "verified")
 
     assert outcome.f1 > new_templates(seed, "keep-all")[0].f1 + 0.02
-    assert outcome.saved > 0.7
-    assert {url.split("/")[3] for url in lost} == {"questions"}
+    assert outcome.saved > 0.9
+    assert {url.split("/")[3] for url in lost} <= {"questions", "q"}
 
 
 def test_templates_that_appear_after_training_lose_nothing():

@@ -16,9 +16,9 @@ from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -66,7 +66,7 @@ class Verified(Canonicalizer):
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
-        rules: list[Rule] = []
+        rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
         self.n_tried_ = 0
         for host, places in sorted(_by_host(urls).items()):

@@ -6,13 +6,14 @@ or changes is a subtraction, whatever the size of the map.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]
@@ -87,6 +88,26 @@ class UrlColumns:
         """Map of one row; not to be changed."""
         return self._maps[row]
 
+    def rest(self, row: int) -> str:
+        """Path and query of one row."""
+        return _KEY_VALUES.write(self._maps[row])
+
+    def changed(self, rule: AnyRule) -> Iterator[tuple[int, KeyValues]]:
+        """Rows that a rule changes, and what it makes of them."""
+        if isinstance(rule, SubstringRule):
+            yield from self._with_other_start(rule)
+            return
+        for row in np.flatnonzero(self.matching(rule)).tolist():
+            after = rule.apply(self._maps[row])
+            if after != self._maps[row]:
+                yield row, after
+
+    def _with_other_start(self, rule: SubstringRule) -> Iterator[tuple[int, KeyValues]]:
+        for row, values in enumerate(self._maps):
+            rest = self.rest(row)
+            if rest.startswith(rule.old):
+                yield row, _KEY_VALUES.read(f"{rule.new}{rest[len(rule.old) :]}", str(values["scheme"]))
+
     def matching(self, rule: Rule) -> Mask:
         """Which rows a rule may be applied to."""
         found = np.ones(len(self), bool)
@@ -102,16 +123,13 @@ class UrlColumns:
                 found &= self.columns[key].numbers < 0
         return found
 
-    def apply(self, rule: Rule) -> None:
-        """Apply a rule once to all rows that it matches."""
-        for row in np.flatnonzero(self.matching(rule)).tolist():
-            before = self.row(row)
-            after = rule.apply(before)
-            if after != before:
-                for key in before.keys() - after.keys():
-                    self.columns[key].numbers[row] = -1
-                self._maps[row] = after
-                self._write(row, after, len(self))
+    def apply(self, rule: AnyRule) -> None:
+        """Apply a rule once to all rows that it changes."""
+        for row, after in list(self.changed(rule)):
+            for key in self._maps[row].keys() - after.keys():
+                self.columns[key].numbers[row] = -1
+            self._maps[row] = after
+            self._write(row, after, len(self))
         self.hashes = self._hashed()
         self._merge_equal_rows()
 

@@ -84,7 +84,9 @@ class ContextSearch:
         self._has_values = hypothesis.key is not None
         self._live = np.ones(len(trials), bool)
         self._items = {
-            key: column.numbers[trials.rows] for key, column in sorted(columns.columns.items()) if key not in touched
+            key: column.numbers[trials.rows]
+            for key, column in sorted(columns.columns.items())
+            if touched is not None and key not in touched
         }
         self._values = {key: columns.columns[key].values for key in self._items}
         self.found: list[Context] = []

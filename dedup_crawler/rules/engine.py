@@ -65,7 +65,7 @@ class RuleEngine:
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
         if self._substrings and (substrings := self._substrings.get(host_of(url))) is not None:
-            return (None if self._query_keys else self._shrunk(url, substrings)) or self.trace(url)[0]
+            return url if self.is_strange(url) else self._shrunk(url, substrings) or self.trace(url)[0]
         form = self._planned(url)
         if form is not None:
             return form

@@ -14,7 +14,8 @@ from dedup_crawler.rules.hypotheses import MIN_URLS
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
-from dedup_crawler.rules.rule import KeyValueMap, Rule
+from dedup_crawler.rules.rule import KeyValueMap
+from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.url_shapes import Shapes
 from dedup_crawler.rules.verified_rules import RuleLearner
 
@@ -35,7 +36,7 @@ class HostCrawl:
     referrers: Sequence[str | None]
 
 
-def learn_rules(crawl: HostCrawl, belief: Belief, origin: str) -> list[Rule]:
+def learn_rules(crawl: HostCrawl, belief: Belief, origin: str) -> list[AnyRule]:
     """Rules that the crawl confirms, as many as may be expected to lose no more pages than the risk allows."""
     found = RuleLearner(UrlColumns(crawl.host, crawl.urls, crawl.pages), belief, origin).learn()
     n_pages = len(set(crawl.pages) - {UNKNOWN})

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dedup_crawler.rules.columns import Column, UrlColumns
+from dedup_crawler.rules.prefix_aliases import prefix_aliases
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.template_joins import template_joins
 
 STAGES = 3
@@ -25,14 +27,16 @@ _MAX_SAMPLE = 2_000  # values of a key that delimiters are looked for in
 class Hypothesis:
     """One rule to be tested, in ever finer contexts."""
 
-    rule: Rule
+    rule: AnyRule
     key: str | None
     """The key whose value goes, where one does: what it may be can be part of the context."""
     stage: int = 0
     """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
 
-    def touched(self) -> frozenset[str]:
-        """Keys that the rule changes or copies: no context can be told by them."""
+    def touched(self) -> frozenset[str] | None:
+        """Keys that the rule changes or copies: no context can be told by them; None for all."""
+        if isinstance(self.rule, SubstringRule):
+            return None
         copied = {each.key for each in self.rule.transformation.values() if isinstance(each, Copy)}
         return frozenset(copied | self.rule.transformation.keys())
 
@@ -54,6 +58,8 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
     yield from _shorter_paths(columns)
     for rule in template_joins(columns):
         yield Hypothesis(rule, None, stage=1)
+    for alias in prefix_aliases(columns):
+        yield Hypothesis(alias, None, stage=1)
     for column in common:
         if column.key.startswith(("path[", "query[")) and "#" not in column.key:
             for delimiter in _delimiters(column):

@@ -14,7 +14,7 @@ import numpy as np
 
 from dedup_crawler.rules.columns import UNKNOWN, Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.rule import STAR, Cut, Drop, Star
+from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
 
 LATE = 0.7
 """Groups that are complete only behind this share of the crawl are late: they confirm what the others propose."""
@@ -97,18 +97,20 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     """Rows that the rule changes, the hashes of their maps then, and what goes."""
-    rows = np.flatnonzero(columns.matching(hypothesis.rule))
-    (key, operation), *more = hypothesis.rule.transformation.items()
-    if not more and isinstance(operation, (Drop, Star)):
-        return _without_value(key, operation, rows, columns)
-    if not more and isinstance(operation, Cut):
-        return _with_piece(key, operation, rows, columns)
-    gone = columns.columns[hypothesis.key].numbers[rows] if hypothesis.key is not None else np.arange(len(rows))
-    values = columns.columns[hypothesis.key].values if hypothesis.key is not None else []
-    after = [map_hash(hypothesis.rule.apply(columns.row(row))) for row in rows.tolist()]
-    hashes = np.array(after, np.uint64)
-    is_changed = hashes != columns.hashes[rows]
-    return rows[is_changed], hashes[is_changed], gone[is_changed], values
+    rule = hypothesis.rule
+    if isinstance(rule, Rule):
+        (key, operation), *more = rule.transformation.items()
+        if not more and isinstance(operation, (Drop, Star)):
+            return _without_value(key, operation, np.flatnonzero(columns.matching(rule)), columns)
+        if not more and isinstance(operation, Cut):
+            return _with_piece(key, operation, np.flatnonzero(columns.matching(rule)), columns)
+    changed = list(columns.changed(rule))
+    rows = np.array([row for row, _ in changed], np.int64)
+    hashes = np.array([map_hash(after) for _, after in changed], np.uint64)
+    if hypothesis.key is None:
+        return rows, hashes, np.arange(len(rows)), []
+    column = columns.columns[hypothesis.key]
+    return rows, hashes, column.numbers[rows], column.values
 
 
 def _without_value(

@@ -19,6 +19,7 @@ from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Trials, trials_of
 from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
@@ -32,12 +33,12 @@ class RuleLearner:
     def __init__(self, columns: UrlColumns, belief: Belief, origin: str) -> None:
         self.columns = columns
         self.belief = belief
-        self.rules: list[Rule] = []
+        self.rules: list[AnyRule] = []
         self._origin = origin
         self._asked: list[Hypothesis] | None = None  # until a rule changes the columns
         self._known_trials: dict[tuple[object, ...], Trials] = {}
 
-    def learn(self) -> list[Rule]:
+    def learn(self) -> list[AnyRule]:
         """Rules in the order in which they were found; each was tested on what those before it had left."""
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
@@ -71,10 +72,7 @@ class RuleLearner:
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
-        rules = [
-            self._confined(_rule(hypothesis, context, trials, self._origin), hypothesis, context, trials)
-            for context in found
-        ]
+        rules = [self._learnt(hypothesis, context, trials) for context in found]
         for rule in rules:
             self.columns.apply(rule)
         if rules:
@@ -82,7 +80,16 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
 
-    def _confined(self, rule: Rule, hypothesis: Hypothesis, context: Context, trials: Trials) -> Rule:
+    def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
+        statistics = _statistics(context, trials)
+        if isinstance(hypothesis.rule, SubstringRule):
+            return replace(hypothesis.rule, origin=self._origin, statistics=statistics)
+        rule = replace(
+            _in_context(hypothesis.rule, hypothesis.key, context), origin=self._origin, statistics=statistics
+        )
+        return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+
+    def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:
         """The rule with nothing of what it never met, and without conditions that change nothing.
 
         What it never met are query keys, and sections of the site whose URLs it matches but never compared. What the
@@ -97,13 +104,13 @@ class RuleLearner:
             and (column.numbers[matched] >= 0).sum() >= MIN_URLS
             and not (column.numbers[rows] >= 0).any()
         }
-        sections = self._strange_sections(matched, rows, hypothesis.touched() | rule.context.keys())
+        sections = self._strange_sections(matched, rows, touched | rule.context.keys())
         rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
         matched = self.columns.matching(rule)
-        for key in sorted(rule.absent - hypothesis.rule.absent):
+        for key in sorted(rule.absent - asked.absent):
             shorter = replace(rule, absent=rule.absent - {key})
             rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
-        for key in sorted(rule.context.keys() - hypothesis.rule.context.keys()):
+        for key in sorted(rule.context.keys() - asked.context.keys()):
             if not key.startswith("query[") and key not in sections and not context.is_crowd:
                 fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
                 shorter = replace(rule, context=fewer)
@@ -130,21 +137,24 @@ def _coarse_to_fine() -> list[tuple[int, int]]:
     return [*whole, *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1))]
 
 
-def _rule(hypothesis: Hypothesis, context: Context, trials: Trials, origin: str) -> Rule:
-    matchers: dict[str, Matcher] = dict(hypothesis.rule.context)
-    absent = set(hypothesis.rule.absent)
+def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
+    """A rule with the conditions that were found for it."""
+    matchers: dict[str, Matcher] = dict(rule.context)
+    absent = set(rule.absent)
     for condition in context.conditions:
         if condition.matcher is None:
             absent.add(condition.key)
         elif condition.key:
             matchers[condition.key] = condition.matcher
-    if context.gone_values is not None and hypothesis.key is not None:
-        matchers[hypothesis.key] = _one_of(context.gone_values)
+    if context.gone_values is not None and key is not None:
+        matchers[key] = _one_of(context.gone_values)
+    return replace(rule, context=matchers, absent=frozenset(absent))
+
+
+def _statistics(context: Context, trials: Trials) -> RuleStatistics:
     n_wrong = int((context.trials & ~trials.is_right).sum())
     n_urls = int(context.trials.sum())
-    evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
-    statistics = RuleStatistics(n_urls, n_urls, n_wrong, evidence)
-    return replace(hypothesis.rule, context=matchers, absent=frozenset(absent), origin=origin, statistics=statistics)
+    return RuleStatistics(n_urls, n_urls, n_wrong, MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong))
 
 
 def _one_of(values: Sequence[str | None] | frozenset[str | None]) -> Matcher:
