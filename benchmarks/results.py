@@ -69,7 +69,7 @@ def script(title: str, name: str, page: str, shown: str = "") -> None:
 
 def labels(page: str) -> None:
     """The three labellers on every site."""
-    command = [sys.executable, "benchmarks/labels.py", str(SITES)]
+    command = [sys.executable, "benchmarks/labels.py", os.path.relpath(SITES, ROOT)]
     with (RESULTS / page).open("w", encoding="utf-8") as file:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
@@ -84,7 +84,7 @@ def logs(page: str) -> None:
 
 def capstone(page: str) -> None:
     """The capstone's own pairs: hours, unless ``benchmarks/results/capstone.jsonl`` holds its runs already."""
-    command = [sys.executable, "benchmarks/capstone.py", str(SITES.parent / "pairs")]
+    command = [sys.executable, "benchmarks/capstone.py", os.path.relpath(SITES.parent / "pairs", ROOT)]
     table = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     (RESULTS / page).write_text(table, encoding="utf-8")
 
