@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
 from dedup_crawler.evaluation.simulated_crawl import crawl_on, replay
 from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import Referrer, load_model, make_method
@@ -332,3 +332,20 @@ def test_a_recorded_site_loses_hardly_anything(site, saved):
     assert outcome.n_lost <= 0.003 * outcome.n_needed
     assert outcome.saved >= saved
     assert method.quality_["coverage_rules"] == method.quality_["referrer_rules"] == 0
+
+
+def test_explaining_before_fitting():
+    """The error says what to do, with a referrer too."""
+    with pytest.raises(NotFittedError, match="call fit"):
+        Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
+
+
+def test_the_explanation_is_that_of_the_form():
+    """A link with a query key that nothing was learnt with is not its referrer's page, and is not said to be."""
+    crawl = forum()
+    method = fitted(crawl)
+    topic, post = next((r, u) for u, r in zip(crawl.urls, crawl.referrers, strict=True) if "/post/" in u)
+    referrer = Referrer(topic, method.canonicalize(topic))
+
+    for url in (post, f"{post}?unknown=1"):
+        assert method.explain(url, referrer).form == method.canonicalize(url, referrer)

@@ -1,4 +1,4 @@
-"""``verified``: our own method. It proposes by everything, and believes only what the crawl confirms."""
+"""``verified``: our own method. It asks coarse questions first, and believes only what the crawl confirms."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ class Verified(Canonicalizer):
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
+        self._check_fitted()
         normal = normal_form(url)
         links = self.links_.get(host_of(normal))
-        if referrer is not None and links is not None:
+        if referrer is not None and links is not None and not self.engine_.is_strange(normal):
             again = links.referrer_rule_of(normal, normal_form(referrer.url))
             if again is not None:
                 return Explanation(url, referrer.form, referrer_sentence(again))

@@ -15,7 +15,7 @@ from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Evidence
 
 LEVEL = 0.05
-"""Share of false discoveries, at most."""
+"""Level (0-1) at which a hypothesis would be tested that is tried alone."""
 MIN_GROUPS = 8
 """Hypotheses with less for them are not even tried."""
 MIN_LATE = 2

@@ -6,7 +6,7 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -23,8 +23,6 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
-
-Progress = Callable[[int, int], None]
 
 
 class RuleLearner:
