@@ -8,6 +8,8 @@ DedupError
 ├── StoreError           (also OSError)             the crawl database cannot be opened, read or written
 │   ├── ForeignDatabaseError                        the file was written by another program
 │   └── SchemaVersionError                          the file was written by another version of this one
+├── SeenError            (also OSError)             a seen set cannot be opened or used
+│   └── SeenUnavailableError                        it cannot be asked at present; the crawl goes on
 ├── ModelError           (also OSError)             a model folder cannot be used
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
@@ -54,6 +56,14 @@ class ForeignDatabaseError(StoreError):
 
 class SchemaVersionError(StoreError):
     """The database was written by a version of this program whose tables differ; it was left untouched."""
+
+
+class SeenError(DedupError, OSError):
+    """The set of seen forms cannot be opened or used."""
+
+
+class SeenUnavailableError(SeenError):
+    """The set of seen forms cannot be asked at present: nothing was learnt, so nothing may be dropped."""
 
 
 class ModelError(DedupError, OSError):

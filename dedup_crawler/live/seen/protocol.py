@@ -1,0 +1,215 @@
+"""What every seen set can do: the first URL of a canonical form *owns* it.
+
+While the owner's answer is awaited, one other URL of the form may wait as its *substitute*. A good answer makes the
+form *seen* and the substitute is forgotten; a failure *releases* the form, and the substitute is to be fetched in its
+place. No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request object for a set that
+dies with its process, and text for one that outlives it (*durable*).
+"""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from enum import IntEnum
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+T = TypeVar("T")
+
+DIGEST_SIZE = 16
+"""Bytes of a form's digest: two of a billion forms have the same one with a chance of 1e-21."""
+
+
+class Standing(IntEnum):
+    """What a claim found."""
+
+    NEW = 0
+    """Nobody had the form: it is this URL's from now on, until it is answered or released."""
+    OWN = 1
+    """It was claimed by this very URL in this process before."""
+    AWAITED = 2
+    """It is another URL's (or this one's in another process), whose page has not come yet."""
+    SEEN = 3
+    """It is another URL's (or this one's in an earlier run or in another crawler), and the page is there."""
+
+
+class Claim(NamedTuple):
+    """A URL that is about to be fetched."""
+
+    digest: bytes
+    """:func:`form_digest` of its canonical form."""
+    owner: int
+    """:func:`owner_tag` of the URL."""
+    rules: int = 0
+    """16 bits, chosen by the caller: which rules led from the URL to the form; 0: none."""
+    request: str | None = None
+    """The request as text, for durable sets; None where it cannot be written."""
+
+
+class Holder(NamedTuple):
+    """Who has a form."""
+
+    standing: Standing
+    rules: int
+    """Rules that led the owner to the form."""
+
+
+def form_digest(form: str) -> bytes:
+    """16 bytes that stand for a canonical form; cryptographic, because forms are made of strangers' URLs."""
+    return blake2b(form.encode("utf-8", "surrogatepass"), digest_size=DIGEST_SIZE).digest()
+
+
+def owner_tag(url: str) -> int:
+    """16 bits that tell the URLs of one form apart.
+
+    Two URLs of a form that have the same tag are both fetched: 1 pair in 65,536, or as many as somebody wants to make.
+    """
+    return zlib.crc32(url.encode("utf-8", "surrogatepass")) & 0xFFFF
+
+
+class SeenSet(ABC, Generic[T]):
+    """Canonical form -> owner; *T* is what waits as a substitute (``str`` in durable sets).
+
+    All methods are to be called from one thread, and the asynchronous ones from one event loop.
+    """
+
+    is_durable: bool
+    """Outlives the process: claims should carry their request as text, and substitutes are text."""
+    is_local: bool
+    """Answers at once: :meth:`claim_now` may be used."""
+
+    @abstractmethod
+    async def open(self, *, queue_survives: bool = False) -> list[str]:
+        """Make the set ready; gives the requests that are to be sent again.
+
+        These are the requests that an earlier process left unanswered, and substitutes whose form nobody owns any more.
+        Their forms are free. A request that is not claimed after it was given is given again by the next :meth:`open`.
+
+        Parameters
+        ----------
+        queue_survives
+            Whether the crawl's own queue outlives a clean stop. Then nothing is given after one: the queue has them.
+
+        Raises
+        ------
+        SeenError
+            If the set cannot be used.
+        """
+
+    def claim_now(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+        """:meth:`claim` without waiting; local sets only."""
+        raise NotImplementedError(f"{type(self).__name__} answers over a network: use claim()")
+
+    @abstractmethod
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+        """Say that URLs are about to be fetched; gives what each claim found, in order.
+
+        Parameters
+        ----------
+        claims
+            The second claim for a form in one call meets the first.
+        invalid
+            Rule codes that were switched off: a form whose owner came by one of them counts as free and is taken over.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present: nothing was learnt, and nothing may be dropped.
+        """
+
+    @abstractmethod
+    async def wait(self, digest: bytes, substitute: T) -> bool:
+        """Keep *substitute* for an awaited form; whether its URL may be dropped.
+
+        True: it is kept, or another one waits already, or the form has been answered since. False: there is no room, or
+        nobody has the form any more; the URL is to be fetched.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+
+    @abstractmethod
+    def answered(self, digest: bytes) -> None:
+        """A good answer came: the form is seen for this process at once, and its substitute is forgotten.
+
+        Nothing happens to a form that nobody has.
+        """
+
+    @abstractmethod
+    def processed(self, digests: Iterable[bytes]) -> None:
+        """The spider is through with the pages of these forms: they are seen for good.
+
+        To be called after the claims (and :meth:`wait`) for the links of the page: a durable set writes all of them
+        together, so that a process that dies leaves the page to be fetched again, or its links known.
+        """
+
+    @abstractmethod
+    async def release(self, digest: bytes) -> T | None:
+        """The owner of a form failed, or a seen form is to be forgotten: it is free; gives the substitute to fetch.
+
+        Nothing happens to a form that a living crawler elsewhere awaits. A durable set keeps the substitute until its
+        own claim comes, so that it survives this process.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+
+    @abstractmethod
+    async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
+        """Free the forms whose answer will not come; gives what is to be fetched in place of their owners.
+
+        With *is_idle* (nothing is in flight or queued in this process) these are all forms of this process that await
+        an answer. In any case they are the forms of other crawlers that died: what these had not finished is given, to
+        one crawler only, at most 1,000 requests a call; call again until nothing comes.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+
+    @abstractmethod
+    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
+        """The page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
+
+        Nothing happens to a form that somebody has.
+        """
+
+    @abstractmethod
+    async def note(self, key: str, text: str) -> None:
+        """Keep a small fact that belongs to the set, such as the digest of the model that made the forms."""
+
+    @abstractmethod
+    async def noted(self, key: str) -> str | None:
+        """The fact that was kept under *key*, if any."""
+
+    @abstractmethod
+    async def clear(self) -> None:
+        """Forget all forms, because the model that made them was replaced; facts stay."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Forms that are seen or owned, as far as this process knows."""
+
+    def flush(self) -> None:
+        """Write what is not written yet; to be called about once a second while a crawl runs.
+
+        Never raises: what cannot be written is said once in the log and kept.
+        """
+
+    @abstractmethod
+    async def close(self, *, is_clean: bool) -> None:
+        """Write what is left and let go.
+
+        Parameters
+        ----------
+        is_clean
+            Whether the crawl stopped in order: everything that was queued is still in its queue, or was fetched.
+        """

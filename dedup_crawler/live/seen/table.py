@@ -1,0 +1,88 @@
+"""A hash table from digests to small integers that lives in a few byte strings: about 30 bytes an entry.
+
+Linear hashing: the table grows by splitting one bucket at a time, so no insertion ever stops the crawl. Buckets are
+chosen by Python's own keyed hash, which a stranger who picks the digests cannot foresee.
+"""
+
+from __future__ import annotations
+
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE
+
+_VALUE_SIZE = 6
+_SIZE = DIGEST_SIZE + _VALUE_SIZE
+_ENTRIES_PER_BUCKET = 16
+_N_FIRST_BUCKETS = 16
+
+MAX_VALUE = (1 << 8 * _VALUE_SIZE) - 1
+
+
+class DigestTable:
+    """16-byte digest -> integer of 0 to :data:`MAX_VALUE`."""
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._mask = _N_FIRST_BUCKETS - 1  # of the buckets that were not split in this round
+        self._n_split = 0
+        self._buckets = [bytearray() for _ in range(_N_FIRST_BUCKETS)]
+
+    def __len__(self) -> int:
+        return self._n
+
+    def get(self, digest: bytes) -> int | None:
+        """The value of *digest*, if it has one."""
+        bucket = self._bucket(digest)
+        place = _find(bucket, digest)
+        if place < 0:
+            return None
+        return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
+
+    def put(self, digest: bytes, value: int) -> None:
+        """Give *digest* a value, or another one."""
+        bucket = self._bucket(digest)
+        place = _find(bucket, digest)
+        if place >= 0:
+            bucket[place + DIGEST_SIZE : place + _SIZE] = value.to_bytes(_VALUE_SIZE, "little")
+            return
+        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
+        self._n += 1
+        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
+            self._split()
+
+    def discard(self, digest: bytes) -> None:
+        """Forget *digest*; the table keeps its size for the next ones."""
+        bucket = self._bucket(digest)
+        place = _find(bucket, digest)
+        if place >= 0:
+            bucket[place : place + _SIZE] = bucket[-_SIZE:]
+            del bucket[-_SIZE:]
+            self._n -= 1
+
+    def _bucket(self, digest: bytes) -> bytearray:
+        key = hash(digest)
+        number = key & self._mask
+        if number < self._n_split:
+            number = key & (2 * self._mask + 1)
+        return self._buckets[number]
+
+    def _split(self) -> None:
+        """Share the entries of the next bucket with a new one, by one more bit of their hash."""
+        halves = (bytearray(), bytearray())
+        whole = self._buckets[self._n_split]
+        bit = self._mask + 1
+        for place in range(0, len(whole), _SIZE):
+            entry = whole[place : place + _SIZE]
+            halves[bool(hash(bytes(entry[:DIGEST_SIZE])) & bit)].extend(entry)
+        self._buckets[self._n_split] = halves[0]
+        self._buckets.append(halves[1])
+        self._n_split += 1
+        if self._n_split > self._mask:
+            self._mask = 2 * self._mask + 1
+            self._n_split = 0
+
+
+def _find(bucket: bytearray, digest: bytes) -> int:
+    """Where the entry of *digest* begins, or -1; bytes of two neighbours that look like it do not count."""
+    place = bucket.find(digest)
+    while place > 0 and place % _SIZE:
+        place = bucket.find(digest, place + 1)
+    return place
