@@ -1,0 +1,163 @@
+"""What the answers of a crawl mean for the forms that its requests stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.errors import SeenUnavailableError
+from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.request_text import request_of
+from dedup_crawler.live.sinks import Sinks
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from dedup_crawler.live.drop_report import DropReport
+    from dedup_crawler.live.explorer import Explorer
+    from dedup_crawler.live.seen.protocol import SeenSet
+
+_SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
+
+
+class Answers:
+    """Confirms forms and releases them; sends what was dropped in place of an owner that failed.
+
+    Parameters
+    ----------
+    crawler
+        The crawl.
+    seen
+        Which forms were seen.
+    explorer
+        What the answers say of the rules.
+    report
+        Who is told.
+    """
+
+    def __init__(self, crawler: Crawler, seen: SeenSet[Any], explorer: Explorer, report: DropReport) -> None:
+        self.has_spider_side = False
+        """Whether somebody says when the spider is through with a page; otherwise its answer is the end of it."""
+        self.n_fetched = 0
+        self._crawler = crawler
+        self._seen = seen
+        self._explorer = explorer
+        self._report = report
+        self._sinks = Sinks()
+        self._left_over: list[str] = []
+
+    def received(self, request: Request, response: Response) -> Coroutine[Any, Any, None] | None:
+        """Confirm the forms that *request* stands for, or release them; gives what has to be awaited, if anything.
+
+        A redirect gets this far only in a spider that follows redirects itself. It brought no page: its target, a
+        request of its own, answers for both.
+        """
+        forms = marks.forms_of(request)
+        explores = request.meta.get(marks.EXPLORES)
+        if not forms and explores is None:
+            return None
+        self.n_fetched += 1
+        if response.status >= 400:
+            return self.failed(request)
+        if response.status >= 300:
+            return None
+        failing: tuple[str, ...] = ()
+        if explores is not None:
+            failing = self._explorer.judge(explores, request, response)
+        refused = self._explorer.saw(forms, request, response)
+        if len(forms) > 1:
+            refused |= self._sinks.note(forms[-1], forms[:-1])
+        for form in forms:
+            if form not in refused:
+                self._seen.answered(form)
+        if refused:
+            request.meta[marks.FORMS] = [form for form in forms if form not in refused]
+        if not self.has_spider_side:
+            self._seen.processed(marks.forms_of(request))
+        if failing:
+            for recovered in self._explorer.switch_off(failing):
+                self._send(recovered, marks.RECOVERED)
+        return self.release(refused) if refused else None
+
+    def processed(self, request: Request) -> None:
+        """Say that the spider is through with the answer to *request*, links and all."""
+        if forms := marks.forms_of(request):
+            self._seen.processed(forms)
+
+    async def failed(self, request: Request) -> None:
+        """Release the forms that *request* stood for: it will not be answered, or not well."""
+        forms = marks.forms_of(request)
+        if forms:
+            request.meta[marks.FORMS] = []
+            await self.release(forms)
+
+    async def swallowed(self, request: Request) -> None:
+        """Hear that the dupefilter took *request* for one that it had seen.
+
+        If it is the target of a redirect, its source brought no page of its own; if it is a link that was let pass,
+        its form has no owner after all.
+        """
+        if marks.is_redirected(request) or marks.is_decided(request):
+            self._explorer.swallowed(request)
+            await self.failed(request)
+
+    async def release(self, forms: Iterable[bytes]) -> None:
+        """Free *forms*, and send their substitutes."""
+        for form in forms:
+            try:
+                substitute = await self._seen.release(form)
+            except SeenUnavailableError:
+                continue  # the set frees what is not confirmed by itself, when this crawler is gone
+            if substitute is not None:
+                self._report.count("request/released")
+                self._send(substitute, marks.SUBSTITUTE)
+
+    async def look_after(self, *, is_idle: bool) -> bool:
+        """Send what is left: of an earlier process, of owners that were swallowed, of other crawlers that died.
+
+        Whether anything was sent.
+        """
+        left, self._left_over = self._left_over[:_SENT_AT_ONCE], self._left_over[_SENT_AT_ONCE:]
+        n_sent = sum(self._send(text, marks.RESUMED) for text in left) if is_idle else 0
+        if not is_idle:
+            self._left_over = [*left, *self._left_over]
+        if n_sent:
+            return True
+        try:
+            abandoned = await self._seen.abandoned(is_idle=is_idle)
+        except SeenUnavailableError:
+            return False
+        for each in abandoned:
+            self._report.count("request/released")
+            n_sent += self._send(each, marks.SUBSTITUTE)
+        return n_sent > 0
+
+    def leave_over(self, texts: Iterable[str]) -> None:
+        """Note the requests that an earlier process did not get to; they are sent when the crawl runs dry.
+
+        By then it has found most of them by itself.
+        """
+        self._left_over += texts
+
+    @property
+    def left_over(self) -> int:
+        """Requests of an earlier process that are still to be sent."""
+        return len(self._left_over)
+
+    def _send(self, each: Request | str, why: str) -> bool:
+        """Send a request that was dropped, or never answered."""
+        spider = self._crawler.spider
+        assert spider is not None
+        request = request_of(each, spider) if isinstance(each, str) else each
+        if request is None:
+            self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
+            return False
+        request = request.replace(dont_filter=True)
+        marks.unmark(request)
+        request.meta[marks.AGAIN] = why
+        engine = self._crawler.engine
+        assert engine is not None
+        engine.crawl(request)
+        return True

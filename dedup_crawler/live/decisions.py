@@ -1,0 +1,246 @@
+"""Which requests of a crawl are sent: the first URL of every form, whatever must pass, and a few that test the rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.errors import SeenUnavailableError
+from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.items import REDIRECTED_KEY, referrer_of
+from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing, form_digest, owner_tag
+from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from dedup_crawler.live.drop_report import DropReport
+    from dedup_crawler.live.explorer import Explorer
+    from dedup_crawler.live.rule_codes import RuleCodes
+
+_NOBODYS = Holder(Standing.NEW, 0)
+
+
+@dataclass(slots=True)
+class Question:
+    """What is known of a request before anybody is asked who owns its form."""
+
+    request: Request
+    model: Canonicalizer
+    url: str
+    """In normal form."""
+    referrer: Referrer | None
+    form: str
+    digest: bytes
+    rules: tuple[str, ...]
+    """Identifiers of the rules that lead from the URL to its form."""
+    is_covered: bool
+    """Whether the whole template shows nothing new."""
+    must_pass: bool
+    claims_again: bool
+    """Whether an earlier process let this very request pass, and was stopped before its answer came."""
+
+
+class Decisions:
+    """Decides about requests.
+
+    Parameters
+    ----------
+    model_of
+        Gives the model of a host; None for a host that no model knows.
+    seen
+        Which forms were seen.
+    codes
+        Rules by their code in the seen set.
+    explorer
+        Which duplicates are fetched all the same.
+    report
+        Who is told of a drop.
+    text_of
+        Writes a request as text; None where that is impossible.
+    is_dry_run
+        Decide and count, drop nothing.
+    """
+
+    def __init__(
+        self,
+        model_of: Callable[[str], Canonicalizer | None],
+        seen: SeenSet[Any],
+        codes: RuleCodes,
+        explorer: Explorer,
+        report: DropReport,
+        text_of: Callable[[Request], str | None],
+        *,
+        is_dry_run: bool,
+    ) -> None:
+        self._model_of = model_of
+        self._seen = seen
+        self._codes = codes
+        self._explorer = explorer
+        self._report = report
+        self._text_of = text_of
+        self._count = report.count
+        self._is_dry_run = is_dry_run
+        self._referrer: Referrer | None = None  # of the request before: the links of a page share it
+        self._crawl = os.urandom(6).hex()
+
+    def is_decided(self, request: Request) -> bool:
+        """Whether this crawl has decided about *request* before."""
+        return marks.is_decided(request, self._crawl)
+
+    async def decide(self, requests: Sequence[Request], *, is_start: bool = False) -> list[bool]:
+        """Say for each of *requests*, in order, whether it is to be sent; one that is owns its form from now on.
+
+        Suspends only if the seen set is another process.
+        """
+        questions = [self._question(request, is_start) for request in requests]
+        holders = iter(await self._holders([each for each in questions if each is not None and not each.is_covered]))
+        sent = []
+        for question in questions:
+            if question is None:
+                sent.append(True)
+            elif question.is_covered:
+                sent.append(self._is_sent_as_duplicate(question, question.rules))
+            else:
+                sent.append(await self._is_sent(question, next(holders)))
+        return sent
+
+    def forget_referrer(self) -> None:
+        """Say that forms have changed."""
+        self._referrer = None
+
+    def _question(self, request: Request, is_start: bool) -> Question | None:
+        """What is to be asked about *request*; None if the filter has no business with it."""
+        was_decided = marks.is_decided(request)
+        if not marks.is_redirected(request) and marks.AGAIN not in request.meta:
+            marks.unmark(request)
+        if marks.is_exempt(request):
+            self._count("request/skipped")
+            return None
+        url = normal_form(request.url)
+        model = self._model_of(host_of(url))
+        if model is None:
+            self._count("model/unknown_host")
+            return None
+        self._count("request/processed")
+        marks.mark_decided(request, self._crawl)
+        referrer = self._referrer_of(request, model)
+        form = model.canonicalize(url, referrer)
+        must_pass = is_start or marks.must_pass(request)
+        # what no page links to is what somebody wants to start with
+        is_covered = referrer is not None and not must_pass and model.is_covered(url)
+        rules = model.fired(url, referrer) if form != url or is_covered else ()
+        claims_again = was_decided or request.meta.get(marks.AGAIN) == marks.RESUMED
+        return Question(
+            request, model, url, referrer, form, form_digest(form), rules, is_covered, must_pass, claims_again
+        )
+
+    def _referrer_of(self, request: Request, model: Canonicalizer) -> Referrer | None:
+        url = referrer_of(request)
+        if url is None:
+            return None
+        if self._referrer is None or self._referrer.url != url:
+            self._referrer = Referrer(url, model.canonicalize(url))
+        return self._referrer
+
+    async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
+        """Claim the forms of all; without the seen set everybody owns what is asked for."""
+        claims = [
+            Claim(
+                each.digest,
+                owner_tag(each.url),
+                self._codes.code_of(each.rules),
+                self._text_of(each.request) if self._seen.is_durable else None,
+            )
+            for each in questions
+        ]
+        try:
+            return await self._seen.claim(claims, self._codes.invalid) if claims else []
+        except SeenUnavailableError as error:
+            # fetching pages twice costs less than losing them
+            self._count("seen/unavailable", len(claims))
+            self._report.warn_once("seen", f"{error}; until it answers nothing is dropped.")
+            return [_NOBODYS] * len(claims)
+
+    async def _is_sent(self, question: Question, holder: Holder) -> bool:
+        if holder.standing is Standing.NEW:
+            self._report.owned(question.digest, question.request.url)
+            return self._kept(question)
+        if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
+            return self._kept(question, answers=question.must_pass or question.claims_again)
+        if question.must_pass or await self._is_redirected_here(question):
+            return self._kept(question)
+        rules = tuple(dict.fromkeys([*question.rules, *self._codes.rules_of(holder.rules)]))
+        if holder.standing is Standing.AWAITED and not self._is_dry_run:
+            if not await self._waits(question):
+                return self._kept(question)
+            return self._dropped(question, rules)
+        return self._is_sent_as_duplicate(question, rules)
+
+    def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...]) -> bool:
+        """Whether a URL is sent although its page is there, or nothing new is behind it."""
+        if self._explorer.is_frozen:
+            self._count("request/frozen")
+            return self._kept(question, answers=not question.is_covered)
+        if question.is_covered:
+            self._count("request/covered")
+        if self._is_dry_run:
+            self._count("request/would_drop")
+            self._report.dropped(question, rules, is_dry_run=True)
+            return self._explored(question, rules)
+        if self._explorer.wants(rules, question.digest, is_covered=question.is_covered):
+            self._count("request/explored")
+            return self._explored(question, rules)
+        return self._dropped(question, rules)
+
+    async def _waits(self, question: Question) -> bool:
+        """Whether *question* can be dropped before its owner is answered, because it will be sent if that fails."""
+        substitute = self._text_of(question.request) if self._seen.is_durable else question.request
+        try:
+            return substitute is not None and await self._seen.wait(question.digest, substitute)
+        except SeenUnavailableError:
+            return False
+
+    async def _is_redirected_here(self, question: Question) -> bool:
+        """Whether the owner is one of the redirects that led here, for a spider that follows them itself.
+
+        A redirect target is no duplicate of the redirects that led to it.
+        """
+        sources = question.request.meta.get(REDIRECTED_KEY, ())
+        claims = [Claim(question.digest, owner_tag(normal_form(source)), 0, None) for source in sources]
+        if not claims:
+            return False
+        try:
+            return any(holder.standing <= Standing.OWN for holder in await self._seen.claim(claims, ()))
+        except SeenUnavailableError:
+            return True
+
+    def _kept(self, question: Question, *, answers: bool = True) -> bool:
+        """Let a request pass; it answers for its own form and for those of the redirects that led to it."""
+        request, meta = question.request, question.request.meta
+        if answers:
+            n_redirects = meta.get("redirect_times", 0)
+            inherited = marks.forms_of(request) if n_redirects else []
+            own = [form_digest(question.model.canonicalize(url)) for url in meta.get(REDIRECTED_KEY, ())]
+            # bounded: a spider that copies the meta of each response to the next must not make the list grow
+            meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
+        meta["dedup_canonical"] = question.form
+        if meta.pop(marks.AGAIN, None) is not None:
+            request.dont_filter = False  # it had to pass the dupefilter once more; its redirects need not
+        self._count("request/kept")
+        return True
+
+    def _explored(self, question: Question, rules: tuple[str, ...]) -> bool:
+        meta = question.request.meta
+        meta[marks.EXPLORES] = [question.digest, question.is_covered, *rules]
+        meta["dedup_canonical"] = question.form
+        return True
+
+    def _dropped(self, question: Question, rules: tuple[str, ...]) -> bool:
+        self._count("request/dropped")
+        self._report.dropped(question, rules)
+        self._explorer.dropped(rules, question.request)
+        return False

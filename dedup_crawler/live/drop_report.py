@@ -1,0 +1,194 @@
+"""Everybody who is told what the filter does: stats, log, the file of drops, a signal, and the spider's callbacks."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from dedup_crawler import signals
+from dedup_crawler.errors import BadInputError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from dedup_crawler.live.decisions import Question
+
+logger = logging.getLogger("dedup_crawler.live")
+
+_MAX_OWNERS = 20_000
+_MAX_RULES = 200  # rules with a log line and a counter of their own
+
+
+class DropReport:
+    """Tells of drops, never of pages: nothing of a page gets into the log but its URL, with what is odd in it escaped.
+
+    Parameters
+    ----------
+    crawler
+        The crawl.
+    path
+        File of drops, JSON lines; None for no file.
+    is_debug
+        Log every drop, not only the first of each rule.
+
+    Raises
+    ------
+    BadInputError
+        If the file cannot be opened.
+    """
+
+    def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
+        self._crawler = crawler
+        self._is_debug = is_debug
+        self._owners: OrderedDict[bytes, str] = OrderedDict()  # the most recent ones: a form holds no URL
+        self._told: set[tuple[str, ...]] = set()
+        self._warned: set[str] = set()
+        self._reasons: dict[tuple[str, ...], str] = {}
+        self._file: IO[str] | None = _opened(path)
+        self._has_listeners: bool | None = None
+
+    def count(self, name: str, count: int = 1) -> None:
+        """Add to a stat."""
+        stats = self._crawler.stats
+        assert stats is not None
+        stats.inc_value(f"dedup/{name}", count)
+
+    def owned(self, digest: bytes, url: str) -> None:
+        """Remember who owns a form."""
+        self._owners[digest] = url
+        if len(self._owners) > _MAX_OWNERS:
+            self._owners.popitem(last=False)
+
+    def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
+        """Tell of a drop, or of one that would have been."""
+        request = question.request
+        reason = self._reason(question, rules)
+        owner = None if question.is_covered else self._owners.get(question.digest)
+        request.meta["dedup_canonical"] = question.form
+        request.meta["dedup_reason"] = reason
+        for rule in rules[:1] if len(self._told) < _MAX_RULES else ():
+            self.count(f"dropped/rule/{rule}")
+        self._log(question, rules, reason, owner, is_dry_run)
+        if is_dry_run:
+            return
+        self._write(question, rules, owner)
+        self._crawler.signals.send_catch_log(
+            signals.request_dropped,
+            request=request,
+            spider=self._crawler.spider,
+            reason=reason,
+            form=question.form,
+            rules=rules,
+            owner=owner,
+        )
+
+    def switched_off(self, rule: str, sentence: str, reason: str, n_again: int) -> None:
+        """Warn that a rule merged different pages."""
+        self.count("rules/switched_off")
+        logger.warning(
+            "Rule %s is switched off, it merges different pages (%s): %s. %d requests that it dropped are sent again.",
+            rule,
+            reason,
+            sentence,
+            n_again,
+            extra={"spider": self._crawler.spider},
+        )
+        self._crawler.signals.send_catch_log(
+            signals.rule_switched_off, spider=self._crawler.spider, rule=rule, reason=reason
+        )
+
+    def warn_once(self, kind: str, text: str) -> None:
+        """Warn of something that would otherwise be said for every request."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning("%s", text, extra={"spider": self._crawler.spider})
+
+    def warn(self, text: str) -> None:
+        """Warn."""
+        logger.warning("%s", text, extra={"spider": self._crawler.spider})
+
+    def inform(self, text: str) -> None:
+        """Say something that a user wants to know once."""
+        logger.info("%s", text, extra={"spider": self._crawler.spider})
+
+    def flush(self) -> None:
+        """Write the drops so far."""
+        if self._file is not None:
+            self._guarded(self._file.flush)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._guarded(self._file.close)
+            self._file = None
+
+    def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
+        """The sentences of the rules, or what the method says."""
+        reason = self._reasons.get(rules)
+        if reason is None:
+            sentences = question.model.rule_sentences()
+            said = [sentences[rule] for rule in rules if rule in sentences]
+            reason = "; then ".join(said) or question.model.explain(question.url, question.referrer).reason
+            if rules and len(self._reasons) < _MAX_RULES:
+                self._reasons[rules] = reason
+        return reason
+
+    def _log(
+        self, question: Question, rules: tuple[str, ...], reason: str, owner: str | None, is_dry_run: bool
+    ) -> None:
+        is_new = rules not in self._told and len(self._told) < _MAX_RULES
+        if not is_new and not self._is_debug:
+            return
+        self._told.add(rules)
+        logger.debug(
+            "Filtered duplicate-content request%s: %s (same as %s by its canonical form %r: %s) (referer: %s)%s",
+            " (dry run, it is sent)" if is_dry_run else "",
+            question.request,
+            owner or "a page fetched before",
+            question.form,
+            reason,
+            question.referrer and question.referrer.url,
+            "" if self._is_debug else " - no more of this rule will be shown (see DEDUP_DEBUG)",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _write(self, question: Question, rules: tuple[str, ...], owner: str | None) -> None:
+        if self._file is None:
+            return
+        line = {
+            "url": question.request.url,
+            "form": question.form,
+            "rules": list(rules),
+            "owner": owner,
+            "referrer": question.referrer and question.referrer.url,
+            "time": round(time.time(), 3),
+        }
+        file = self._file
+        self._guarded(lambda: file.write(json.dumps(line) + "\n"))
+
+    def _guarded(self, action: object) -> None:
+        """Do something to the file; what cannot be written is said once, and the crawl goes on."""
+        assert callable(action)
+        try:
+            action()
+        except OSError as error:
+            self.warn_once("file", f"DEDUP_DROPPED cannot be written any more: {error}; drops are not listed from here on.")
+            if self._file is not None:
+                with suppress(OSError):
+                    self._file.close()
+                self._file = None
+
+
+def _opened(path: str | None) -> IO[str] | None:
+    if path is None:
+        return None
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return Path(path).open("a", encoding="utf-8")
+    except OSError as error:
+        raise BadInputError(f"DEDUP_DROPPED = {path!r} cannot be written: {error.strerror or error}.") from error

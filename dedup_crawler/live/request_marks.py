@@ -1,0 +1,87 @@
+"""What the filter writes into the meta of a request, and what it reads off a request before it decides.
+
+Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
+counts only together with the URL it was made for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.http.request import NO_CALLBACK
+
+from dedup_crawler.live.seen.protocol import owner_tag
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+FORMS = "dedup_forms"
+"""Digests of the forms that the request answers for: its own, and those of the redirects that led to it."""
+
+DECIDED = "dedup_decided"
+"""The crawl that decided about the request, and the tag of the URL it was decided for."""
+
+EXPLORES = "dedup_explores"
+"""Digest of the form whose page this request ought to show again: it would have been dropped."""
+
+AGAIN = "dedup_again"
+"""Why the filter itself sends the request: see below."""
+
+SUBSTITUTE = "substitute"
+"""The URL that was fetched in its place failed: it is sent whatever the filter thinks."""
+RECOVERED = "recovered"
+"""The rule that dropped it was switched off: it is decided anew."""
+RESUMED = "resumed"
+"""An earlier process was killed before the answer came: it claims its form again."""
+
+_OWN = FORMS, DECIDED, EXPLORES, AGAIN, "dedup_canonical", "dedup_reason"
+
+
+def is_exempt(request: Request) -> bool:
+    """Whether the filter has no business with *request* at all."""
+    return (
+        request.callback is NO_CALLBACK
+        or request.method != "GET"
+        or bool(request.body)
+        or request.meta.get("dedup") is False
+    )
+
+
+def must_pass(request: Request) -> bool:
+    """Whether *request* is never dropped, though it may own its form."""
+    if request.meta.get(AGAIN) == RECOVERED:
+        return False
+    return request.dont_filter or is_redirected(request) or bool(request.meta.get("retry_times"))
+
+
+def is_redirected(request: Request) -> bool:
+    """Whether Scrapy made *request* of a redirect."""
+    return bool(request.meta.get("redirect_times"))
+
+
+def mark_decided(request: Request, crawl: str) -> None:
+    """Note that *crawl* has decided about the URL of *request*."""
+    request.meta[DECIDED] = [crawl, owner_tag(request.url)]
+
+
+def is_decided(request: Request, crawl: str | None = None) -> bool:
+    """Whether *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
+    decided = request.meta.get(DECIDED)
+    return decided is not None and crawl in (None, decided[0]) and decided[1] == owner_tag(request.url)
+
+
+def forms_of(request: Request) -> list[bytes]:
+    """Digests of the forms that *request* answers for."""
+    forms: list[bytes] = request.meta.get(FORMS, [])
+    return forms
+
+
+def unmarked(meta: dict[str, Any]) -> dict[str, Any]:
+    """*meta* without what the filter wrote into it."""
+    return {key: value for key, value in meta.items() if key not in _OWN}
+
+
+def unmark(request: Request) -> None:
+    """Take out of *request* what was copied from another one."""
+    for key in _OWN:
+        request.meta.pop(key, None)
