@@ -1,0 +1,108 @@
+"""The pages that were fetched for canonical forms, as far as memory goes: what an explored page is compared with."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import xxhash
+import zstandard
+
+MAX_BODY = 2**20
+"""Bytes of a body that are kept and compared; of a longer one the rest counts through the digest alone."""
+MAX_BYTES = 32 * 2**20
+_OVERHEAD = 500
+"""Bytes that an entry takes beside its body and its texts, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """One good answer, cut to what pages are compared by."""
+
+    url: str
+    """As requested."""
+    final_url: str
+    """As answered: where the redirects ended."""
+    content_type: str
+    """Header as received; empty where there was none."""
+    body: bytes
+    """Its first :data:`MAX_BODY` bytes, content encodings undone."""
+    n_bytes: int
+    """Of the whole body."""
+    digest: bytes
+    """16 bytes, of the whole body."""
+
+    @classmethod
+    def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
+        """Cut an answer."""
+        return cls(url, final_url, content_type, body[:MAX_BODY], len(body), xxhash.xxh3_128_digest(body))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the body was longer than what is kept of it."""
+        return self.n_bytes > len(self.body)
+
+
+class OwnerPages:
+    """Pages by the digest of the canonical form that they answer for; the least recently used go first.
+
+    Bodies are kept compressed (zstd, its fastest level): HTML takes a fifth, so that more owners can be compared with.
+
+    Parameters
+    ----------
+    max_bytes
+        Of all that is kept; a page that alone is more is not kept.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._pages: OrderedDict[bytes, FetchedPage] = OrderedDict()  # with the body compressed
+        self._compress = zstandard.ZstdCompressor(level=1).compress
+        self._decompress = zstandard.ZstdDecompressor().decompress
+        self.n_bytes = 0
+        """Memory that the pages take, about."""
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def __contains__(self, form_digest: bytes) -> bool:
+        return form_digest in self._pages
+
+    def put(self, form_digest: bytes, page: FetchedPage) -> None:
+        """Keep the page of a form, in place of an earlier one."""
+        self.forget(form_digest)
+        packed = FetchedPage(
+            page.url, page.final_url, page.content_type, self._compress(page.body), page.n_bytes, page.digest
+        )
+        size = _size(packed)
+        if size > self._max_bytes:
+            return
+        while self.n_bytes + size > self._max_bytes:
+            _, oldest = self._pages.popitem(last=False)
+            self.n_bytes -= _size(oldest)
+        self._pages[form_digest] = packed
+        self.n_bytes += size
+
+    def get(self, form_digest: bytes) -> FetchedPage | None:
+        """The page of a form, if it is still there."""
+        packed = self._pages.get(form_digest)
+        if packed is None:
+            return None
+        self._pages.move_to_end(form_digest)
+        body = self._decompress(packed.body, max_output_size=MAX_BODY)
+        return FetchedPage(packed.url, packed.final_url, packed.content_type, body, packed.n_bytes, packed.digest)
+
+    def forget(self, form_digest: bytes) -> None:
+        """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
+        packed = self._pages.pop(form_digest, None)
+        if packed is not None:
+            self.n_bytes -= _size(packed)
+
+    def clear(self) -> None:
+        """Forget all: the forms are those of another model."""
+        self._pages.clear()
+        self.n_bytes = 0
+
+
+def _size(packed: FetchedPage) -> int:
+    return len(packed.body) + len(packed.url) + len(packed.final_url) + len(packed.content_type) + _OVERHEAD

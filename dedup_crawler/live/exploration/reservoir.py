@@ -1,0 +1,76 @@
+"""The requests that a rule dropped last, to be sent after all when the rule turns out wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+MAX_OF_RULE = 5_000
+"""Requests kept for one rule ..."""
+MAX_ALL = 20_000
+"""... and for all rules together."""
+_PART = 10
+
+
+class Reservoir(Generic[T]):
+    """Dropped requests by the rules that led to the drop; the oldest of the fullest rule go first.
+
+    A request that several rules share stands under the first of them and is found through each.
+
+    Parameters
+    ----------
+    max_of_rule, max_all
+        Bounds, 1 or more.
+    """
+
+    def __init__(self, max_of_rule: int = MAX_OF_RULE, max_all: int = MAX_ALL) -> None:
+        self._max_of_rule = max_of_rule
+        self._max_all = max_all
+        self._dropped: dict[str, deque[tuple[T, tuple[str, ...]]]] = {}
+        self._n_kept = 0
+        self.n_forgotten = 0
+        """Dropped requests for which there was no room; they cannot be sent again."""
+
+    def __len__(self) -> int:
+        return self._n_kept
+
+    def add(self, rules: Iterable[str], request: T) -> None:
+        """Keep a request that was dropped because of *rules*; without rules there is nothing to find it by."""
+        sharing = tuple(dict.fromkeys(rules))
+        if not sharing:
+            return
+        kept = self._dropped.setdefault(sharing[0], deque())
+        kept.append((request, sharing))
+        self._n_kept += 1
+        if len(kept) > self._max_of_rule:
+            self._forget_oldest(sharing[0], 1)
+        elif self._n_kept > self._max_all:
+            fullest = max(self._dropped, key=lambda rule: len(self._dropped[rule]))
+            # a part at once, so that not every drop has to look for the fullest
+            self._forget_oldest(fullest, 1 + len(self._dropped[fullest]) // _PART)
+
+    def take(self, rule: str) -> list[T]:
+        """Give back, oldest first, what was dropped because of *rule*, and keep it no longer."""
+        taken: list[T] = []
+        for first, kept in list(self._dropped.items()):
+            if first == rule or any(rule in sharing for _, sharing in kept):
+                taken += [request for request, sharing in kept if rule in sharing]
+                rest = deque(entry for entry in kept if rule not in entry[1])
+                if rest:
+                    self._dropped[first] = rest
+                else:
+                    del self._dropped[first]
+        self._n_kept -= len(taken)
+        return taken
+
+    def _forget_oldest(self, rule: str, n: int) -> None:
+        kept = self._dropped[rule]
+        for _ in range(n):
+            kept.popleft()
+        if not kept:
+            del self._dropped[rule]
+        self._n_kept -= n
+        self.n_forgotten += n

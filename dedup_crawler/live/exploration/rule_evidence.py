@@ -1,0 +1,209 @@
+"""What explorations say of each rule, and when a rule has to go.
+
+A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. Each exploration is
+a trial of that promise. A test repeated after every trial raises a false alarm sooner or later, so the level falls with
+the age of the rule: after its t-th trial a run of trials that ends now must be less likely than 0.001 / t under the
+promise. Runs of every length up to 50 are looked at, and the whole life, so that a long good past hides nothing. A rule
+that is wrong from the start goes at its second trial, an old one that breaks at the fourth; one that keeps its promise
+survives 5,000 trials in more than 99 of 100 crawls (measured: tests/test_rule_evidence.py).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dedup_crawler.live.exploration.binomial import tail
+
+MIN_ERROR = 0.02
+"""Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""
+MAX_ERROR = 0.1
+"""... and that no rule is granted more than, whatever its training says."""
+LEVEL = 0.001
+"""Chance (0-1) of a false alarm at the first trial; at the t-th it is the t-th part of it."""
+WINDOW = 50
+"""The last trials, of which runs are looked at."""
+
+YOUNG_RATE = 0.1
+"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG explorations, a third after twice."""
+YOUNG = 10
+SUSPECTED_RATE = 0.25
+"""Share (0-1) that is explored while one of the last SUSPECTED trials went wrong, to know soon."""
+SUSPECTED = 5
+
+MAX_WRONG_OF_FORM = 4
+"""One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
+MAX_FORMS = 50_000
+"""Pairs of rule and form that are remembered to have spoken; the least recently explored go first."""
+
+
+class RuleCounts(NamedTuple):
+    """What is known of one rule from this crawl and earlier ones."""
+
+    n_agreed: int = 0
+    """Forms whose explored page was their owner's."""
+    n_disagreed: int = 0
+    is_switched_off: bool = False
+
+
+class _Trial(NamedTuple):
+    is_right: bool
+    sharing: tuple[str, ...]
+    """The rules that led to the drop together."""
+
+
+@dataclass(slots=True)
+class _Life:
+    """One rule."""
+
+    n_agreed: int
+    n_disagreed: int
+    is_switched_off: bool
+    n_explored: int
+    """Also those of forms that had spoken before."""
+    recent: deque[_Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Wrong trials and trials of each run that ends now and starts with a wrong one, and of the whole life."""
+        n_wrong = 0
+        for n, trial in enumerate(reversed(self.recent), 1):
+            if not trial.is_right:
+                n_wrong += 1
+                yield n_wrong, n
+        if self.n_disagreed:
+            yield self.n_disagreed, self.n_agreed + self.n_disagreed
+
+    def is_suspected(self) -> bool:
+        """Whether one of the last trials went wrong."""
+        return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
+
+
+class RuleEvidence:
+    """Counts explorations by rule, says how much to explore, and which rule fails.
+
+    Parameters
+    ----------
+    epsilon
+        Share (0-1) of the drops of a well-known rule that is explored; 0 explores nothing at all.
+    training
+        Rule -> merge groups and wrong ones at training.
+    known
+        Counts of earlier crawls.
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        training: Mapping[str, tuple[int, int]] | None = None,
+        known: Mapping[str, RuleCounts] | None = None,
+    ) -> None:
+        self._epsilon = epsilon
+        self._training = dict(training or {})
+        self._lives = {rule: _life(counts) for rule, counts in (known or {}).items()}
+        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form): how often against the rule
+        self.n_agreed = 0
+        """Explorations of this crawl, repeated forms included."""
+        self.n_disagreed = 0
+
+    @property
+    def switched_off(self) -> frozenset[str]:
+        """The rules that failed, in this crawl or an earlier one."""
+        return frozenset(rule for rule, life in self._lives.items() if life.is_switched_off)
+
+    def counts(self) -> dict[str, RuleCounts]:
+        """What there is to remember, by rule."""
+        return {
+            rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
+            for rule, life in self._lives.items()
+        }
+
+    def add_training(self, training: Mapping[str, tuple[int, int]]) -> None:
+        """Take in the rules of one more model, or of a newer one."""
+        self._training.update(training)
+
+    def promised_error(self, rule: str) -> float:
+        """Share (0-1) of wrong drops that the rule is granted."""
+        n_groups, n_wrong = self._training.get(rule, (0, 0))
+        return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
+
+    def rate(self, rules: Iterable[str]) -> float:
+        """Share (0-1) of the would-be drops by *rules* together that is to be explored: as the least known asks."""
+        if self._epsilon <= 0:
+            return 0.0
+        return max((self._rate(rule) for rule in rules), default=self._epsilon)
+
+    def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
+        """Take in one exploration of a drop that *rules* led to.
+
+        Returns
+        -------
+        str | None
+            The rule that has to go and counts as switched off from now on; if more fail, the most suspicious alone.
+            What the others did wrong together with it is taken back.
+        """
+        sharing = tuple(dict.fromkeys(rules))
+        if is_same:
+            self.n_agreed += 1
+        else:
+            self.n_disagreed += 1
+        for rule in sharing:
+            life = self._lives.setdefault(rule, _life(RuleCounts()))
+            life.n_explored += 1
+            if self._may_speak(rule, form_digest, is_same):
+                life.recent.append(_Trial(is_same, sharing))
+                life.n_agreed += is_same
+                life.n_disagreed += not is_same
+        failing = [] if is_same else [rule for rule in sharing if self.is_failing(rule)]
+        if not failing:
+            return None
+        worst = min(failing, key=lambda rule: (-self.suspicion(rule), self._lives[rule].n_agreed, rule))
+        self.switch_off(worst)
+        return worst
+
+    def suspicion(self, rule: str) -> float:
+        """How many times less likely than allowed the trials of a rule are under its promise; above 1 it fails."""
+        life = self._lives.get(rule)
+        if life is None:
+            return 0.0
+        error = self.promised_error(rule)
+        chance = min((tail(n_wrong, n, error) for n_wrong, n in life.runs()), default=1.0)
+        return LEVEL / (max(1, life.n_agreed + life.n_disagreed) * max(chance, 1e-300))
+
+    def is_failing(self, rule: str) -> bool:
+        """Whether a rule that was not switched off breaks its promise."""
+        life = self._lives.get(rule)
+        return life is not None and not life.is_switched_off and self.suspicion(rule) > 1
+
+    def switch_off(self, rule: str) -> None:
+        """Count a rule as switched off, and blame on it alone what it did wrong together with others."""
+        self._lives.setdefault(rule, _life(RuleCounts())).is_switched_off = True
+        for other, life in self._lives.items():
+            if other != rule:
+                kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
+                life.n_disagreed = max(0, life.n_disagreed - (len(life.recent) - len(kept)))
+                life.recent = deque(kept, maxlen=WINDOW)
+
+    def _rate(self, rule: str) -> float:
+        life = self._lives.get(rule)
+        if life is None:
+            return max(self._epsilon, YOUNG_RATE)
+        floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
+        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored))
+
+    def _may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
+        key = rule, form_digest
+        n_wrong = self._spoken.get(key)
+        if n_wrong is not None and (is_same or n_wrong >= MAX_WRONG_OF_FORM):
+            return False
+        self._spoken[key] = (n_wrong or 0) + (not is_same)
+        self._spoken.move_to_end(key)
+        if len(self._spoken) > MAX_FORMS:
+            self._spoken.popitem(last=False)
+        return True
+
+
+def _life(counts: RuleCounts) -> _Life:
+    n_agreed, n_disagreed, is_switched_off = counts
+    return _Life(n_agreed, n_disagreed, is_switched_off, n_explored=n_agreed + n_disagreed)

@@ -1,0 +1,51 @@
+"""Binomial tails and intervals with the standard library."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.binomial import share_interval, tail
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))
+def test_tails_are_exact(n_hits, n, share):
+    """Against the sum in fractions, which rounds nothing."""
+    p = Fraction(share)
+    exact = sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n_hits, n + 1)), Fraction(0))
+    assert tail(n_hits, n, share) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "share", "expected"), [(0, 5, 0.3, 1), (6, 5, 0.3, 0), (1, 5, 0, 0), (5, 5, 1, 1)]
+)
+def test_tails_at_the_edges(n_hits, n, share, expected):
+    """Nothing is certain to be reached, more than all never is."""
+    assert tail(n_hits, n, share) == expected
+
+
+def test_tails_of_a_long_life_are_quick_and_finite():
+    """A hundred million trials neither overflow nor take as many steps."""
+    assert 0 < tail(2_010_000, 100_000_000, 0.02) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0), (5, 10, 0.1871, 0.8129), (0, 0, 0.0, 1.0), (1, 100, 0.00025, 0.0545)],
+)
+def test_intervals_are_those_of_clopper_and_pearson(n_hits, n, low, high):
+    """Values of the usual tables (0 of 10: 30.85 %)."""
+    assert share_interval(n_hits, n) == pytest.approx((low, high), abs=1e-4)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_intervals_hold_the_share_that_was_seen(n_hits, n_others):
+    """Law: low <= seen <= high, all in 0-1."""
+    n = n_hits + n_others
+    low, high = share_interval(n_hits, n)
+    assert 0 <= low <= (n_hits / n if n else 0) + 1e-9
+    assert (n_hits / n if n else 1) - 1e-9 <= high <= 1

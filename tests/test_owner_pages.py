@@ -1,0 +1,84 @@
+"""The pages of owners, as far as memory goes."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.owner_pages import MAX_BODY, FetchedPage, OwnerPages
+
+
+def page(body, url="https://a.example/"):
+    return FetchedPage.of(url, url, "text/html", body)
+
+
+@given(st.binary(max_size=2000))
+def test_a_page_comes_back_as_it_was(body):
+    """Law: for any body, the empty one included."""
+    pages = OwnerPages()
+    pages.put(b"form", page(body))
+    assert pages.get(b"form") == page(body)
+
+
+def test_a_huge_body_is_cut_and_still_told_from_another():
+    """The first MiB is kept; the digest is of all, so that a difference behind it shows."""
+    one, other = page(b"x" * MAX_BODY + b"1"), page(b"x" * MAX_BODY + b"2")
+    assert one.is_cut
+    assert one.body == other.body
+    assert one.digest != other.digest
+    pages = OwnerPages()
+    pages.put(b"form", one)
+    assert pages.get(b"form") == one
+
+
+def test_the_least_recently_used_go_first():
+    """Asking for a page keeps it."""
+    pages = OwnerPages(max_bytes=8000)
+    for name in (b"a", b"b", b"c"):
+        pages.put(name, page(os.urandom(2000)))
+    assert pages.get(b"a") is not None
+    pages.put(b"d", page(os.urandom(2000)))
+    assert [name in pages for name in (b"a", b"b", b"c", b"d")] == [True, False, True, True]
+
+
+def test_a_page_larger_than_all_memory_is_not_kept():
+    """And it pushes nothing out, but for the earlier page of its own form, which it replaces."""
+    pages = OwnerPages(max_bytes=5000)
+    pages.put(b"a", page(b"small"))
+    pages.put(b"b", page(b"earlier"))
+    pages.put(b"b", page(os.urandom(10_000)))
+    assert [name in pages for name in (b"a", b"b")] == [True, False]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3000), st.booleans()), max_size=40))
+def test_memory_is_bounded_and_counted(steps):
+    """Law: never more than allowed, and nothing left when all is forgotten."""
+    pages = OwnerPages(max_bytes=10_000)
+    for number, size, is_forgotten in steps:
+        name = bytes([number])
+        if is_forgotten:
+            pages.forget(name)
+        else:
+            pages.put(name, page(os.urandom(size)))
+        assert pages.n_bytes <= 10_000
+    for number in range(6):
+        pages.forget(bytes([number]))
+    assert (pages.n_bytes, len(pages)) == (0, 0)
+
+
+def test_html_takes_a_fraction():
+    """A thousand pages with as much chrome fit where their bodies would not."""
+    pages = OwnerPages(max_bytes=2_000_000)
+    for i in range(1000):
+        pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))
+    assert len(pages) == 1000
+
+
+def test_all_can_be_forgotten():
+    """Where the model is replaced, its forms mean nothing any more."""
+    pages = OwnerPages()
+    pages.put(b"a", page(b"text"))
+    pages.clear()
+    assert (len(pages), pages.n_bytes, pages.get(b"a")) == (0, 0, None)

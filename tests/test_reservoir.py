@@ -1,0 +1,75 @@
+"""What a rule dropped last, to be sent after all."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.reservoir import Reservoir
+
+
+def test_what_a_rule_dropped_comes_back_once():
+    """Oldest first; what other rules dropped stays."""
+    reservoir: Reservoir[str] = Reservoir()
+    for request in ("/1", "/2"):
+        reservoir.add(["a"], request)
+    reservoir.add(["b"], "/3")
+    assert reservoir.take("a") == ["/1", "/2"]
+    assert reservoir.take("a") == []
+    assert reservoir.take("b") == ["/3"]
+    assert len(reservoir) == 0
+
+
+def test_a_shared_drop_is_found_through_each_of_its_rules():
+    """But sent once."""
+    reservoir: Reservoir[str] = Reservoir()
+    reservoir.add(["a", "b"], "/1")
+    reservoir.add(["b"], "/2")
+    assert reservoir.take("b") == ["/1", "/2"]
+    assert reservoir.take("a") == []
+
+
+def test_a_drop_without_a_rule_is_not_kept():
+    """Nothing would ever ask for it."""
+    reservoir: Reservoir[str] = Reservoir()
+    reservoir.add([], "/1")
+    assert (len(reservoir), reservoir.n_forgotten) == (0, 0)
+
+
+def test_a_rule_keeps_its_latest():
+    """What is forgotten is counted, for it cannot be recovered."""
+    reservoir: Reservoir[int] = Reservoir(max_of_rule=3)
+    for i in range(5):
+        reservoir.add(["a"], i)
+    assert reservoir.take("a") == [2, 3, 4]
+    assert reservoir.n_forgotten == 2
+
+
+def test_when_all_is_full_the_fullest_rule_gives():
+    """A rule that drops very much does not push out the few drops of another."""
+    reservoir: Reservoir[int] = Reservoir(max_of_rule=100, max_all=100)
+    for i in range(3):
+        reservoir.add(["rare"], i)
+    for i in range(300):
+        reservoir.add(["busy"], i)
+    assert reservoir.take("rare") == [0, 1, 2]
+    assert reservoir.take("busy")[-1] == 299
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.booleans()), max_size=200),
+    st.integers(1, 8),
+    st.integers(1, 12),
+)
+def test_bounds_and_counts_hold_whatever_comes(steps, max_of_rule, max_all):
+    """Law: never more than the bounds; every request that was added is kept, taken or counted as forgotten."""
+    reservoir: Reservoir[int] = Reservoir(max_of_rule, max_all)
+    n_added = n_taken = 0
+    for i, (rules, is_take) in enumerate(steps):
+        if is_take and rules:
+            n_taken += len(reservoir.take(rules[0]))
+        else:
+            reservoir.add(rules, i)
+            n_added += bool(rules)
+        assert len(reservoir) <= max_all
+        assert len(reservoir) + n_taken + reservoir.n_forgotten == n_added
