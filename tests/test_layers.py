@@ -22,6 +22,7 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 BASES = {
     "base",
+    "known_rules",
     "known_urls",
     "labelled_pairs",
     "model_folder",
@@ -29,6 +30,7 @@ BASES = {
     "pair_classifier",
     "pair_sampling",
     "rule_based",
+    "switched_off",
 }  # what the methods share
 
 

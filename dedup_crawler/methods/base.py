@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
-from dedup_crawler.methods.model_folder import ModelFiles, read_model, write_model
+from dedup_crawler.methods.model_folder import ModelFiles, digest_of, read_model, write_model
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -44,6 +44,20 @@ class Explanation:
     """Counts behind the reason."""
 
 
+class KnownRule(NamedTuple):
+    """What is known of one rule of a model."""
+
+    sentence: str
+    """What it does, for a person."""
+    n_groups: int = 0
+    """Merge groups that it made at training; 0 where nothing was counted."""
+    n_wrong: int = 0
+    """How many of them showed several pages."""
+
+
+_Told = tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]
+
+
 class Canonicalizer(ABC):
     """Gives all URLs of a page one string, its canonical form: a key to compare by, never a URL to fetch."""
 
@@ -54,6 +68,9 @@ class Canonicalizer(ABC):
     """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
 
     _last_start = "\0"  # scheme and host of a URL that was known; no URL starts so before the first
+
+    _told_rules: _Told | None = None
+    """What was told of the rules, until others are learnt."""
 
     quality_: Mapping[str, Any]
     """What fitting measured of its own result; goes into ``model.json``."""
@@ -144,6 +161,45 @@ class Canonicalizer(ABC):
             return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
         return self._explain(normal, form)
 
+    def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
+        """Identifiers of the rules that lead from *url* to its form, and of those that cover it.
+
+        None where the form is the URL's normal form and it is not covered. They are short (at most 16 characters) and
+        the same in every process, for a loaded model, and for one that is learnt again from the same crawl.
+        """
+        normal = normal_form(url)
+        if host_of(normal) not in self.hosts:
+            self._check_fitted()
+            return ()
+        form = self._form(normal, referrer)
+        covering = self._covering(normal)
+        return (*self._fired(normal, form, referrer), *covering) if form != normal else covering
+
+    def rule_sentences(self) -> Mapping[str, str]:
+        """Identifier -> what the rule does, for a person; of every rule that :meth:`fired` may name."""
+        return self._told()[0]
+
+    def rule_evidence(self) -> Mapping[str, tuple[int, int]]:
+        """Identifier -> merge groups at training and how many were wrong; (0, 0) where none were counted."""
+        return self._told()[1]
+
+    def without(self, identifiers: Collection[str]) -> Canonicalizer:
+        """The same fitted model with some rules switched off; this one stays as it is.
+
+        URLs on which none of them :meth:`fired` keep their forms. Any other gets the form that the rest of what fired
+        on it gives: no rule takes the place of one that was switched off. Unknown identifiers are ignored.
+        """
+        from dedup_crawler.methods.switched_off import SwitchedOff  # is one of us
+
+        self._check_fitted()
+        return SwitchedOff(self, frozenset(identifiers)) if identifiers else self
+
+    @property
+    def digest(self) -> str:
+        """Of all that was learnt, and the options: 64 hex digits, those that the saved model's ``model.json`` holds."""
+        self._check_fitted()
+        return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
+
     def learnt(self) -> list[str]:
         """Say what was learnt, a line each, the best supported first; no line if nothing was."""
         return []
@@ -208,6 +264,33 @@ class Canonicalizer(ABC):
         """Answer for a URL in normal form on a known host."""
         return False
 
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        """Identifiers of what leads from a URL in normal form on a known host to its *form*, another one."""
+        return (self.name,)
+
+    def _covering(self, url: str) -> tuple[str, ...]:
+        """Identifiers of the rules for which a URL in normal form on a known host is covered."""
+        return ()
+
+    def _told(self) -> _Told:
+        """Sentences and counts of all rules, put together once."""
+        self._check_fitted()
+        if self._told_rules is None:
+            known = self._known_rules()
+            self._told_rules = (
+                {each: rule.sentence for each, rule in known.items()},
+                {each: (rule.n_groups, rule.n_wrong) for each, rule in known.items()},
+            )
+        return self._told_rules
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        """Every rule by its identifier."""
+        return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
+
+    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        """The same fitted model, built without these rules; the model itself where it cannot do with fewer."""
+        return self
+
     def _check_options(self) -> None:  # noqa: B027 - most methods have none
         """Raise BadInputError for an option out of range."""
 
@@ -232,6 +315,7 @@ class Canonicalizer(ABC):
         """Note what was learnt from: URLs in normal form and what is known of the page of each."""
         self.hosts = frozenset(filter(None, map(host_of, forms)))
         self._last_start = "\0"
+        self._told_rules = None
         self.n_urls_ = len(forms)
         self.n_clusters_ = len(set(pages))
         self.data_digest_ = _digest(forms, pages, referrers)

@@ -12,13 +12,14 @@ depend on what can be reached.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.rules.rule_ids import identifier
 from dedup_crawler.urls.normal import normal_form
 
 _FILE = "public_rules.json"
@@ -28,8 +29,10 @@ _MAX_PASSES = 10
 class _PublicRules(NamedTuple):
     """The installed rules."""
 
-    process: Callable[[str], str]
-    n_rules: int
+    canonicalizer: Any
+    """The package's own."""
+    identifiers: Mapping[int, str]
+    """Number of a rule (another one in each process) -> identifier."""
     digest: str
     """SHA-256 of all rule files."""
     version: str
@@ -42,7 +45,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
 
     def n_learnt(self) -> int:
         """Number of public rules."""
-        return self.rules_.n_rules
+        return len(self.rules_.identifiers)
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         self.rules_ = _installed_rules()
@@ -51,7 +54,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         passed = [url]
         for _ in range(_MAX_PASSES):
             try:
-                form = normal_form(self.rules_.process(passed[-1]))
+                form = normal_form(self.rules_.canonicalizer.process_url(passed[-1]))
             except ValueError:  # what no request could be sent to, such as a bad port
                 return url
             if form == passed[-1]:
@@ -59,12 +62,35 @@ class DuplicateUrlDiscarder(Canonicalizer):
             passed.append(form)
         return url
 
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        while url != form:
+            url = self._once(url, found)
+        return tuple(found)
+
+    def _once(self, url: str, fired: dict[str, None]) -> str:
+        """What the package makes of *url*, rule by rule; those that change it are added to *fired*."""
+        matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
+        for number in list(matcher.match_all(url, include_universal=False)) or list(matcher.match_universal()):
+            changed = processors[number].process(url)
+            if changed != url:
+                fired[self.rules_.identifiers[number]] = None
+            url = changed
+        return normal_form(url)
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
+        return {
+            known: KnownRule(f"{type(processors[number]).__name__} on {', '.join(_patterns(matcher, number)[0])}")
+            for number, known in self.rules_.identifiers.items()
+        }
+
     def _explain(self, url: str, form: str) -> Explanation:
         reason = "none of them changes it" if form == url else "as they say"
-        return Explanation(url, form, f"duplicate-url-discarder: {self.rules_.n_rules} public rules, {reason}")
+        return Explanation(url, form, f"duplicate-url-discarder: {len(self.rules_.identifiers)} public rules, {reason}")
 
     def _quality(self) -> dict[str, Any]:
-        return {"public_rules": self.rules_.n_rules}
+        return {"public_rules": len(self.rules_.identifiers)}
 
     def _tables(self) -> dict[str, Any]:
         return {_FILE: {"version": self.rules_.version, "sha256": self.rules_.digest}}
@@ -95,4 +121,14 @@ def _installed_rules() -> _PublicRules:
     paths = sorted(map(Path, RULE_PATHS or []), key=lambda path: path.parts[-2:])
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
     canonicalizer = UrlCanonicalizer(paths)
-    return _PublicRules(canonicalizer.process_url, len(canonicalizer.processors), digest, __version__)
+    identifiers = {
+        number: identifier(type(processor).__name__, processor.args, *_patterns(canonicalizer.url_matcher, number))
+        for number, processor in canonicalizer.processors.items()
+    }
+    return _PublicRules(canonicalizer, identifiers, digest, __version__)
+
+
+def _patterns(matcher: Any, number: int) -> tuple[list[str], list[str]]:
+    """Which URLs a rule of the package is meant for, and which not."""
+    patterns = matcher.get(number)
+    return list(patterns.include) or ["all hosts"], list(patterns.exclude)

@@ -103,6 +103,7 @@ class DustBuster(RuleBased):
     def keep(self, rules: Sequence[AnyRule]) -> None:
         """Use these rules, such as those that held on the live site, in this order."""
         self.engine_ = RuleEngine(rules)
+        self._told_rules = None
         self.quality_ = self._quality()
 
     def _check_options(self) -> None:

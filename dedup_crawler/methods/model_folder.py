@@ -46,11 +46,8 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / _DESCRIPTION).is_file()):
         raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    contents = {name: _json_bytes(table) for name, table in files.tables.items()}
-    if files.weights:
-        contents[_WEIGHTS] = files.weights
-    manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
-    manifest["digest"] = _sha256(_json_bytes(manifest))
+    contents = _contents(files)
+    manifest = _manifest(description, contents)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         new.chmod(0o755)
@@ -70,6 +67,11 @@ def method_of(folder: Path) -> str:
 def model_digest(folder: Path) -> str:
     """Digest of everything in a model folder: two models with one digest give the same forms."""
     return str(_read_manifest(folder)["digest"])
+
+
+def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
+    """The digest that a model folder of these contents would have."""
+    return str(_manifest(description, _contents(files))["digest"])
 
 
 def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
@@ -96,6 +98,17 @@ def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
         else:
             tables[name] = json.loads(data)
     return manifest, ModelFiles(tables, weights)
+
+
+def _contents(files: ModelFiles) -> dict[str, bytes]:
+    """File name -> bytes."""
+    contents = {name: _json_bytes(table) for name, table in files.tables.items()}
+    return {**contents, _WEIGHTS: files.weights} if files.weights else contents
+
+
+def _manifest(description: Mapping[str, Any], contents: Mapping[str, bytes]) -> dict[str, Any]:
+    manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
+    return {**manifest, "digest": _sha256(_json_bytes(manifest))}
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

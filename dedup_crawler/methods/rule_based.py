@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
+from dedup_crawler.methods.known_rules import engine_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
@@ -66,6 +68,17 @@ class RuleBased(Canonicalizer):
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         return self.engine_.form(url)
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        return self.engine_.fired(url, form)
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        return {**order_rules(self.hosts), **engine_rules(self.engine_)}
+
+    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        left = copy.copy(self)
+        left.engine_ = self.engine_.without(identifiers)
+        return left
 
     def _explain(self, url: str, form: str) -> Explanation:
         _, fired = self.engine_.trace(url)

@@ -21,14 +21,15 @@ template, and one never met, keeps its URLs as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.networks.vocabulary import Vocabulary
 from dedup_crawler.networks.weights import dump_weights, load_weights
+from dedup_crawler.rules.rule_ids import translation_identifier
 from dedup_crawler.rules.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.rules.translations import Translation, TranslationTable
 from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count_placeholders, count_tokens
@@ -195,6 +196,29 @@ class Seq2Seq(Canonicalizer):
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         return self.table_.form(url)
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._identifier(template) for template in self.table_.sources(url)))
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        known = {
+            self._identifier(template): KnownRule(
+                f"template {template} becomes {translation.says}",
+                translation.evidence.n_groups,
+                translation.evidence.n_wrong,
+            )
+            for template, translation in self.table_.translations.items()
+            if translation.is_used and translation.says != template
+        }
+        if self._network is not None and not self._option("judged_gate"):
+            known[self.name] = KnownRule("the network translates a template that was not met in training")
+        return known
+
+    def _identifier(self, template: Template | None) -> str:
+        """Of the translation of a template, or of all those that the table lacks."""
+        if template is None:
+            return self.name
+        return translation_identifier(template, self.table_.translations[template].says)
 
     def _explain(self, url: str, form: str) -> Explanation:
         template, _ = self.table_.templater.split(url)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
+from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
+from dedup_crawler.methods.known_rules import engine_rules, link_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
@@ -15,8 +17,10 @@ from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.rule_ids import coverage_identifier, referrer_identifier
 from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -53,11 +57,8 @@ class Verified(Canonicalizer):
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
         self._check_fitted()
         normal = normal_form(url)
-        links = self.links_.get(host_of(normal))
-        if referrer is not None and links is not None and not self.engine_.is_strange(normal):
-            again = links.referrer_rule_of(normal, normal_form(referrer.url))
-            if again is not None:
-                return Explanation(url, referrer.form, referrer_sentence(again))
+        if referrer is not None and (again := self._again(normal, referrer)) is not None:
+            return Explanation(url, referrer.form, referrer_sentence(again))
         return super().explain(url, referrer)
 
     def _check_options(self) -> None:
@@ -87,12 +88,39 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords.learn(self.engine_, urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
-        if referrer is not None:
-            links = self.links_[host_of(url)]
-            if links.is_referrer_again(url, normal_form(referrer.url)) and not self.engine_.is_strange(url):
-                return referrer.form
+        if referrer is not None and self._again(url, referrer) is not None:
+            return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form
+
+    def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
+        """The rule that says that *url* shows the page that links it, which is of the same host."""
+        host = host_of(url)
+        links = self.links_.get(host)
+        if links is None or not links.referrer_rules or host_of(page := normal_form(referrer.url)) != host:
+            return None
+        return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        if referrer is not None and (again := self._again(url, referrer)) is not None:
+            return (referrer_identifier(host_of(url), again),)
+        return self.engine_.fired(url, form)
+
+    def _covering(self, url: str) -> tuple[str, ...]:
+        covered = self.links_[host_of(url)].coverage_of(url)
+        return (coverage_identifier(host_of(url), covered),) if covered and self._is_covered(url) else ()
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        known = {**order_rules(self.hosts), **engine_rules(self.engine_)}
+        for host, links in self.links_.items():
+            known.update(link_rules(host, links))
+        return known
+
+    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        left = copy.copy(self)
+        left.engine_ = self.engine_.without(identifiers)
+        left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
+        return left
 
     def _must_stay(self, url: str, form: str) -> bool:
         """Whether the rules say more of a URL than they know."""

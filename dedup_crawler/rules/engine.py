@@ -11,13 +11,15 @@ no other rule fires; as each of them makes the URL smaller, a hundred passes are
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 
 from dedup_crawler.rules.plans import HostPlans
 from dedup_crawler.rules.rule import KeyValueMap, UrlMap
+from dedup_crawler.rules.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.rules.trie import Numbered, Trie
-from dedup_crawler.urls.keyvalue import is_sorted, with_sorted_query
+from dedup_crawler.urls.keyvalue import is_reordered, is_sorted, with_sorted_query
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -94,6 +96,29 @@ class RuleEngine:
             return passed[0], []
         smallest = min(passed[passed.index(passed[-1]) :])
         return smallest, fired[: passed.index(smallest)]
+
+    @cached_property
+    def identifiers(self) -> list[str]:
+        """Of the rules, in their order."""
+        return [rule_identifier(rule) for rule in self.rules]
+
+    def fired(self, url: str, form: str) -> tuple[str, ...]:
+        """Identifiers of what leads from *url* to its *form*, another one, in order: of rules and of the sorted query.
+
+        The order of the query counts where it is changed, not where all but one key are dropped.
+        """
+        found = dict.fromkeys(map(self.identifiers.__getitem__, self.trace(url)[1]))
+        if not found or is_reordered(url, form):
+            found[order_identifier(host_of(url))] = None
+        return tuple(found)
+
+    def without(self, identifiers: Collection[str]) -> RuleEngine:
+        """An engine that lacks some of the rules; the others keep their order."""
+        return RuleEngine([self.rules[number] for number in self.kept(identifiers)], self.maps, self._query_keys)
+
+    def kept(self, without: Collection[str]) -> list[int]:
+        """Numbers of the rules whose identifiers are not among these."""
+        return [number for number, known in enumerate(self.identifiers) if known not in without]
 
     def circle(self, url: str) -> list[int]:
         """Places of the rules that send *url* round and round; none where it settles."""

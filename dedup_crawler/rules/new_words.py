@@ -8,7 +8,7 @@ alone from then on.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Cut, Drop, KeyValueMap, Literal, Rule, Star
@@ -60,6 +60,12 @@ class NewWords:
             if sum(n_urls[watched][value] for value in reused) <= _USUAL * n_urls[watched].total():
                 shared[watched] = reused
         return cls(engine, shared)
+
+    def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
+        """The same for an *engine* that has fewer rules: those with the numbers *kept*, in their order."""
+        places = {number: place for place, number in enumerate(kept)}
+        shared = {(places[number], section): its for (number, section), its in self.shared.items() if number in places}
+        return NewWords(engine, shared)
 
     def is_one_in(self, url: str, form: str) -> bool:
         """Whether a rule drops from *url*, to give it *form*, a value that has come with other pages too."""

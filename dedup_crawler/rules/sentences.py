@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dedup_crawler.rules.error_bound import jeffreys_bound
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
@@ -51,7 +52,7 @@ def coverage_sentence(rule: CoverageRule) -> str:
 
 def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
     """Counts, and the upper bound of what may be wrong."""
-    bound = evidence.error_bound()
+    bound = jeffreys_bound(evidence.n_groups, evidence.n_wrong)
     return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
         "% wrong", " % wrong"
     )

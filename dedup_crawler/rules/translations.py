@@ -83,6 +83,19 @@ class TranslationTable:
             return url
         return used[1](*arguments)
 
+    def sources(self, url: str) -> list[Template | None]:
+        """Templates whose translations lead from *url* to its form, another one; None is one that the table lacks."""
+        template, _ = self.templater.split(url)
+        if template in self._used:
+            return [template]
+        form = self._settled_form(url)
+        passed: list[Template | None] = []
+        while url != form:
+            template, _ = self.templater.split(url)
+            passed.append(template if template in self._used else None)
+            url = self._step(url)
+        return passed
+
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
         """The same table with every target replaced by its own final target, tried on one URL of each template."""
         examples = {url.template: url for url in reversed(urls)}

@@ -121,6 +121,20 @@ def is_sorted(rest: str) -> bool:
     return names == sorted(names)
 
 
+def is_reordered(url: str, form: str) -> bool:
+    """Whether the names of a URL's query that its form still has stand in another order there, which is sorted.
+
+    >>> is_reordered("http://a/?t=4&f=1", "http://a/?f=1&t=4"), is_reordered("http://a/?t=4&f=1", "http://a/?t=4")
+    (True, False)
+    """
+    if "&" not in url:
+        return False
+    left = {part.partition("=")[0] for part in form.partition("?")[2].split("&")}
+    names = [part.partition("=")[0] for part in url.partition("?")[2].split("&")]
+    kept = [name for name in names if name in left]
+    return kept != sorted(kept)
+
+
 def with_sorted_query(rest: str) -> str:
     """What stands behind the host with its query sorted as :func:`rest_of` writes it; much faster than reading it.
 

@@ -1,0 +1,236 @@
+"""The laws of rules, run on every method: which of them fired on a URL, and what is left without some of them."""
+
+import functools
+import json
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError, NotFittedError
+from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
+from dedup_crawler.methods.model_folder import model_digest
+from dedup_crawler.urls.normal import normal_form
+from planted_forum import forum
+from planted_site import HOST, session_ids
+from url_strategies import urls as any_urls
+
+TOPICS, FORUM = session_ids(), forum(60)
+COLUMNS = {
+    "urls": TOPICS.urls + FORUM.urls,
+    "clusters": TOPICS.clusters + [10**6 + page for page in FORUM.clusters],
+    "referrers": [f"{HOST}/"] * len(TOPICS.urls) + FORUM.referrers,
+    "redirects": [None] * len(TOPICS.urls) + FORUM.redirects,
+}
+QUICK = {"seq2seq": {"hidden": 32}, "siamese": {"hidden": 16, "epochs": 3, "members": 1}}
+LAWS = settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+FOREIGN = "http://other.example/topic.php?t=1&sid=2"
+
+
+def made(name, **options):
+    return make_method(name, **{**QUICK.get(name, {}), **options})
+
+
+@functools.cache
+def fitted_model(name, **options):
+    return made(name, **options).fit(**COLUMNS)
+
+
+@pytest.fixture(params=METHODS)
+def fitted(request):
+    return fitted_model(request.param)
+
+
+_numbers = st.integers(100, 160).map(str)
+_values = st.one_of(_numbers, st.sampled_from(["", "00c0ffee00c0ffee", "0123456789abcdef"]))
+_parameters = st.lists(st.tuples(st.sampled_from(["t", "sid", "u", "new", "utm_source"]), _values), max_size=4)
+_scripts = st.sampled_from(["topic.php", "member.php", "other.php", "www/", ""])
+planted_urls = st.one_of(
+    st.sampled_from(COLUMNS["urls"]),
+    st.builds(
+        lambda script, query: f"{HOST}/{script}?{'&'.join(f'{name}={value}' for name, value in query)}",
+        _scripts,
+        _parameters,
+    ),
+    st.builds(lambda kind, number: f"{HOST}/{kind}/{number}", st.sampled_from(["topic", "post"]), _numbers),
+    any_urls,
+)
+pages = st.one_of(st.none(), planted_urls, st.just(f"{HOST}/topic/7777"), st.just("http://other.example/topic/7777"))
+
+
+def referrer_of(model, page):
+    return page if page is None else Referrer(page, model.canonicalize(page))
+
+
+def is_left_alone(model, url, referrer):
+    return model.canonicalize(url, referrer) == normal_form(url) and not model.is_covered(url)
+
+
+@LAWS
+@given(url=planted_urls, page=pages)
+def test_rules_fired_where_something_changed(fitted, url, page):
+    """Nothing fired on a URL that keeps its normal form and is not covered; something fired on any other.
+
+    What fired is short, has a sentence, and was counted.
+    """
+    referrer = referrer_of(fitted, page)
+    fired = fitted.fired(url, referrer)
+
+    assert (not fired) is is_left_alone(fitted, url, referrer)
+    assert len(set(fired)) == len(fired)
+    for each in fired:
+        assert 0 < len(each) <= 16
+        assert fitted.rule_sentences()[each]
+        n_groups, n_wrong = fitted.rule_evidence()[each]
+        assert 0 <= n_wrong <= n_groups
+
+
+@LAWS
+@given(url=planted_urls, page=pages, others=st.sets(st.integers(0, 400), max_size=5))
+def test_without_what_fired_a_url_is_left_alone(fitted, url, page, others):
+    """No other rule takes its place, whatever else is switched off."""
+    referrer = referrer_of(fitted, page)
+    known = sorted(fitted.rule_sentences())
+    off = {*fitted.fired(url, referrer), *(known[number % len(known)] for number in others if known)}
+    less = fitted.without(off)
+
+    assert is_left_alone(less, url, referrer)
+    assert less.fired(url, referrer) == ()
+    assert less.explain(url, referrer).form == normal_form(url)
+
+
+@LAWS
+@given(url=planted_urls, page=pages, chosen=st.sets(st.integers(0, 400), max_size=4))
+def test_without_some_rules(fitted, url, page, chosen):
+    """URLs that they never fired on keep their forms, others lose them; forms stay their own forms; so for any choice.
+
+    What is switched off fires no more, and what fires then did so before.
+    """
+    known = sorted(fitted.rule_sentences())
+    off = {known[number % len(known)] for number in chosen if known}
+    less = fitted.without(off)
+    referrer = referrer_of(fitted, page)
+    before, after = fitted.fired(url, referrer), less.fired(url, referrer)
+    form = less.canonicalize(url, referrer)
+
+    if off.isdisjoint(before):
+        assert (form, after) == (fitted.canonicalize(url, referrer), before)
+        assert less.is_covered(url) is fitted.is_covered(url)
+    assert set(after) <= set(before) - off
+    assert (not after) is is_left_alone(less, url, referrer)
+    assert less.explain(url, referrer).form == form
+    alone = less.canonicalize(url)
+    assert less.canonicalize(alone) == alone
+    assert less.without(known).fired(url, referrer) == ()
+    assert off.isdisjoint(less.rule_sentences())
+
+
+def test_without_nothing_it_is_the_same(fitted):
+    """No rules, or such as the model does not know."""
+    for less in (fitted.without(()), fitted.without(["unknown"])):
+        assert less.canonicalize_many(COLUMNS["urls"]) == fitted.canonicalize_many(COLUMNS["urls"])
+        assert less.hosts == fitted.hosts
+        assert [less.fired(url) for url in COLUMNS["urls"]] == [fitted.fired(url) for url in COLUMNS["urls"]]
+        assert [less.is_covered(url) for url in COLUMNS["urls"]] == [fitted.is_covered(url) for url in COLUMNS["urls"]]
+
+
+def test_without_all_rules_every_url_is_a_page(fitted):
+    """It is a fitted model of the same hosts that changes nothing, and leaves the whole one as it was."""
+    before = fitted.canonicalize_many(COLUMNS["urls"])
+    none = fitted.without(fitted.rule_sentences())
+
+    assert none.canonicalize_many(COLUMNS["urls"]) == [normal_form(url) for url in COLUMNS["urls"]]
+    assert none.learnt() == []
+    assert none.hosts == fitted.hosts
+    assert fitted.canonicalize_many(COLUMNS["urls"]) == before
+
+
+def test_rules_of_another_host(fitted):
+    """None fires on a host that was not learnt from, with or without rules switched off."""
+    assert fitted.fired(FOREIGN) == fitted.without(fitted.rule_sentences()).fired(FOREIGN) == ()
+
+
+def test_what_is_left_is_neither_fitted_nor_saved(fitted, tmp_path):
+    """Evidence is kept with the whole model; the error says so."""
+    less = fitted.without(["unknown"])
+
+    with pytest.raises(BadInputError, match="whole"):
+        less.save(tmp_path / "model")
+    with pytest.raises(BadInputError, match="whole"):
+        less.fit(["http://a/"], [0])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_unfitted_method_knows_no_rules(name):
+    """It says so."""
+    method = made(name)
+    for ask in (
+        lambda: method.fired(FOREIGN),
+        method.rule_sentences,
+        method.rule_evidence,
+        lambda: method.digest,
+        lambda: method.without(["unknown"]),
+    ):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+def facts(model):
+    """All that has to be the same for the same model."""
+    fired = [model.fired(url) for url in COLUMNS["urls"]]
+    return [model.digest, fired, dict(model.rule_sentences()), dict(model.rule_evidence())]
+
+
+def test_a_loaded_model_has_the_same_rules(fitted, tmp_path):
+    """Identifiers, sentences, counts; and the digest is that of the folder."""
+    folder = fitted.save(tmp_path / "model")
+
+    assert facts(load_model(folder)) == facts(fitted)
+    assert fitted.digest == model_digest(folder)
+    assert fitted.without(["unknown"]).digest != fitted.digest
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in QUICK])
+def test_what_is_learnt_again_has_the_same_rules(name):
+    """From the same crawl, though in another order of the host's letters and with other data in memory."""
+    again = made(name)
+    again.fit(["http://a.example/"], [0])
+    again.rule_sentences()
+
+    assert facts(again.fit(**COLUMNS)) == facts(fitted_model(name))
+
+
+def test_another_process_has_the_same_rules(tmp_path):
+    """Also where strings are hashed in another way."""
+    urls = random.Random(0).sample(COLUMNS["urls"], 100)
+    folders = [str(fitted_model(name).save(tmp_path / name)) for name in METHODS]
+    code = (
+        "import json, sys\n"
+        "from dedup_crawler.methods import load_model\n"
+        "folders, urls = json.load(sys.stdin)\n"
+        "models = [load_model(folder) for folder in folders]\n"
+        "print(json.dumps([[model.digest, [model.fired(url) for url in urls]] for model in models]))"
+    )
+
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps([folders, urls]),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+
+    ours = [[model.digest, [list(model.fired(url)) for url in urls]] for model in map(fitted_model, METHODS)]
+    assert json.loads(said[0]) == json.loads(said[1]) == ours
