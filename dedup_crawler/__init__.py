@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dedup_crawler.live.addon import Addon
     from dedup_crawler.live.middleware import DuplicateFilterMiddleware
+    from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
 
 __version__ = "0.1.0"
 
-__all__ = ["Addon", "DuplicateFilterMiddleware", "__version__"]
+__all__ = ["Addon", "DuplicateFilterMiddleware", "DuplicateFilterSpiderMiddleware", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,6 +28,11 @@ def __getattr__(name: str) -> Any:
         return Addon
     if name == "DuplicateFilterMiddleware":
         from dedup_crawler.live.middleware import DuplicateFilterMiddleware
+    from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
 
         return DuplicateFilterMiddleware
+    if name == "DuplicateFilterSpiderMiddleware":
+        from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
+
+        return DuplicateFilterSpiderMiddleware
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -101,9 +101,12 @@ def test_of_two_duplicates_one_is_fetched(crawl: Crawl, site: Site):
 
 
 def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
-    """The errback gets an IgnoreRequest with the canonical form, and finds form and reason in the meta."""
+    """The signal tells form, rules, owner and reason, and the meta says the same."""
     dropped = crawl.seen["/twin0?b"]
-    assert "duplicate by its canonical form" in str(dropped["error"])
+    assert dropped["dropped"] == dropped["dedup_reason"]
+    assert dropped["form"] == f"{site.url}/twin0"
+    assert dropped["rules"] == ["strip-query"]
+    assert dropped["owner"] == f"{site.url}/twin0?a"
     assert dropped["dedup_canonical"] == f"{site.url}/twin0"
     assert "the query is dropped" in str(dropped["dedup_reason"])
     assert "dedup_reason" in crawl.seen["/twin0?a"]

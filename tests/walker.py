@@ -1,4 +1,4 @@
-"""A stranger's spider: follows links, knows nothing of dedup_crawler, writes down what its callbacks were given.
+"""A stranger's spider: follows links, writes down what its callbacks were given, and what was dropped before that.
 
 The class of a link says how to ask: ``optout``, ``post``, ``again`` (dont_filter), ``media`` (no callback),
 ``copy`` (the meta of the response, as spiders often do).
@@ -15,6 +15,8 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 
+from dedup_crawler import signals
+
 
 class Walker(Spider):
     """Follows all links."""
@@ -27,6 +29,13 @@ class Walker(Spider):
         self.start_urls = [url]
         self.out = out
         self.seen: dict[str, dict[str, Any]] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        """Listen to the filter."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.dropped, signal=signals.request_dropped)
+        return spider
 
     async def parse(self, response: Any) -> Any:
         """Follow."""
@@ -50,6 +59,10 @@ class Walker(Spider):
     def failed(self, failure: Any) -> None:
         """Note what was not fetched, and why."""
         self.note(failure.request, error=f"{failure.type.__name__}: {failure.getErrorMessage()}")
+
+    def dropped(self, request: Request, reason: str, form: str, rules: Any, owner: str | None) -> None:
+        """Note what the filter says of a drop."""
+        self.note(request, dropped=reason, form=form, rules=list(rules), owner=owner)
 
     def note(self, request: Request, **facts: Any) -> None:
         """Write down, by path and query."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.live.collector import Collector
 from dedup_crawler.live.middleware import DuplicateFilterMiddleware
+from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 class Addon:
     """Scrapy add-on: ``ADDONS = {"dedup_crawler.Addon": 500}``.
 
-    Both components stay out of the way until their setting (``DEDUP_MODEL``, ``DEDUP_COLLECT``) asks for them. A
-    component that the project has placed itself keeps its place.
+    All components stay out of the way until their setting (``DEDUP_MODEL``, ``DEDUP_LEARN_AFTER``, ``DEDUP_COLLECT``)
+    asks for them. A component that the project has placed itself keeps its place.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the components to those of the project."""
         # 120: after robots.txt (100), so that what it forbids owns nothing, and far before the HTTP cache (900)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DuplicateFilterMiddleware, 120)
-        # 40: on the engine's side of Scrapy's own, to see the requests that these let through
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", Collector, 40)
+        # on the engine's side of Scrapy's own, to see the requests that these let through
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", DuplicateFilterSpiderMiddleware, 40)
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", Collector, 45)

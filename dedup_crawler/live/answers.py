@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
@@ -35,9 +35,18 @@ class Answers:
         What the answers say of the rules.
     report
         Who is told.
+    on_failing
+        Called with a rule that has to go.
     """
 
-    def __init__(self, crawler: Crawler, seen: SeenSet[Any], explorer: Explorer, report: DropReport) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        seen: SeenSet[Any],
+        explorer: Explorer,
+        report: DropReport,
+        on_failing: Callable[[str], None],
+    ) -> None:
         self.has_spider_side = False
         """Whether somebody says when the spider is through with a page; otherwise its answer is the end of it."""
         self.n_fetched = 0
@@ -45,6 +54,7 @@ class Answers:
         self._seen = seen
         self._explorer = explorer
         self._report = report
+        self._on_failing = on_failing
         self._sinks = Sinks()
         self._left_over: list[str] = []
 
@@ -63,9 +73,7 @@ class Answers:
             return self.failed(request)
         if response.status >= 300:
             return None
-        failing: tuple[str, ...] = ()
-        if explores is not None:
-            failing = self._explorer.judge(explores, request, response)
+        failing = self._explorer.judge(explores, request, response) if explores is not None else None
         refused = self._explorer.saw(forms, request, response)
         if len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
@@ -76,9 +84,8 @@ class Answers:
             request.meta[marks.FORMS] = [form for form in forms if form not in refused]
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
-        if failing:
-            for recovered in self._explorer.switch_off(failing):
-                self._send(recovered, marks.RECOVERED)
+        if failing is not None:
+            self._on_failing(failing)
         return self.release(refused) if refused else None
 
     def processed(self, request: Request) -> None:
@@ -100,7 +107,8 @@ class Answers:
         its form has no owner after all.
         """
         if marks.is_redirected(request) or marks.is_decided(request):
-            self._explorer.swallowed(request)
+            if (failing := self._explorer.swallowed(request)) is not None:
+                self._on_failing(failing)
             await self.failed(request)
 
     async def release(self, forms: Iterable[bytes]) -> None:
@@ -141,10 +149,10 @@ class Answers:
         """
         self._left_over += texts
 
-    @property
-    def left_over(self) -> int:
-        """Requests of an earlier process that are still to be sent."""
-        return len(self._left_over)
+    def recover(self, requests: Iterable[Request]) -> None:
+        """Send what a rule dropped that was wrong."""
+        for request in requests:
+            self._send(request, marks.RECOVERED)
 
     def _send(self, each: Request | str, why: str) -> bool:
         """Send a request that was dropped, or never answered."""

@@ -166,6 +166,7 @@ class Decisions:
             return [_NOBODYS] * len(claims)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
+        self._note_reached(question, holder)
         if holder.standing is Standing.NEW:
             self._report.owned(question.digest, question.request.url)
             return self._kept(question)
@@ -179,6 +180,14 @@ class Decisions:
                 return self._kept(question)
             return self._dropped(question, rules)
         return self._is_sent_as_duplicate(question, rules)
+
+    def _note_reached(self, question: Question, holder: Holder) -> None:
+        """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
+        explores = question.request.meta.get(marks.EXPLORES)
+        if explores is not None and explores[1]:
+            explores[:2] = question.digest, marks.REACHED_ALONE if holder.standing is Standing.NEW else marks.REACHED
+        else:
+            self._explorer.reached(question.digest)
 
     def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...]) -> bool:
         """Whether a URL is sent although its page is there, or nothing new is behind it."""
@@ -235,7 +244,7 @@ class Decisions:
 
     def _explored(self, question: Question, rules: tuple[str, ...]) -> bool:
         meta = question.request.meta
-        meta[marks.EXPLORES] = [question.digest, question.is_covered, *rules]
+        meta[marks.EXPLORES] = [question.digest, marks.COVERED if question.is_covered else "", *rules]
         meta["dedup_canonical"] = question.form
         return True
 

@@ -22,7 +22,15 @@ DECIDED = "dedup_decided"
 """The crawl that decided about the request, and the tag of the URL it was decided for."""
 
 EXPLORES = "dedup_explores"
-"""Digest of the form whose page this request ought to show again: it would have been dropped."""
+"""Digest of the form whose page this request ought to show again, for it would have been dropped; one of the words below
+if nothing new was expected of it at all, else an empty one; and the rules that would have dropped it."""
+
+COVERED = "covered"
+"""The URL belongs to a template that shows nothing new."""
+REACHED = "reached"
+"""It redirected to a form that a link has led to."""
+REACHED_ALONE = "reached alone"
+"""It redirected to a form that no link has led to yet."""
 
 AGAIN = "dedup_again"
 """Why the filter itself sends the request: see below."""

@@ -42,6 +42,13 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     crawler.signals.connect(fail, signal=signals.spider_closed, weak=False)
 
 
+def stop_at_start(crawler: Crawler, reason: str, message: str) -> NoReturn:
+    """Close the crawl out of a handler of ``spider_opened``, before its first request; parameters as above."""
+    logger.error("%s", message, extra={"spider": crawler.spider})
+    crawler.signals.connect(lambda: mark_as_failed(crawler), signal=signals.spider_closed, weak=False)
+    raise CloseSpider(reason)
+
+
 def mark_as_failed(crawler: Crawler) -> None:
     """Make ``scrapy crawl`` exit with status 1; to be called from a handler of ``spider_closed``.
 

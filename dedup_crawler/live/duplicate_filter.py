@@ -1,0 +1,224 @@
+"""The one state of a filtered crawl, from its first request to its summary; both middlewares share it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.job import job_dir
+
+from dedup_crawler.errors import DedupError, SeenError, SeenUnavailableError, StoreError
+from dedup_crawler.live.answers import Answers
+from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.decisions import Decisions
+from dedup_crawler.live.drop_report import DropReport
+from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.models import LiveModels
+from dedup_crawler.live.options import Options
+from dedup_crawler.live.request_text import request_text
+from dedup_crawler.live.rule_codes import RuleCodes
+from dedup_crawler.live.scrapy_compat import create_looping_call
+from dedup_crawler.live.seeding import earlier_urls
+from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
+from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
+from dedup_crawler.live.summary import summary
+from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger("dedup_crawler.live")
+
+_FLUSH_S = 1.0
+_LOOK_AFTER_S = 10.0
+_CODES_FACT = "rule codes"
+_MODELS_FACT = "models"
+
+
+class DuplicateFilter:
+    """Decisions, answers, explorations and their report, made of the ``DEDUP_*`` settings of one crawl."""
+
+    def __init__(self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any]) -> None:
+        self.seen = seen
+        self._crawler = crawler
+        self._options = options
+        self._models = models
+        self._codes = RuleCodes()
+        self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
+        self._explorer = Explorer(
+            models.evidence, self._report, options.exploration, is_dry_run=options.is_dry_run
+        )
+        self.answers = Answers(crawler, seen, self._explorer, self._report, self._switch_off)
+        self._decisions = Decisions(
+            models.of,
+            seen,
+            self._codes,
+            self._explorer,
+            self._report,
+            lambda request: request_text(request, crawler.spider),
+            is_dry_run=options.is_dry_run,
+        )
+        self.is_decided = self._decisions.is_decided
+        self.decide = self._decisions.decide
+        self._clocks: list[Any] = []
+        self._noted: dict[str, str] = {}
+        self._is_looking = False
+        self._looked_at = -1  # answers when nothing was left to send
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> DuplicateFilter | None:
+        """The filter of a crawl, built when it is first asked for; None if there is nothing to filter with."""
+        if crawler not in _FILTERS:
+            _FILTERS[crawler] = cls._built(crawler)
+        return _FILTERS[crawler]
+
+    @classmethod
+    def _built(cls, crawler: Crawler) -> DuplicateFilter | None:
+        try:
+            options = Options.from_settings(crawler.settings)
+            if not options.is_enabled:
+                return None
+            if options.model is None:
+                logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
+                return None
+            models = LiveModels(ModelShelf.open(options.model), options.exploration, logger.error)
+            # such a spider goes on from its database, which knows what was seen
+            jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
+            return cls(crawler, options, models, open_seen(options.seen, Path(jobs) if jobs else None))
+        except DedupError as error:
+            refuse_to_start(crawler, "dedup_model_unusable", str(error))
+            return None
+
+    # the life of a crawl
+
+    async def open(self) -> None:
+        """Learn what an earlier process, and an earlier crawl into the same database, have seen."""
+        self._report.count("seen/restored", 0)
+        try:
+            left_over = await self.seen.open(queue_survives=bool(self._crawler.settings.get("JOBDIR")))
+            self._models.expect(await self.seen.noted(_MODELS_FACT))
+            self._codes.read(await self.seen.noted(_CODES_FACT) or "")
+        except (SeenError, SeenUnavailableError) as error:
+            stop_at_start(self._crawler, "dedup_seen_unusable", str(error))
+            return
+        if (host := self._models.mismatch(self._models.known_hosts)) is not None:
+            stop_at_start(
+                self._crawler,
+                "dedup_seen_of_another_model",
+                f"the seen forms of {host} were made by another model than {self._options.model}: "
+                "delete the seen set (with JOBDIR: the file dedup.seen in it), or set DEDUP_SEEN to another one.",
+            )
+            return
+        self._codes.switch_off(self._models.evidence.switched_off)
+        self._restore()
+        self._report.count("seen/restored", len(self.seen))
+        self.answers.leave_over(left_over)
+        for each, seconds in ((self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)):
+            clock = create_looping_call(each)
+            clock.start(seconds, now=False)
+            self._clocks.append(clock)
+
+    async def close(self, spider: Spider, reason: str) -> None:
+        """Write what was learnt, and say what the crawl came to."""
+        for clock in self._clocks:
+            clock.stop()
+        for rule in self._explorer.run_dry(is_idle=reason == "finished"):
+            self._models.evidence.switch_off(rule)
+        self._models.write_evidence()
+        line = summary(
+            self._crawler,
+            self._models.evidence,
+            self.answers.n_fetched,
+            len(self.seen),
+            is_dry_run=self._options.is_dry_run,
+        )
+        self._report.inform(line)
+        self._report.close()
+        await self._note_facts()
+        await self.seen.close(is_clean=True)
+
+    def is_busy_when_idle(self) -> bool:
+        """Send what is left when the crawl has run dry; whether the spider has to wait for it."""
+        if self.seen.is_local:
+            return at_once(self._ran_dry())
+        if self._is_looking or self._looked_at == self.answers.n_fetched:
+            return self._is_looking
+        self._is_looking = True
+        self.go_on(self._ran_dry())
+        return True
+
+    def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Do something for which nobody waits."""
+        if self.seen.is_local:
+            at_once(coroutine)
+        else:
+            deferred_from_coro(coroutine)
+
+    async def _ran_dry(self) -> bool:
+        for rule in self._explorer.run_dry(is_idle=True):
+            self._switch_off(rule)
+        try:
+            has_sent = await self.answers.look_after(is_idle=True)
+        finally:
+            self._is_looking = False
+        if not has_sent:
+            self._looked_at = self.answers.n_fetched
+        return has_sent
+
+    def _restore(self) -> None:
+        """Count what earlier crawls into the same database have fetched as seen."""
+        if self._options.database is None:
+            return
+        try:
+            for url in map(normal_form, earlier_urls(self._options.database)):
+                if (model := self._models.of(host_of(url))) is not None:
+                    form = model.canonicalize(url)
+                    rules = model.fired(url) if form != url else ()
+                    self.seen.restore(form_digest(form), owner_tag(url), self._codes.code_of(rules))
+        except StoreError as error:
+            self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
+
+    def _switch_off(self, rule: str) -> None:
+        """Go on without a rule that merged different pages, and send what it dropped."""
+        self._models.switch_off(rule)
+        self._codes.switch_off([rule])
+        self._decisions.forget_referrer()
+        dropped = self._explorer.switch_off(rule)
+        counts = self._models.evidence.counts()[rule]
+        self._report.switched_off(
+            rule,
+            self._models.sentence(rule),
+            f"{counts.n_disagreed} of {counts.n_agreed + counts.n_disagreed} explored",
+            len(dropped),
+        )
+        self.answers.recover(dropped)
+
+    def _flush(self) -> None:
+        self.seen.flush()
+        self._report.flush()
+        self.go_on(self._note_facts())
+
+    def _look_after(self) -> None:
+        for rule in self._explorer.run_dry(is_idle=False):
+            self._switch_off(rule)
+        if not self.seen.is_local and not self._is_looking:
+            self.go_on(self.answers.look_after(is_idle=False))
+
+    async def _note_facts(self) -> None:
+        """Keep beside the forms what made them, where it has changed."""
+        for key, text in ((_MODELS_FACT, self._models.digests()), (_CODES_FACT, self._codes.to_text())):
+            if self._noted.get(key) != text:
+                try:
+                    await self.seen.note(key, text)
+                    self._noted[key] = text
+                except SeenUnavailableError:
+                    return  # the next second will do
+
+
+_FILTERS: WeakKeyDictionary[Crawler, DuplicateFilter | None] = WeakKeyDictionary()

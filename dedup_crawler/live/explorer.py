@@ -1,0 +1,157 @@
+"""Trust, but check: some duplicates are fetched all the same, and a rule that merges different pages is switched off."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.exploration.freeze import SiteFreeze
+from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.exploration.reservoir import Reservoir
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.exploration.same_page import PageComparison
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from dedup_crawler.live.drop_report import DropReport
+
+_MAX_CREDIT = 2.0
+_MAX_RULE_SETS = 10_000
+_PATIENCE = 1_000
+"""A page behind a covered template that no other link has reached after so many more answers is taken for a lost one."""
+
+
+class Explorer:
+    """Chooses what is explored, compares it with the page it was taken for, and counts.
+
+    Parameters
+    ----------
+    evidence
+        What is known of the rules.
+    report
+        Who is told.
+    epsilon
+        Share (0-1) of the duplicates that is explored; 0 explores nothing and keeps no pages.
+    is_dry_run
+        Everything that would be dropped is fetched, and compared.
+    seed
+        Of the choice.
+    """
+
+    def __init__(
+        self, evidence: RuleEvidence, report: DropReport, epsilon: float, *, is_dry_run: bool, seed: int = 0
+    ) -> None:
+        self.evidence = evidence
+        self._report = report
+        self._keeps_pages = epsilon > 0 or is_dry_run
+        self._pages = OwnerPages()
+        self._comparison = PageComparison(self._pages)
+        self._reservoir: Reservoir[Request] = Reservoir()
+        self._freeze = SiteFreeze()
+        self._random = random.Random(seed)
+        self._credit: dict[tuple[str, ...], float] = {}
+        self._unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
+        self._n_answers = 0
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the site shows one page for everything: nothing is dropped or believed meanwhile."""
+        return self._freeze.is_frozen
+
+    def wants(self, rules: tuple[str, ...], form: bytes, *, is_covered: bool) -> bool:
+        """Whether a duplicate is to be fetched all the same.
+
+        What cannot be compared, because its owner's page is not kept any more, is made up for by others of the rules.
+        """
+        rate = self.evidence.rate(rules)
+        if rate <= 0:
+            return False
+        if len(self._credit) >= _MAX_RULE_SETS:
+            self._credit.clear()
+        credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
+        is_chosen = (is_covered or form in self._pages) and self._random.random() < credit
+        self._credit[rules] = credit - 1 if is_chosen else credit
+        return is_chosen
+
+    def dropped(self, rules: tuple[str, ...], request: Request) -> None:
+        """Remember what was dropped, in case its rule turns out wrong."""
+        self._reservoir.add(rules, request)
+
+    def judge(self, explores: Sequence[Any], request: Request, response: Response) -> str | None:
+        """Compare an explored page with the one it was taken for; gives the rule that has to go, if one has."""
+        form, covered, *rules = explores
+        if covered == marks.REACHED_ALONE:
+            # a link may still come
+            self._unreached.append((self._n_answers, form, tuple(rules)))
+            return None
+        if covered:
+            return self._judged(form, rules, True if covered == marks.REACHED else None)
+        owner = self._pages.get(form)
+        is_same = None if owner is None else self._comparison.is_same(owner, _page(request, response))
+        return self._judged(form, rules, is_same)
+
+    def swallowed(self, request: Request) -> str | None:
+        """Hear that an explored URL redirects to a page that was seen."""
+        explores = request.meta.get(marks.EXPLORES)
+        if explores is None or not marks.is_redirected(request):
+            return None
+        form, covered, *rules = explores
+        owner = self._pages.get(form)
+        is_same = covered or (owner is not None and request.url in (owner.url, owner.final_url))
+        return self._judged(form, rules, True if is_same else None)
+
+    def reached(self, form: bytes) -> None:
+        """Hear that a link led to *form*: what an explored URL showed is reached otherwise too."""
+        if self._unreached:
+            for place, (_, awaited, rules) in enumerate(self._unreached):
+                if awaited == form:
+                    del self._unreached[place]
+                    self._judged(form, rules, True)
+                    return
+
+    def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
+        """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
+        self._n_answers += 1
+        if not forms:
+            return set()
+        refused = self._freeze.saw(forms, response.body)
+        if self._keeps_pages:
+            page = _page(request, response)
+            for form in forms:
+                if form not in refused:
+                    self._pages.put(form, page)
+        return refused
+
+    def run_dry(self, *, is_idle: bool) -> list[str]:
+        """Judge what covered templates showed and no other link has reached in time; gives the rules that have to go."""
+        failing = []
+        while self._unreached and (is_idle or self._n_answers - self._unreached[0][0] > _PATIENCE):
+            _, form, rules = self._unreached.popleft()
+            if (rule := self._judged(form, rules, False)) is not None:
+                failing.append(rule)
+        return failing
+
+    def switch_off(self, rule: str) -> list[Request]:
+        """Give back what *rule* dropped."""
+        self._credit.clear()
+        self._pages.clear()
+        by_url = {request.url: request for request in self._reservoir.take(rule)}
+        return list(by_url.values())
+
+    def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None) -> str | None:
+        if is_same is None:
+            self._report.count("explored/undecided")
+            return None
+        self._report.count("explored/agree" if is_same else "explored/disagree")
+        return self.evidence.record(rules, form, is_same=is_same)
+
+
+def _page(request: Request, response: Response) -> FetchedPage:
+    asked = request.meta.get("redirect_urls") or [request.url]
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    return FetchedPage.of(asked[0], response.url, content_type, response.body)

@@ -1,0 +1,108 @@
+"""The filter where it costs least: links of a page are dropped before they are queued."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from inspect import isasyncgenfunction
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.duplicate_filter import DuplicateFilter
+from dedup_crawler.live.items import REFERRER_KEY
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+_BATCH = 500
+
+
+class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
+    """Spider middleware that drops the links of a page which lead to pages that the crawl fetches otherwise.
+
+    Enabled by the add-on, or by ``SPIDER_MIDDLEWARES = {"dedup_crawler.DuplicateFilterSpiderMiddleware": 40}`` beside
+    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares. It never sees redirects,
+    retries, robots.txt or media requests. What it drops reaches nobody but the signal
+    :data:`dedup_crawler.signals.request_dropped`; no errback is called.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        duplicate_filter = DuplicateFilter.of(crawler)
+        if duplicate_filter is None:
+            raise NotConfigured
+        self._filter = duplicate_filter
+        self._filter.answers.has_spider_side = True
+        # such a spider says itself which page holds a link
+        self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Let start requests own their forms; they are never dropped."""
+        async for each in start:
+            if isinstance(each, Request):
+                await self._filter.decide([each], is_start=True)
+            yield each
+
+    def process_spider_output(
+        self, response: Response | None, result: Iterable[Any], spider: Spider | None = None
+    ) -> Iterable[Any]:
+        """Drop links, in versions of Scrapy before 2.16."""
+        for each in result:
+            if isinstance(each, Request) and self._filter.seen.is_local:
+                self._note_referrer(each, response)
+                if not at_once(self._filter.decide([each]))[0]:
+                    continue
+            yield each
+        self._processed(response)
+
+    async def process_spider_output_async(
+        self, response: Response | None, result: AsyncIterator[Any], spider: Spider | None = None
+    ) -> AsyncIterator[Any]:
+        """Drop links; those of a page are asked about together, unless the spider takes its time between them."""
+        batch = 1 if _takes_its_time(response, self.crawler.spider) else _BATCH
+        waiting: list[Request] = []
+        async for each in result:
+            if not isinstance(each, Request):
+                yield each
+                continue
+            self._note_referrer(each, response)
+            waiting.append(each)
+            if len(waiting) >= batch:
+                for request in await self._kept(waiting):
+                    yield request
+                waiting = []
+        for request in await self._kept(waiting):
+            yield request
+        self._processed(response)
+
+    def process_spider_exception(self, response: Response, exception: Exception, spider: Spider | None = None) -> None:
+        """Count a page as processed even if the spider failed on it: its duplicates would fail as well."""
+        self._processed(response)
+
+    async def _kept(self, requests: list[Request]) -> list[Request]:
+        if not requests:
+            return []
+        is_sent = await self._filter.decide(requests)
+        return [request for request, sent in zip(requests, is_sent, strict=True) if sent]
+
+    def _note_referrer(self, request: Request, response: Response | None) -> None:
+        """Note which page holds the link, whatever the site's Referrer-Policy lets a header say."""
+        if response is not None and self._notes_referrers and request.url != response.url:
+            request.meta[REFERRER_KEY] = response.url
+
+    def _processed(self, response: Response | None) -> None:
+        if response is not None and response.request is not None:
+            self._filter.answers.processed(response.request)
+
+
+def _takes_its_time(response: Response | None, spider: Spider | None) -> bool:
+    """Whether the callback may wait for something between two of its requests."""
+    request = response.request if response is not None else None
+    callback = request.callback if request is not None else None
+    return isasyncgenfunction(callback or getattr(spider, "parse", None))
+
