@@ -128,12 +128,15 @@ class DropReport:
             self._file = None
 
     def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
-        """The sentences of the rules, or what the method says."""
+        """What the method says of the URL; where only the owner's URL was changed, what its rules do."""
         reason = self._reasons.get(rules)
         if reason is None:
-            sentences = question.model.rule_sentences()
-            said = [sentences[rule] for rule in rules if rule in sentences]
-            reason = "; then ".join(said) or question.model.explain(question.url, question.referrer).reason
+            if question.rules:
+                reason = question.model.explain(question.url, question.referrer).reason
+            else:
+                sentences = question.model.rule_sentences()
+                reason = "; then ".join(sentences[rule] for rule in rules if rule in sentences)
+            reason = reason or "it has the form of a page that was fetched before"
             if rules and len(self._reasons) < _MAX_RULES:
                 self._reasons[rules] = reason
         return reason
@@ -145,7 +148,8 @@ class DropReport:
         if not is_new and not self._is_debug:
             return
         self._told.add(rules)
-        logger.debug(
+        logger.log(
+            logging.INFO if is_new else logging.DEBUG,
             "Filtered duplicate-content request%s: %s (same as %s by its canonical form %r: %s) (referer: %s)%s",
             " (dry run, it is sent)" if is_dry_run else "",
             question.request,

@@ -17,6 +17,7 @@ from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.request_text import request_text

@@ -51,6 +51,11 @@ class LiveModels:
         self._asked[base] = asked
         return asked
 
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """Hosts whose model is there before it is asked for: those of a single model."""
+        return self._shelf.known_hosts
+
     def digests(self) -> str:
         """Digests of all models whose forms the seen set holds, as a fact to keep beside them."""
         return json.dumps(self._digests, sort_keys=True)

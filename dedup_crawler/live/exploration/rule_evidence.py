@@ -123,6 +123,11 @@ class RuleEvidence:
         """Take in the rules of one more model, or of a newer one."""
         self._training.update(training)
 
+    def add_known(self, known: Mapping[str, RuleCounts]) -> None:
+        """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
+        for rule, counts in known.items():
+            self._lives.setdefault(rule, _life(counts))
+
     def promised_error(self, rule: str) -> float:
         """Share (0-1) of wrong drops that the rule is granted."""
         n_groups, n_wrong = self._training.get(rule, (0, 0))
