@@ -8,9 +8,10 @@ from dedup_crawler.rules import plans, trie
 from dedup_crawler.rules.deep_keys import Cut, DeepMap
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Rule, Set, Star
+from dedup_crawler.rules.rule_ids import order_identifier
 from dedup_crawler.rules.shapes import read_query, written_names
 from dedup_crawler.urls.keyvalue import read_rest
-from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.normal import host_of, normal_form
 from rule_strategies import FREE_KEYS, HOST, matchers, values
 from url_strategies import urls
 
@@ -60,7 +61,12 @@ def test_a_plan_gives_what_the_engine_writes_down(rules, crawl, is_deep):
     """Whatever rules and URLs: the quick answer is that of the long way, where every step is read and written anew."""
     engine = RuleEngine(rules, {HOST: DEEP} if is_deep else None)
     for url in map(normal_form, crawl):
-        assert engine.form(url) == engine.trace(url)[0]
+        form, numbers = engine.trace(url)
+        assert engine.form(url) == form
+        if form != url:
+            told = dict.fromkeys(engine.identifiers[number] for number in numbers)
+            order = order_identifier(host_of(url))
+            assert [each for each in engine.fired(url, form) if each != order] == list(told)
 
 
 def test_a_piece_that_makes_a_slash_the_last_character():

@@ -1,6 +1,7 @@
 """The laws of rules, run on every method: which of them fired on a URL, and what is left without some of them."""
 
 import functools
+import itertools
 import json
 import os
 import random
@@ -14,42 +15,73 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.model_folder import model_digest
+from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Rule, Set
+from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import forum
 from planted_site import HOST, session_ids
 from url_strategies import urls as any_urls
 
-TOPICS, FORUM = session_ids(), forum(60)
-COLUMNS = {
-    "urls": TOPICS.urls + FORUM.urls,
-    "clusters": TOPICS.clusters + [10**6 + page for page in FORUM.clusters],
-    "referrers": [f"{HOST}/"] * len(TOPICS.urls) + FORUM.referrers,
-    "redirects": [None] * len(TOPICS.urls) + FORUM.redirects,
-}
+
+def site(n_topics):
+    """Topics under session ids and a forum whose posts lead to them, met by turns: rules of every kind."""
+    topics, posts = session_ids(), forum(n_topics)
+    links = iter(zip(*vars(posts).values(), strict=True))
+    rows = []
+    for url, page in zip(topics.urls, topics.clusters, strict=True):
+        rows += [(url, 10**6 + page, f"{HOST}/", None), *itertools.islice(links, n_topics // 30)]
+    return dict(zip(("urls", "clusters", "referrers", "redirects"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+COLUMNS = site(60)
 QUICK = {"seq2seq": {"hidden": 32}, "siamese": {"hidden": 16, "epochs": 3, "members": 1}}
 LAWS = settings(
     max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+COVERED, OVERLAPPING = "verified, with a rule that covers", "dustbuster, with rules that overlap"
 FOREIGN = "http://other.example/topic.php?t=1&sid=2"
 
 
-def made(name, **options):
-    return make_method(name, **{**QUICK.get(name, {}), **options})
+def made(name):
+    return make_method(name, **QUICK.get(name, {}))
 
 
 @functools.cache
-def fitted_model(name, **options):
-    return made(name, **options).fit(**COLUMNS)
+def fitted_model(name):
+    if name == COVERED:
+        return made("verified").fit(**site(300))
+    if name == OVERLAPPING:
+        model = made("dustbuster").fit(**COLUMNS)
+        model.keep(overlapping_rules())
+        return model
+    return made(name).fit(**COLUMNS)
 
 
-@pytest.fixture(params=METHODS)
+def overlapping_rules():
+    """One of two rules takes the other's place, two send URLs round and round, one goes on where another stopped."""
+    host = HOST.partition("://")[2]
+    topic, sid = {"path[0]": Literal("topic")}, {"query[sid]": ANY}
+    return [
+        Rule(host, topic | sid, {"query[sid]": Drop()}),
+        Rule(host, sid, {"query[sid]": Drop()}),
+        Rule(host, {"query[t]": Literal("100")}, {"query[t]": Set("101")}),
+        Rule(host, {"query[t]": Literal("101")}, {"query[t]": Set("102")}),
+        Rule(host, {"query[t]": Literal("102"), "query[u]": ANY}, {"query[t]": Set("100")}),
+        Rule(host, {"query[u]": Literal("")}, {"query[u]": Drop()}),
+        Rule(host, {"query[new]": ANY}, {"query[t]": Copy("query[new]"), "query[new]": Drop()}),
+        SubstringRule(host, "/other.php?t=1", "/topic.php?", at_start=True),
+        SubstringRule(host, "utm_source=", "", at_end=True),
+    ]
+
+
+@pytest.fixture(params=[*METHODS, COVERED, OVERLAPPING])
 def fitted(request):
     return fitted_model(request.param)
 
 
-_numbers = st.integers(100, 160).map(str)
+_numbers = st.one_of(st.integers(100, 160), st.integers(100, 102)).map(str)
 _values = st.one_of(_numbers, st.sampled_from(["", "00c0ffee00c0ffee", "0123456789abcdef"]))
 _parameters = st.lists(st.tuples(st.sampled_from(["t", "sid", "u", "new", "utm_source"]), _values), max_size=4)
 _scripts = st.sampled_from(["topic.php", "member.php", "other.php", "www/", ""])

@@ -79,6 +79,16 @@ def test_a_link_that_shows_its_own_page(posts):
     assert not posts.is_covered(post)
 
 
+def test_a_link_on_a_page_of_another_host(posts):
+    """It says nothing, though that page has the shape of a topic: rules of one host never touch another."""
+    topic = "http://other.example/topic/7777"
+    post = f"{HOST}/post/123456"
+
+    assert posts.canonicalize(post, Referrer(topic, topic)) == post
+    assert posts.fired(post, Referrer(topic, topic)) == ()
+    assert posts.explain(post, Referrer(topic, topic)).form == post
+
+
 def test_referrers_need_not_be_in_normal_form():
     """A crawl that wrote down links as it met them teaches the same."""
     crawl = forum(with_alone=True)

@@ -19,7 +19,8 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
 
 FORMAT = 1
-_DESCRIPTION = "model.json"
+DESCRIPTION = "model.json"
+"""What makes a folder a model."""
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
 _KEYS = {
@@ -41,9 +42,18 @@ class ModelFiles:
     weights: bytes = b""
 
 
+def folder_name(host: str) -> str:
+    """Name of the folder for a host's model; a port is written ``_8000``.
+
+    >>> folder_name("127.0.0.1:8000")
+    '127.0.0.1_8000'
+    """
+    return host.replace(":", "_") or "unknown-host"
+
+
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
     """Write a model folder in place of what *folder* held; the same contents give the same bytes."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / _DESCRIPTION).is_file()):
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()):
         raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     contents = _contents(files)
@@ -51,7 +61,7 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         new.chmod(0o755)
-        for name, data in {**contents, _DESCRIPTION: _json_bytes(manifest)}.items():
+        for name, data in {**contents, DESCRIPTION: _json_bytes(manifest)}.items():
             (new / name).write_bytes(data)
         _replace(folder, new)
     finally:
@@ -114,7 +124,7 @@ def _manifest(description: Mapping[str, Any], contents: Mapping[str, bytes]) -> 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     if not folder.exists():
         raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
-    path = folder / _DESCRIPTION
+    path = folder / DESCRIPTION
     try:
         manifest = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -137,7 +147,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 def _verified(folder: Path, name: str, digest: str) -> bytes:
     if Path(name).name != name:
-        raise DamagedModelError(f"{folder / _DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
+        raise DamagedModelError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
     try:
         data = (folder / name).read_bytes()
     except OSError as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.model_folder import folder_name
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -47,4 +48,4 @@ def training_data(store: PageStore) -> TrainingData:
 def default_model_folder(urls: Sequence[str]) -> Path:
     """``models/<host>`` for the host that most URLs are of; a port is written ``_8000``."""
     hosts = Counter(host_of(normal_form(url)) for url in urls)
-    return Path("models") / (hosts.most_common(1)[0][0].replace(":", "_") or "unknown-host")
+    return Path("models") / folder_name(hosts.most_common(1)[0][0])

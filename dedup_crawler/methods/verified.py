@@ -108,7 +108,9 @@ class Verified(Canonicalizer):
 
     def _covering(self, url: str) -> tuple[str, ...]:
         covered = self.links_[host_of(url)].coverage_of(url)
-        return (coverage_identifier(host_of(url), covered),) if covered and self._is_covered(url) else ()
+        if covered is None or self.engine_.is_strange(url):
+            return ()
+        return (coverage_identifier(host_of(url), covered),)
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
         known = {**order_rules(self.hosts), **engine_rules(self.engine_)}

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from dedup_crawler.rules.plans import HostPlans
-from dedup_crawler.rules.rule import KeyValueMap, UrlMap
+from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
 from dedup_crawler.rules.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.rules.trie import Numbered, Trie
@@ -102,14 +102,24 @@ class RuleEngine:
         """Of the rules, in their order."""
         return [rule_identifier(rule) for rule in self.rules]
 
+    @cached_property
+    def _identifier_of(self) -> dict[int, str]:
+        return {id(rule): known for rule, known in zip(self.rules, self.identifiers, strict=True)}
+
     def fired(self, url: str, form: str) -> tuple[str, ...]:
         """Identifiers of what leads from *url* to its *form*, another one, in order: of rules and of the sorted query.
 
         The order of the query counts where it is changed, not where all but one key are dropped.
         """
-        found = dict.fromkeys(map(self.identifiers.__getitem__, self.trace(url)[1]))
+        rules: list[Rule] = []
+        host = host_of(url)
+        # plans do not tell which substring rules they apply
+        if host in self._substrings or self._planned(url, rules) is None:
+            found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
+        else:
+            found = dict.fromkeys([self._identifier_of[id(rule)] for rule in rules])
         if not found or is_reordered(url, form):
-            found[order_identifier(host_of(url))] = None
+            found[order_identifier(host)] = None
         return tuple(found)
 
     def without(self, identifiers: Collection[str]) -> RuleEngine:
@@ -148,13 +158,13 @@ class RuleEngine:
             current = f"{scheme}://{behind[:start]}{found[1]}"
         return None
 
-    def _planned(self, url: str) -> str | None:
-        """Form of a URL that settles soon; None where only the long way says."""
+    def _planned(self, url: str, fired: list[Rule] | None = None) -> str | None:
+        """Form of a URL that settles soon; None where only the long way says. *fired* takes the rules."""
         parts = url.split("/", 3)
         if len(parts) != 4 or parts[1] or parts[0][-1:] != ":":
             return None
         plans = self._plans.get(parts[2])
-        return plans.form(parts[0][:-1], parts[2], parts[3]) if plans is not None else None
+        return plans.form(parts[0][:-1], parts[2], parts[3], fired) if plans is not None else None
 
     def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""

@@ -82,8 +82,11 @@ class HostPlans:
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
         self._plans: dict[Shape, Plan] = {}
 
-    def form(self, scheme: str, authority: str, rest: str) -> str | None:
-        """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked."""
+    def form(self, scheme: str, authority: str, rest: str, fired: list[Rule] | None = None) -> str | None:
+        """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked.
+
+        The rules that lead there are added to *fired*, in order.
+        """
         if rest[:1] == "/":  # a path that begins with "//" may be read anew as something else when a piece is changed
             return None
         plan, values = self._read(scheme, rest)
@@ -96,6 +99,8 @@ class HostPlans:
                 if is_written:
                     return f"{scheme}://{authority}/{rest}"
                 return f"{scheme}://{authority}{plan.text.template % plan.text.pick(values)}"
+            if fired is not None:
+                fired.append(action.rule)
             if action.following is not None:
                 if action.next_plan is None:
                     action.next_plan = self._plan(action.following.shape)
