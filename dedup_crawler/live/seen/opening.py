@@ -1,0 +1,57 @@
+"""Which seen set a crawl uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.live.seen.memory import MemorySeenSet
+
+if TYPE_CHECKING:
+    from dedup_crawler.live.seen.protocol import SeenSet
+
+_REDIS_SCHEMES = ("redis", "rediss", "unix")
+
+
+def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
+    """The seen set that *setting* names; it is still to be opened.
+
+    Parameters
+    ----------
+    setting
+        ``memory``; a path, or ``sqlite:///PATH`` (a path of four slashes is absolute); ``redis://HOST:PORT/DB?name=NAME``.
+        None: ``dedup.seen`` in *job_dir*, or memory where there is none.
+    job_dir
+        Folder of a crawl that can be resumed.
+
+    Raises
+    ------
+    BadInputError
+        If *setting* is none of these.
+    MissingExtraError
+        If it is in Redis and the package ``redis`` is not installed.
+    """
+    if setting is None:
+        return MemorySeenSet() if job_dir is None else _sqlite(job_dir / "dedup.seen")
+    if setting == "memory":
+        return MemorySeenSet()
+    scheme, separator, rest = setting.partition("://")
+    if not separator and ("/" in setting or "." in setting):  # a misspelt word is no path
+        return _sqlite(Path(setting))
+    if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
+        return _sqlite(Path(rest[1:]))
+    if scheme in _REDIS_SCHEMES:
+        from dedup_crawler.live.seen.redis import RedisSeenSet
+
+        return RedisSeenSet(setting)
+    raise BadInputError(
+        f"{scheme + separator!r} is no place for seen forms: give 'memory', the path of a file (with a / or a dot), or "
+        "redis://HOST:PORT/DB?name=NAME"
+    )
+
+
+def _sqlite(path: Path) -> SeenSet[str]:
+    from dedup_crawler.live.seen.sqlite import SQLiteSeenSet  # a crawl without one need not load SQLAlchemy
+
+    return SQLiteSeenSet(path)

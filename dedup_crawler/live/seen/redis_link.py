@@ -1,0 +1,110 @@
+"""The connection to Redis of one crawler: scripts and commands with a time limit, and a pause after each failure."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from dedup_crawler.errors import BadInputError, MissingExtraError, SeenUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from redis.asyncio import Redis
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_FIRST_PAUSE_S = 0.25
+_MAX_PAUSE_S = 15.0
+
+
+class RedisLink:
+    """Asks the Redis at *url*; a failure is a :class:`SeenUnavailableError`, and for a while so is every question.
+
+    Parameters
+    ----------
+    url
+        ``redis://[user:password@]host:port/db?name=NAME`` (also ``rediss://`` and ``unix://``); *name* (default
+        ``dedup``) is the prefix of all keys.
+    timeout_s
+        How long to wait for an answer.
+
+    Raises
+    ------
+    BadInputError
+        If *url* cannot be understood.
+    MissingExtraError
+        If the package ``redis`` is not installed.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        try:
+            from redis.asyncio import Redis
+            from redis.asyncio.retry import Retry
+            from redis.backoff import NoBackoff
+            from redis.exceptions import RedisError
+        except ImportError as error:
+            raise MissingExtraError("a seen set in Redis", "redis", "redis") from error
+        self.place = _without_password(url)
+        address, self.name = _split_name(url, self.place)
+        self._failures = (RedisError, OSError, asyncio.TimeoutError)
+        try:
+            self._redis: Redis = Redis.from_url(
+                address,
+                socket_timeout=timeout_s,
+                socket_connect_timeout=timeout_s,
+                retry=Retry(NoBackoff(), 1),  # a connection that Redis closed meanwhile is opened again at once
+            )
+        except (ValueError, TypeError) as error:
+            raise BadInputError(f"{self.place} is no Redis URL ({error}): give redis://HOST:PORT/DB") from error
+        self._scripts: dict[str, Any] = {}
+        self._pause_s = _FIRST_PAUSE_S
+        self._next_try = 0.0
+
+    async def run(self, script: str, *arguments: str | bytes | int) -> Any:
+        """What *script* gives, called with the prefix of the keys and *arguments*."""
+        if script not in self._scripts:
+            self._scripts[script] = self._redis.register_script(script)
+        return await self._ask(self._scripts[script], args=(self.name, *arguments))
+
+    async def command(self, *words: str | bytes) -> Any:
+        """What a single command gives."""
+        return await self._ask(self._redis.execute_command, *words)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._redis.aclose()
+
+    def seconds_to_next_try(self) -> float:
+        """How long Redis is left alone yet; 0 where it can be asked."""
+        return max(0.0, self._next_try - asyncio.get_running_loop().time())
+
+    async def _ask(self, ask: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_try:
+            raise SeenUnavailableError(f"{self.place} did not answer and is asked again in a moment")
+        try:
+            answer = await ask(*arguments, **named)
+        except self._failures as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            self._next_try = loop.time() + self._pause_s
+            self._pause_s = min(2 * self._pause_s, _MAX_PAUSE_S)
+            raise SeenUnavailableError(f"{self.place}: {reason}: start Redis, or look at its log") from error
+        self._pause_s = _FIRST_PAUSE_S
+        return answer
+
+
+def _split_name(url: str, shown: str) -> tuple[str, str]:
+    """The address that Redis's client understands, and the prefix of the keys."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    name = dict(query).get("name", "dedup")
+    if not _NAME.fullmatch(name):
+        raise BadInputError(f"{shown}: {name!r} is no name for keys: use letters, digits and any of _.- (up to 100)")
+    rest = urlencode([(key, value) for key, value in query if key != "name"])
+    return urlunsplit(parts._replace(query=rest)), name
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//***@", url, count=1)

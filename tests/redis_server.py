@@ -1,0 +1,65 @@
+"""A real Redis on a free port of loopback, which can be stopped and started again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+SERVER = shutil.which("redis-server")
+
+
+def require_redis() -> None:
+    """Skip the test where there is no ``redis-server``; continuous integration must have one."""
+    if SERVER is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("redis-server is not installed")
+        pytest.skip("redis-server is not installed")
+    pytest.importorskip("redis")
+
+
+class RedisServer:
+    """One server; with *is_persistent* what it knows survives :meth:`stop`."""
+
+    def __init__(self, folder: Path, *, is_persistent: bool = False) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._folder = folder
+        self._is_persistent = is_persistent
+        self.start()
+
+    def url(self, name: str) -> str:
+        """What a crawl that shares the keys *name* is told."""
+        return f"redis://127.0.0.1:{self.port}/0?name={name}"
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        keeps = ("--appendonly", "yes", "--appendfsync", "always") if self._is_persistent else ("--appendonly", "no")
+        self._process = subprocess.Popen(
+            [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *keeps, "--dir", self._folder],
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 30
+        while self.ask("PING") != "+PONG":
+            assert time.monotonic() < deadline, "redis-server does not answer"
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
+
+    def ask(self, command: str) -> str:
+        """First line of the answer to an inline command; empty where nobody answers."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                connection.sendall(command.encode() + b"\r\n")
+                return connection.makefile("rb").readline().decode().strip()
+        except OSError:
+            return ""
