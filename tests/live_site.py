@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-QUICK = {"AUTOTHROTTLE_ENABLED": "False", "RETRY_TIMES": "1"}
+QUICK = {"AUTOTHROTTLE_ENABLED": "False", "RETRY_TIMES": "1", "DEDUP_EXPLORATION": "0"}
 
 
 @dataclass

@@ -72,6 +72,7 @@ class Answers:
         if response.status >= 400:
             return self.failed(request)
         if response.status >= 300:
+            request.meta[marks.FORMS] = []  # its answer is still to come
             return None
         failing = self._explorer.judge(explores, request, response) if explores is not None else None
         refused = self._explorer.saw(forms, request, response)

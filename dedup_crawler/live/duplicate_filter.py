@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from dedup_crawler.errors import DedupError, SeenError, SeenUnavailableError, StoreError
+from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.decisions import Decisions
@@ -88,12 +88,12 @@ class DuplicateFilter:
             if options.model is None:
                 logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
                 return None
-            models = LiveModels(ModelShelf.open(options.model), options.exploration, logger.error)
+            models = LiveModels(_shelf(options.model), options.exploration, logger.error)
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
             return cls(crawler, options, models, open_seen(options.seen, Path(jobs) if jobs else None))
         except DedupError as error:
-            refuse_to_start(crawler, "dedup_model_unusable", str(error))
+            refuse_to_start(crawler, "dedup_setting_unusable", str(error))
             return None
 
     # the life of a crawl
@@ -220,6 +220,13 @@ class DuplicateFilter:
                     self._noted[key] = text
                 except SeenUnavailableError:
                     return  # the next second will do
+
+
+def _shelf(path: str) -> ModelShelf:
+    try:
+        return ModelShelf.open(path)
+    except ModelError as error:
+        raise ModelError(f"DEDUP_MODEL = {path!r}: {error}") from error
 
 
 _FILTERS: WeakKeyDictionary[Crawler, DuplicateFilter | None] = WeakKeyDictionary()

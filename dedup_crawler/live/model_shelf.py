@@ -60,6 +60,11 @@ class ModelShelf:
         """Look at what *path* holds; only a single model is loaded at once."""
         return cls(path)
 
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """Hosts of a single model; in a folder of models none is known before it is asked for."""
+        return self._single.hosts if self._single is not None else frozenset()
+
     def of(self, host: str) -> Canonicalizer | None:
         """The model for URLs of *host* (with port, lower-case); loaded where it is not in memory.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import DigestTable
-from dedup_crawler.live.seen.values import EARLIER, pack, unpack
+from dedup_crawler.live.seen.values import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -99,7 +99,7 @@ class MemorySeenSet(SeenSet[T]):
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it."""
         if self._owners.get(digest) is None:
-            self._owners.put(digest, pack(EARLIER, rules, owner))
+            self._owners.put(digest, pack(_THIS_RUN, rules, owner))
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""

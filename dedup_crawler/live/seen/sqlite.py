@@ -155,7 +155,7 @@ class SQLiteSeenSet(SeenSet[str]):
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it."""
         if self._entry(digest) is None:
-            self._change(digest, None, Entry(pack(EARLIER, rules, owner)))
+            self._change(digest, None, Entry(pack(self._run, rules, owner)))
             if len(self._changes) >= _MAX_CHANGES:
                 self.flush()
 
