@@ -13,6 +13,7 @@ DedupError
 ├── ModelError           (also OSError)             a model folder cannot be used
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
+├── EvidenceError        (also OSError)             what a crawl learnt of its rules cannot be read or written
 ├── ServeError           (also OSError)             a recorded site cannot be served
 └── FetchError           (also OSError)             a live site cannot be asked
 
@@ -76,6 +77,10 @@ class DamagedModelError(ModelError):
 
 class ModelVersionError(ModelError):
     """A model folder was written in a format that this version does not read."""
+
+
+class EvidenceError(DedupError, OSError):
+    """The file of what crawls learnt of their rules cannot be read or written; the model itself is not touched."""
 
 
 class ServeError(DedupError, OSError):

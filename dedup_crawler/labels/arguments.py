@@ -7,6 +7,7 @@ a key whose values repeat all the time is a *choice*, one of many values is *ope
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -44,6 +45,20 @@ def spellings(value: str) -> set[str]:
     Values of one character are spelt everywhere, so they have none.
     """
     return {form for form in (value, _NOT_IN_NAMES.sub("/", value)) if len(form) > 1}
+
+
+def mask_value(line: str, value: str, mark: str) -> str:
+    """Put *mark* in the place of *value* where it is no part of a longer word."""
+    pieces = line.split(value)
+    masked = pieces[0]
+    for before, after in itertools.pairwise(pieces):
+        is_word = not _ends_in_word(masked if before else "") and not _ends_in_word(after[:1])
+        masked += (mark if is_word else value) + after
+    return masked
+
+
+def _ends_in_word(text: str) -> bool:
+    return text[-1:].isalnum() or text[-1:] == "_"
 
 
 class ArgumentKinds:

@@ -17,16 +17,16 @@ not told from ids, so they stay; that one of them counts visitors, only a long p
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, spellings
+from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, mask_value, spellings
 from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.lines import Digests, digest, masked_times
+from dedup_crawler.labels.lines import Digests, digest
+from dedup_crawler.labels.times import masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
@@ -149,31 +149,17 @@ class Names:
         shape = line
         for name in self._names:
             if name in shape:
-                shape = _masked(shape, name, _NAME)
+                shape = mask_value(shape, name, _NAME)
         if shape == line:
             return ""
         for value in self._others:
             if value in shape:
-                shape = _masked(shape, value, _OTHER)
+                shape = mask_value(shape, value, _OTHER)
         return masked_times(shape)
 
 
 def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
-
-
-def _masked(line: str, value: str, mark: str) -> str:
-    """Put *mark* in the place of *value* where it is no part of a longer word."""
-    pieces = line.split(value)
-    masked = pieces[0]
-    for before, after in itertools.pairwise(pieces):
-        is_word = not _ends_in_word(masked if before else "") and not _ends_in_word(after[:1])
-        masked += (mark if is_word else value) + after
-    return masked
-
-
-def _ends_in_word(text: str) -> bool:
-    return text[-1:].isalnum() or text[-1:] == "_"
 
 
 def _single(clocks: Digests) -> list[int]:

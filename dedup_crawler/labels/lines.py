@@ -12,6 +12,7 @@ import xxhash
 
 from dedup_crawler.labels.comparing import n_words_of_lines
 from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.labels.times import masked_ago, masked_clock
 from dedup_crawler.pages.records import LabelledPage
 
 Digests = npt.NDArray[np.uint64]
@@ -22,18 +23,6 @@ MEMO_CHARACTERS = 20_000_000
 """... and characters of them, but for those of the last page; some 100 MB in all."""
 COMMON_SHARE = 0.05
 """A line on this share of the pages says nothing about one of them."""
-MAX_CLOCK = 200
-"""Characters; a longer line is no clock."""
-WHEN = "\2"
-"""Stands in the place of times."""
-
-_TIME = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
-    re.IGNORECASE,
-)
-_AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
-_DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
-_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # what every match of the two has
 _NUMBER = re.compile(r"\d+")
 _ASCII_DIGITS = str.maketrans({code: " " for code in range(128) if chr(code) not in "0123456789\n"})
 """Character -> itself if it is a digit, else a space: finds the numbers of ASCII text faster than a pattern."""
@@ -144,23 +133,15 @@ def _numbers_of_lines(lines: list[str]) -> list[str]:
 
 
 def _clock(line: str) -> int:
-    if len(line) > MAX_CLOCK or _MAY_BE_CLOCK(line) is None:
-        return 0
-    masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
-    return 0 if masked == line else digest(masked)
+    masked = masked_clock(line)
+    return 0 if masked is line else digest(masked)
 
 
 def lines_of(page: LabelledPage) -> list[str]:
     """Lines of a page's text without the mark of jusText's boilerplate, and without times told from now."""
     if not page.main_text:
         return []
-    text = page.main_text.replace("\t", "")
-    return (_AGO.sub(WHEN, text) if " ago" in text else text).split("\n")
-
-
-def masked_times(line: str) -> str:
-    """The line with dates and times of day masked."""
-    return _TIME.sub(WHEN, line)
+    return masked_ago(page.main_text.replace("\t", "")).split("\n")
 
 
 def digest(text: str) -> int:

@@ -1,0 +1,157 @@
+"""What a crawl learnt of its rules, written beside the model, so that the next crawl starts wiser.
+
+``models/forum.example.org.evidence.json`` stands beside the folder ``models/forum.example.org``, which stays as it was
+trained. It is a hint, not a part of the model: whoever cannot read it goes on without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dedup_crawler.errors import EvidenceError
+from dedup_crawler.live.exploration.rule_evidence import RuleCounts
+
+FORMAT = 1
+MAX_BYTES = 16 * 2**20
+MAX_RULES = 100_000
+MAX_COUNT = 10**12
+MAX_IDENTIFIER = 64
+_APPLICATION = "dedup-crawler evidence"
+_WAY_OUT = "Delete it, or restore it from a backup; the crawl goes on without what it says."
+
+
+class Evidence(NamedTuple):
+    """Contents of an evidence file."""
+
+    model_digest: str
+    """Of the model that the crawl ran with."""
+    rules: dict[str, RuleCounts]
+    """By rule identifier."""
+
+
+def evidence_path(model_folder: Path) -> Path:
+    """Where the evidence of a model stands."""
+    folder = model_folder.absolute()  # "." has no name, and a link keeps its own
+    return folder.with_name(f"{folder.name}.evidence.json")
+
+
+def read_evidence(path: Path) -> Evidence | None:
+    """Read a file; None if there is none.
+
+    Raises
+    ------
+    EvidenceError
+        If it cannot be read, is damaged, or was written by another program or version; it is left as it is.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EvidenceError(f"{path} cannot be read ({error.strerror or type(error).__name__}). {_WAY_OUT}") from None
+    if len(data) > MAX_BYTES:
+        raise EvidenceError(f"{path} has more than {MAX_BYTES} bytes and is no evidence file. {_WAY_OUT}")
+    try:
+        value = json.loads(data, parse_constant=_no_constant, parse_int=_short_int)
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{path} is damaged ({type(error).__name__}: no JSON that we write). {_WAY_OUT}") from None
+    return _parsed(path, value)
+
+
+def write_evidence(path: Path, evidence: Evidence) -> None:
+    """Write a file in one step: a reader sees the old one or the new one, whenever the process is killed.
+
+    Raises
+    ------
+    EvidenceError
+        If it cannot be written; the old file is left as it was.
+    """
+    contents = {
+        "application": _APPLICATION,
+        "format": FORMAT,
+        "model": evidence.model_digest,
+        "rules": {
+            rule: {
+                "agreed": counts.n_agreed,
+                "disagreed": counts.n_disagreed,
+                "switched_off": counts.is_switched_off,
+            }
+            for rule, counts in sorted(evidence.rules.items())
+        },
+    }
+    data = (json.dumps(contents, indent=1) + "\n").encode("ascii")
+    try:
+        _replace(path, data)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise EvidenceError(f"{path} cannot be written ({reason}); what was learnt of the rules is lost.") from None
+
+
+def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[str, object]) -> dict[str, RuleCounts]:
+    """What still holds for a model with these *rules*.
+
+    An identifier is a digest of the rule, so the counts of a rule that is there again mean the same under another
+    model. But one that had failed is given another chance by a new model, which was trained anew: its counts start
+    from nothing.
+    """
+    if evidence is None:
+        return {}
+    known = {rule: counts for rule, counts in evidence.rules.items() if rule in rules}
+    if evidence.model_digest == model_digest:
+        return known
+    return {rule: counts for rule, counts in known.items() if not counts.is_switched_off}
+
+
+def _replace(path: Path, data: bytes) -> None:
+    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _parsed(path: Path, value: Any) -> Evidence:
+    if not isinstance(value, dict) or value.get("application") != _APPLICATION:
+        raise EvidenceError(f"{path} was not written by this program. {_WAY_OUT}")
+    if type(value.get("format")) is not int or value["format"] != FORMAT:
+        raise EvidenceError(f"{path} is not in format {FORMAT}, which this version reads. {_WAY_OUT}")
+    digest, rules = value.get("model"), value.get("rules")
+    if not isinstance(digest, str) or not isinstance(rules, dict) or len(rules) > MAX_RULES:
+        raise EvidenceError(f"{path} is damaged (no model digest, or no list of rules). {_WAY_OUT}")
+    return Evidence(digest, {rule: _counts(path, rule, counts) for rule, counts in rules.items()})
+
+
+def _counts(path: Path, rule: str, value: Any) -> RuleCounts:
+    if isinstance(value, dict) and len(rule) <= MAX_IDENTIFIER:
+        agreed, disagreed, is_off = (value.get(key) for key in ("agreed", "disagreed", "switched_off"))
+        if _is_count(agreed) and _is_count(disagreed) and isinstance(is_off, bool):
+            return RuleCounts(agreed, disagreed, is_off)
+    raise EvidenceError(f"{path} is damaged (no counts for rule {rule[:MAX_IDENTIFIER]!r}). {_WAY_OUT}")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _short_int(digits: str) -> int:
+    if len(digits) > len(str(MAX_COUNT)) + 1:  # a million digits would take seconds to read
+        raise ValueError("a number with too many digits")
+    return int(digits)

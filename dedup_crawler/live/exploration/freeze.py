@@ -1,0 +1,138 @@
+"""When a site changes under the crawl: one page suddenly answers for very many URLs, a login form or a captcha.
+
+While that lasts nothing that is fetched says anything about the rules, nor about what a form's page is; so the filter
+stands still: it drops nothing, and the forms that got the wall instead of their page are to be fetched again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+
+import xxhash
+
+from dedup_crawler.labels.counting import BoundedCounter
+
+MAX_BYTES = 2**15
+"""Bytes of a body that its signature is of."""
+MAX_WORD = 16
+"""Bytes; longer words are tokens."""
+MANY_DIGITS = 2
+"""A word with so many digits is a number, a time or a token."""
+WINDOW = 200
+"""Forms whose pages are looked at: the latest."""
+WALL_SHARE = 0.2
+"""One signature on more than this share (0-1) of the window is a wall ..."""
+BEFORE_SHARE = 0.05
+"""... if it was on less than this share (0-1) of what came before ..."""
+MIN_BEFORE = 20
+"""... which were at least so many pages."""
+LAST = 50
+"""The wall is gone when of so many forms ..."""
+GONE_SHARE = 0.1
+"""... less than this share (0-1) have its signature."""
+MAX_WALLS = 16
+"""Walls that are remembered: they need no surprise when they come again."""
+MAX_SIGNATURES = 20_000
+
+_TAG = re.compile(rb"<[^<>]*>")
+_PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
+"""Byte -> itself if it is of a word, 0 for all digits, else a space."""
+
+
+def page_signature(body: bytes) -> int:
+    """64-bit hash of the words that a page shows, without scripts, numbers and tokens: the same for one wall.
+
+    Attributes do not count, so that a form may carry another token, and where it leads back to, on each page.
+    """
+    plain = _TAG.sub(b" ", _without_scripts(body[:MAX_BYTES]))
+    words = plain.translate(_PLAIN).split()
+    return xxhash.xxh3_64_intdigest(b" ".join(word for word in words if len(word) <= MAX_WORD and word.count(b"0") < MANY_DIGITS))
+
+
+def _without_scripts(body: bytes) -> bytes:
+    """By searching, not by a pattern, whose time would grow with the square of scripts that are never closed."""
+    lowered = body.lower()
+    for name in (b"script", b"style"):
+        pieces, place = [], 0
+        while (start := lowered.find(b"<" + name, place)) >= 0:
+            pieces.append((place, start))
+            end = lowered.find(b"</" + name, start)
+            place = end if end >= 0 else len(lowered)
+        if pieces:
+            pieces.append((place, len(lowered)))
+            body = b" ".join(body[first:last] for first, last in pieces)
+            lowered = b" ".join(lowered[first:last] for first, last in pieces)
+    return body
+
+
+class SiteFreeze:
+    """Watches the pages of one site and says when they are none."""
+
+    def __init__(self) -> None:
+        self._window: OrderedDict[bytes, int] = OrderedDict()  # form -> signature of its page, the latest last
+        self._n_in_window: Counter[int] = Counter()
+        self._before: BoundedCounter[int] = BoundedCounter(MAX_SIGNATURES)
+        self._n_before = 0
+        self._walls: OrderedDict[int, None] = OrderedDict()
+        self._wall: int | None = None
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether a wall stands."""
+        return self._wall is not None
+
+    def wall_forms(self) -> list[bytes]:
+        """The forms of the window that got the wall instead of a page, the earliest first."""
+        return [form for form, signature in self._window.items() if signature == self._wall]
+
+    def is_wall(self, signature: int) -> bool:
+        """Whether a page with that signature is the wall that stands."""
+        return signature == self._wall
+
+    def see(self, form_digest: bytes, signature: int) -> bool:
+        """Take in the page of a form; whether the freeze began or ended with it."""
+        self._leave(form_digest)  # a form counts once
+        self._window[form_digest] = signature
+        self._n_in_window[signature] += 1
+        if len(self._window) > WINDOW:
+            oldest = next(iter(self._window))
+            gone = self._leave(oldest)
+            if gone not in self._walls:
+                self._before.update([gone])
+                self._n_before += 1
+        return self._thaw() if self.is_frozen else self._freeze(signature)
+
+    def _leave(self, form_digest: bytes) -> int | None:
+        signature = self._window.pop(form_digest, None)
+        if signature is not None:
+            self._n_in_window[signature] -= 1
+            if not self._n_in_window[signature]:
+                del self._n_in_window[signature]
+        return signature
+
+    def _freeze(self, signature: int) -> bool:
+        known = signature in self._walls
+        if self._n_in_window[signature] <= WALL_SHARE * (LAST if known else WINDOW):
+            return False
+        if not known and not self._is_sudden(signature):
+            return False
+        self._wall = signature
+        self._walls[signature] = None
+        self._walls.move_to_end(signature)
+        if len(self._walls) > MAX_WALLS:
+            self._walls.popitem(last=False)
+        return True
+
+    def _is_sudden(self, signature: int) -> bool:
+        n_before = self._n_before + list(self._window.values()).index(signature)
+        return n_before >= MIN_BEFORE and self._before[signature] < BEFORE_SHARE * n_before
+
+    def _thaw(self) -> bool:
+        latest = [signature for _, signature in zip(range(LAST), reversed(self._window.values()), strict=False)]
+        if len(latest) < LAST or latest.count(self._wall or 0) >= GONE_SHARE * LAST:
+            return False
+        for form in self.wall_forms():  # they are fetched again; left in the window they would be the next wall
+            self._leave(form)
+        self._wall = None
+        return True

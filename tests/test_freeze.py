@@ -1,0 +1,152 @@
+"""When a site changes under the crawl."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.freeze import WINDOW, SiteFreeze, page_signature
+from dedup_crawler.pages.warc_pages import read_pages
+from test_labelling import SITES
+
+NAMES = ("forum", "dokuwiki", "ftp", "shop")
+_recorded = {}
+
+
+def form(i):
+    return i.to_bytes(16, "big")
+
+
+def recorded(name):
+    """Signatures of a site's good answers in crawl order, the first 3,000."""
+    if name not in _recorded:
+        _recorded[name] = []
+        for page in read_pages(SITES / name / "crawl.warc.zst"):
+            if page.status == 200:
+                _recorded[name].append(page_signature(page.content))
+            if len(_recorded[name]) == 3000:
+                break
+    return _recorded[name]
+
+
+def wall(i):
+    """A login form with a fresh token, time and way back on each page, in the form and in a script."""
+    draw = random.Random(i)
+    token = "".join(draw.choice("0123456789abcdef") for _ in range(40))
+    return (
+        f"<html><head><title>Log in</title><script>window.token = '{token}'; if (a < b) go();</script></head><body>"
+        f"<form action='/login?next=%2Ftopic%2F{i}'><input type=hidden name=csrf value='{token}'>Please log in to go on"
+        f"<input name=user></form><footer>{draw.randrange(24)}:{i % 60:02} Request {token[:12]}</footer></body></html>"
+    ).encode()
+
+
+def crawl(freeze, signatures):
+    """The places at which the freeze began or ended."""
+    return [i for i, signature in enumerate(signatures) if freeze.see(form(i), signature)]
+
+
+def test_a_wall_has_one_signature():
+    """Tokens, times and addresses vary; two walls and two pages do not look alike."""
+    assert len({page_signature(wall(i)) for i in range(50)}) == 1
+    assert page_signature(wall(1)) != page_signature(wall(1).replace(b"Please", b"You must"))
+
+
+@pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_normal_crawl_never_freezes(name):
+    """The recorded sites in crawl order."""
+    assert crawl(SiteFreeze(), recorded(name)) == []
+
+
+@pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("start", [100, 1000])
+def test_a_login_wall_freezes_the_crawl_until_it_goes(name, start):
+    """All pages are walls from one on: frozen within 41, for the form of each; 50 pages after its end it goes on."""
+    normal = recorded(name)
+    pages = normal[:start] + [page_signature(wall(i)) for i in range(300)] + normal[start : start + 200]
+    freeze = SiteFreeze()
+    changes = []
+    for i, signature in enumerate(pages):
+        if freeze.see(form(i), signature):
+            changes.append(i)
+            if len(changes) == 1:
+                assert freeze.wall_forms() == [form(place) for place in range(start, i + 1)]
+                assert freeze.is_wall(signature)
+    assert len(changes) == 2
+    assert start < changes[0] <= start + 41
+    assert start + 300 < changes[1] <= start + 351
+    assert not freeze.is_frozen
+
+
+@pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
+def test_a_wall_for_every_third_page_freezes_too():
+    """As a site does that lets some pages through."""
+    normal = recorded("forum")
+    pages = normal[:500]
+    for i in range(300):
+        pages += [page_signature(wall(i)), *normal[500 + 2 * i : 502 + 2 * i]]
+    changes = crawl(SiteFreeze(), pages)
+    assert len(changes) == 1
+    assert 500 < changes[0] < 500 + 130
+
+
+def test_a_page_that_always_was_frequent_is_no_wall():
+    """A tenth of the pages of a site are one empty list; then a third is: rules may well speak of these."""
+    draw = random.Random(1)
+    pages = [0 if draw.random() < 0.1 else i + 1 for i in range(1000)]
+    pages += [0 if draw.random() < 0.33 else i + 1 for i in range(1000, 2000)]
+    assert crawl(SiteFreeze(), pages) == []
+
+
+def test_a_site_of_one_shell_never_freezes():
+    """Every page is the same to us from the first on: nothing changed."""
+    assert crawl(SiteFreeze(), [7] * 1000) == []
+
+
+def test_a_form_counts_once():
+    """A page that is fetched again and again is not many."""
+    freeze = SiteFreeze()
+    assert crawl(freeze, range(1, 301)) == []
+    assert not any(freeze.see(form(10**6), 0) for _ in range(300))
+
+
+def test_a_known_wall_is_known_again():
+    """The second time ten pages are enough, though the wall was frequent before."""
+    freeze = SiteFreeze()
+    pages = [*range(1, 301), *[0] * 100, *range(301, 601), *[0] * 60]
+    changes = crawl(freeze, pages)
+    assert changes[:2] == [340, 445]
+    assert changes[2] == 700 + 10
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=600))
+@settings(deadline=None, max_examples=30)
+def test_state_is_bounded_and_consistent(steps):
+    """Law: whatever comes, the window is bounded, and a change is reported exactly when the state changes."""
+    freeze = SiteFreeze()
+    was_frozen = False
+    for number, signature in steps:
+        assert freeze.see(form(number), signature) == (freeze.is_frozen != was_frozen)
+        was_frozen = freeze.is_frozen
+        assert len(freeze._window) <= WINDOW
+        assert bool(freeze.wall_forms()) <= was_frozen
+
+
+@given(st.binary(max_size=300))
+def test_any_body_has_a_signature(body):
+    """Law: 64 bits, whatever the bytes."""
+    assert 0 <= page_signature(body) < 2**64
+
+
+@pytest.mark.parametrize("piece", [b"<script", b"<", b"<<script>", b"a", b"</script", b"<style><script>", b"\xff0"])
+def test_hostile_bodies_cost_no_more_than_others(piece):
+    """A megabyte of what would make a pattern go back: milliseconds, for only the start is read, and that once."""
+    body = piece * (2**20 // len(piece))
+    start = time.process_time()
+    page_signature(body)
+    assert time.process_time() - start < 0.5
