@@ -19,6 +19,7 @@ from dedup_crawler.methods import Canonicalizer, Referrer, load_model
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
@@ -86,7 +87,7 @@ class DuplicateFilterMiddleware:
             crawler.signals.connect(handler, signal=signal)
         return middleware
 
-    def process_request(self, request: Request) -> None:
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Drop *request* if the page is fetched through another URL; otherwise note that it is on its way."""
         if _is_exempt(request):
             self._count("request/skipped")
@@ -109,7 +110,7 @@ class DuplicateFilterMiddleware:
         else:
             self._drop(request, form, url)
 
-    def process_response(self, request: Request, response: Response) -> Response:
+    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Response:
         """Confirm the forms that *request* stands for, or release them.
 
         A redirect gets this far only in a spider that follows redirects itself. It brought no page: its target, a
@@ -124,7 +125,7 @@ class DuplicateFilterMiddleware:
                 self._ownership.confirm(form, normal_form(request.url))
         return response
 
-    def process_exception(self, request: Request, exception: Exception) -> None:
+    def process_exception(self, request: Request, exception: Exception, spider: Spider | None = None) -> None:
         """Release the forms that *request* stood for: it will not be answered."""
         if not isinstance(exception, DuplicateRequestError):
             self._release(request.meta.get(_FORMS_KEY, ()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider
+
+from dedup_crawler.live.scrapy_compat import refuse_crawl
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -31,9 +32,9 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
         The one line that tells the user what was found and what would help.
     """
 
-    def close(spider: Spider) -> NoReturn:
+    def close(spider: Spider) -> None:
         logger.error("%s", message, extra={"spider": spider})
-        raise CloseSpider(reason)
+        refuse_crawl(crawler, reason)
 
     def fail(spider: Spider) -> None:
         mark_as_failed(crawler)
