@@ -4,13 +4,16 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 
-.PHONY: demo test lint results bench clean
+.PHONY: demo test compat lint results bench clean
 
 demo: $(READY)  ## the whole job on the recorded example site
 	$(BIN)/dedup-crawler demo
 
 test: $(READY)  ## the whole test suite
 	$(BIN)/python -m pytest
+
+compat:  ## the tests of live crawls with the oldest Scrapy that is supported; TESTS="FILE..." chooses some
+	$(PYTHON) benchmarks/compat.py 2.13.0 $(if $(TESTS),--tests $(TESTS))
 
 lint: $(READY)
 	$(BIN)/ruff check .

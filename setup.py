@@ -14,7 +14,7 @@ setup(
     packages=find_packages(include=["dedup_crawler", "dedup_crawler.*"]),
     package_data={"dedup_crawler": ["py.typed"]},
     install_requires=[
-        "Scrapy>=2.19",
+        "Scrapy>=2.13",
         "SQLAlchemy>=2.0",
         "click>=8.1",
         "numpy>=1.26",

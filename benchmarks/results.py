@@ -115,6 +115,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "labels": labels,
     "logs": logs,
     "capstone": capstone,
+    "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
     "demo": demo,
     "speed": speed,
 }

@@ -18,12 +18,12 @@ from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
-from scrapy.utils.asyncio import create_looping_call, sleep
 from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import BadInputError, StoreError
 from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, page_item
 from dedup_crawler.live.options import Options
+from dedup_crawler.live.scrapy_compat import create_looping_call, is_refused, scheduler_of, sleep
 from dedup_crawler.live.stopping import mark_as_failed, refuse_to_start
 from dedup_crawler.pages.store import PageStore
 from spiders.site import links_of, page_number, site_of, start_url
@@ -98,6 +98,8 @@ class ContentSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the start URL, and what the pages of earlier crawls link to, unless it is stored."""
+        if is_refused(self.crawler):
+            return
         self._is_running = True
         if self._is_full():
             return
@@ -196,7 +198,7 @@ class ContentSpider(Spider):
                 self.n_pages += 1
 
     def _tell_progress(self) -> None:
-        scheduler = self.crawler.engine.scheduler
+        scheduler = scheduler_of(self.crawler)
         n_queued = len(scheduler) if isinstance(scheduler, Sized) else 0
         rate = (self.n_pages - self._n_pages_told) * 60 / _PROGRESS_S
         self._n_pages_told = self.n_pages

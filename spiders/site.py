@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy.http import HtmlResponse
-from scrapy.utils.response import get_base_url, get_meta_refresh
+from scrapy.utils.response import get_base_url
+from w3lib.html import get_meta_refresh
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.items import absolute_url
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+_REFRESH_WITHIN = 4096  # characters of a page, as in Scrapy
 _LINKS = "//a/@href | //area/@href | //frame/@src | //iframe/@src"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _EXAMPLE = "scrapy crawl content -a url=https://forum.example.org/"
@@ -70,8 +72,12 @@ def links_of(response: Response) -> Iterator[str]:
         return
     base = get_base_url(response)
     found = response.xpath(_LINKS).getall()
-    if (refresh := get_meta_refresh(response)[1]) is not None:
-        found.append(refresh)
+    # not Scrapy's, which did not know <base> before 2.14
+    refresh = get_meta_refresh(
+        response.text[:_REFRESH_WITHIN], base, response.encoding, ignore_tags=("script", "noscript")
+    )
+    if refresh[1] is not None:
+        found.append(refresh[1])
     for link in dict.fromkeys(found):
         if (url := absolute_url(base, link)) is not None:
             yield url

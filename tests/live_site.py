@@ -14,6 +14,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from scrapy import version_info
+
 from dedup_crawler.methods import make_method
 
 if TYPE_CHECKING:
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 QUICK = {"AUTOTHROTTLE_ENABLED": "False", "RETRY_TIMES": "1", "DEDUP_EXPLORATION": "0"}
+HAS_BARE_ASYNCIO = version_info[:2] >= (2, 15)  # Scrapy can run without a Twisted reactor
+needs_bare_asyncio = pytest.mark.skipif(not HAS_BARE_ASYNCIO, reason="this Scrapy needs a Twisted reactor")
+MODE: dict[str, object] = {"TWISTED_REACTOR_ENABLED": "False"} if os.environ.get("BARE_ASYNCIO") else {}
+"""``BARE_ASYNCIO=1`` in the environment: every crawl runs without a Twisted reactor."""
 
 
 @dataclass
@@ -126,7 +133,7 @@ def strip_query_model(folder: Path, *hosts: str) -> Path:
 
 def command(*arguments: str, settings: dict[str, object] | None = None) -> list[str]:
     """A Scrapy command line."""
-    sets = [part for name, value in (settings or {}).items() for part in ("-s", f"{name}={value}")]
+    sets = [part for name, value in {**MODE, **(settings or {})}.items() for part in ("-s", f"{name}={value}")]
     return [sys.executable, "-W", "error::DeprecationWarning", "-m", "scrapy", *arguments, *sets]
 
 

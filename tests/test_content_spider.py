@@ -15,7 +15,7 @@ import pytest
 
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from live_site import QUICK, REPOSITORY, Answer, Crawl, Site, command, crawl_content, run
+from live_site import QUICK, REPOSITORY, Answer, Crawl, Site, command, crawl_content, needs_bare_asyncio, run
 
 
 def stored(db: Path) -> dict[str, Page]:
@@ -225,6 +225,7 @@ def test_a_full_disk_stops_the_crawl_with_one_line(tmp_path: Path):
     assert len(stored(db)) < 400
 
 
+@needs_bare_asyncio
 def test_our_spider_works_without_a_twisted_reactor(tmp_path: Path):
     """Bare asyncio: same pages, and the progress line needs no reactor."""
     with Site() as site:

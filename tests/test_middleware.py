@@ -9,7 +9,7 @@ import pytest
 
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.store import PageStore
-from live_site import Answer, Crawl, Site, crawl_content, strip_query_model, walk
+from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk
 from planted_forum import forum
 
 SLOW_S = 0.6
@@ -207,6 +207,7 @@ def test_plain_settings_are_enough(tmp_path: Path):
     assert statuses(crawl, "/a?1", "/a?2", "/b") == [200, None, 200]
 
 
+@needs_bare_asyncio
 def test_works_without_a_twisted_reactor(tmp_path: Path):
     """Filter and collector run on bare asyncio."""
     with Site() as site:

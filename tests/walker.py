@@ -14,6 +14,14 @@ from urllib.parse import urlsplit
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import maybe_deferred_to_future
+
+
+async def download(engine: Any, request: Request) -> Any:
+    """Download outside the queue, as media pipelines do."""
+    if hasattr(engine, "download_async"):
+        return await engine.download_async(request)
+    return await maybe_deferred_to_future(engine.download(request))  # until Scrapy 2.14
 
 from dedup_crawler import signals
 
@@ -45,7 +53,7 @@ class Walker(Spider):
         for link in response.css("a"):
             url, how = response.urljoin(link.attrib["href"]), link.attrib.get("class")
             if how == "media":
-                media = await self.crawler.engine.download_async(Request(url, callback=NO_CALLBACK))
+                media = await download(self.crawler.engine, Request(url, callback=NO_CALLBACK))
                 self.note(media.request, status=media.status)
                 continue
             yield Request(

@@ -13,17 +13,18 @@ from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.utils.defer import deferred_from_coro
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.recorder import PageRecorder
+from dedup_crawler.live.scrapy_compat import close_crawl
 from dedup_crawler.live.stopping import refuse_to_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from typing_extensions import Self
@@ -47,24 +48,23 @@ class StorePipeline:
         """Build the pipeline for Scrapy."""
         return cls(crawler)
 
-    def open_spider(self) -> None:
+    def open_spider(self, spider: Spider | None = None) -> None:
         """Start the clock that flushes."""
         self._recorder.start()
 
-    def process_item(self, item: Any) -> Any:
+    def process_item(self, item: Any, spider: Spider | None = None) -> Any:
         """Store pages, pass everything."""
         if isinstance(item, PageItem):
             self._recorder.add(item)
         return item
 
-    def close_spider(self) -> None:
+    def close_spider(self, spider: Spider | None = None) -> None:
         """Write what is left."""
         self._recorder.close()
 
     def _give_up(self, error: StoreError) -> None:
         logger.error("%s; the crawl stops here.", error, extra={"spider": self.crawler.spider})
-        # not awaited: closing waits for the very item that is being processed
-        deferred_from_coro(self.crawler.engine.close_spider_async(reason="store_failed"))
+        close_crawl(self.crawler, "store_failed")
 
 
 class Collector(BaseSpiderMiddleware):

@@ -191,7 +191,7 @@ class Decisions:
 
     def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...]) -> bool:
         """Whether a URL is sent although its page is there, or nothing new is behind it."""
-        if self._explorer.is_frozen:
+        if self._explorer.is_frozen(question.url):
             self._count("request/frozen")
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:

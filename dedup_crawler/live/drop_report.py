@@ -181,7 +181,9 @@ class DropReport:
         try:
             action()
         except OSError as error:
-            self.warn_once("file", f"DEDUP_DROPPED cannot be written any more: {error}; drops are not listed from here on.")
+            self.warn_once(
+                "file", f"DEDUP_DROPPED cannot be written any more: {error}; drops are not listed from here on."
+            )
             if self._file is not None:
                 with suppress(OSError):
                     self._file.close()

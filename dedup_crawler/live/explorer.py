@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.live import request_marks as marks
-from dedup_crawler.live.exploration.freeze import SiteFreeze
+from dedup_crawler.live.exploration.chrome import ChromeOfHosts
+from dedup_crawler.live.exploration.freeze import SiteFreeze, page_signature
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.exploration.same_page import PageComparison
+from dedup_crawler.live.exploration.same_page import same_page
+from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
+_MAX_HOSTS = 100
 _PATIENCE = 1_000
 """A page behind a covered template that no other link has reached after so many more answers is taken for a lost one."""
 
@@ -50,18 +53,18 @@ class Explorer:
         self._report = report
         self._keeps_pages = epsilon > 0 or is_dry_run
         self._pages = OwnerPages()
-        self._comparison = PageComparison(self._pages)
+        self._chrome = ChromeOfHosts()
         self._reservoir: Reservoir[Request] = Reservoir()
-        self._freeze = SiteFreeze()
+        self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
+        self._frozen: set[str] = set()
         self._random = random.Random(seed)
         self._credit: dict[tuple[str, ...], float] = {}
         self._unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
         self._n_answers = 0
 
-    @property
-    def is_frozen(self) -> bool:
-        """Whether the site shows one page for everything: nothing is dropped or believed meanwhile."""
-        return self._freeze.is_frozen
+    def is_frozen(self, url: str) -> bool:
+        """Whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
+        return bool(self._frozen) and host_of(url) in self._frozen
 
     def wants(self, rules: tuple[str, ...], form: bytes, *, is_covered: bool) -> bool:
         """Whether a duplicate is to be fetched all the same.
@@ -92,8 +95,10 @@ class Explorer:
         if covered:
             return self._judged(form, rules, True if covered == marks.REACHED else None)
         owner = self._pages.get(form)
-        is_same = None if owner is None else self._comparison.is_same(owner, _page(request, response))
-        return self._judged(form, rules, is_same)
+        if owner is None:
+            return self._judged(form, rules, None)
+        page = _page(request, response)
+        return self._judged(form, rules, same_page(owner, page, self._chrome.of(_host(page))))
 
     def swallowed(self, request: Request) -> str | None:
         """Hear that an explored URL redirects to a page that was seen."""
@@ -119,13 +124,35 @@ class Explorer:
         self._n_answers += 1
         if not forms:
             return set()
-        refused = self._freeze.saw(forms, response.body)
+        page = _page(request, response)
+        refused = self._walled(forms, page) if "html" in page.content_type else set()
         if self._keeps_pages:
-            page = _page(request, response)
+            self._chrome.of(_host(page)).offer(page)
             for form in forms:
                 if form not in refused:
                     self._pages.put(form, page)
         return refused
+
+    def _walled(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+        host = _host(page)
+        freeze = self._freezes.setdefault(host, SiteFreeze())
+        self._freezes.move_to_end(host)
+        if len(self._freezes) > _MAX_HOSTS:
+            self._frozen.discard(self._freezes.popitem(last=False)[0])
+        signature = page_signature(page.body)
+        if freeze.see(forms[-1], signature):
+            if not freeze.is_frozen:
+                self._frozen.discard(host)
+                self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
+                return set()
+            self._frozen.add(host)
+            self._report.count("site/frozen")
+            self._report.warn(
+                f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), the last one {page.url}: "
+                "nothing of it is dropped or counted as seen until that changes."
+            )
+            return {*forms, *freeze.wall_forms()}
+        return set(forms) if freeze.is_frozen and freeze.is_wall(signature) else set()
 
     def run_dry(self, *, is_idle: bool) -> list[str]:
         """Judge what covered templates showed and no other link has reached in time; gives the rules that have to go."""
@@ -155,3 +182,7 @@ def _page(request: Request, response: Response) -> FetchedPage:
     asked = request.meta.get("redirect_urls") or [request.url]
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     return FetchedPage.of(asked[0], response.url, content_type, response.body)
+
+
+def _host(page: FetchedPage) -> str:
+    return host_of(normal_form(page.final_url))

@@ -7,7 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dedup_crawler.live.exploration.evidence_file import read_evidence, write_evidence
+from dedup_crawler.errors import EvidenceError
+from dedup_crawler.live.exploration.evidence_file import (
+    Evidence,
+    evidence_for,
+    evidence_path,
+    read_evidence,
+    write_evidence,
+)
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 
 if TYPE_CHECKING:
@@ -93,9 +100,9 @@ class LiveModels:
             its_counts = {rule: counts[rule] for rule in sorted(rules & counts.keys())}
             if its_counts:
                 try:
-                    write_evidence(folder, digest, its_counts)
-                except OSError as error:
-                    self._on_trouble(f"what was learnt of {folder} cannot be written beside it: {error}")
+                    write_evidence(evidence_path(folder), Evidence(digest, its_counts))
+                except EvidenceError as error:
+                    self._on_trouble(str(error))
 
     def _met(self, base: Canonicalizer, host: str) -> Canonicalizer | None:
         """Take in a model that was not asked before."""
@@ -109,8 +116,11 @@ class LiveModels:
         sentences = base.rule_sentences()
         self._sentences |= sentences
         self.evidence.add_training(base.rule_evidence())
-        folder = self._shelf.folder_of(host)
-        self._folders[folder] = digest, frozenset(sentences)
-        self.evidence.add_known(read_evidence(folder, digest, self._on_trouble))
+        if (folder := self._shelf.folder_of(host)) is not None:
+            self._folders[folder] = digest, frozenset(sentences)
+            try:
+                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), digest, sentences))
+            except EvidenceError as error:
+                self._on_trouble(str(error))
         off = self.evidence.switched_off & sentences.keys()
         return base.without(off) if off else base

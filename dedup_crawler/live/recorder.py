@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from scrapy.utils.asyncio import create_looping_call
-
 from dedup_crawler.errors import StoreError
+from dedup_crawler.live.scrapy_compat import create_looping_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable

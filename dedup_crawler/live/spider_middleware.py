@@ -105,4 +105,3 @@ def _takes_its_time(response: Response | None, spider: Spider | None) -> bool:
     request = response.request if response is not None else None
     callback = request.callback if request is not None else None
     return isasyncgenfunction(callback or getattr(spider, "parse", None))
-

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider
+
+from dedup_crawler.live.scrapy_compat import refuse_crawl
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -31,9 +32,9 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
         The one line that tells the user what was found and what would help.
     """
 
-    def close(spider: Spider) -> NoReturn:
+    def close(spider: Spider) -> None:
         logger.error("%s", message, extra={"spider": spider})
-        raise CloseSpider(reason)
+        refuse_crawl(crawler, reason)
 
     def fail(spider: Spider) -> None:
         mark_as_failed(crawler)
@@ -42,11 +43,14 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     crawler.signals.connect(fail, signal=signals.spider_closed, weak=False)
 
 
-def stop_at_start(crawler: Crawler, reason: str, message: str) -> NoReturn:
-    """Close the crawl out of a handler of ``spider_opened``, before its first request; parameters as above."""
+def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:
+    """Close the crawl before its first request, as the last thing that a handler of ``spider_opened`` does.
+
+    Parameters as above.
+    """
     logger.error("%s", message, extra={"spider": crawler.spider})
     crawler.signals.connect(lambda: mark_as_failed(crawler), signal=signals.spider_closed, weak=False)
-    raise CloseSpider(reason)
+    refuse_crawl(crawler, reason)
 
 
 def mark_as_failed(crawler: Crawler) -> None:

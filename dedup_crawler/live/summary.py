@@ -39,7 +39,9 @@ def summary(crawler: Crawler, evidence: RuleEvidence, n_fetched: int, n_seen: in
             f"{count('request/released')} released",
         ]
         if n_judged:
-            parts.append(f"{lost.estimate:.0f} of the dropped lost by estimate (95 %: {lost.low:.0f} to {lost.high:.0f})")
+            parts.append(
+                f"{lost.estimate:.0f} of the dropped lost by estimate (95 %: {lost.low:.0f} to {lost.high:.0f})"
+            )
     if n_off := count("rules/switched_off"):
         parts.append(f"{n_off} rules switched off")
     return f"Duplicate filter: {', '.join(parts)}."

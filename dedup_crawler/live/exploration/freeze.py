@@ -47,7 +47,9 @@ def page_signature(body: bytes) -> int:
     """
     plain = _TAG.sub(b" ", _without_scripts(body[:MAX_BYTES]))
     words = plain.translate(_PLAIN).split()
-    return xxhash.xxh3_64_intdigest(b" ".join(word for word in words if len(word) <= MAX_WORD and word.count(b"0") < MANY_DIGITS))
+    return xxhash.xxh3_64_intdigest(
+        b" ".join(word for word in words if len(word) <= MAX_WORD and word.count(b"0") < MANY_DIGITS)
+    )
 
 
 def _without_scripts(body: bytes) -> bytes:

@@ -123,9 +123,7 @@ def _same_content(left: _Page, right: _Page, numbers: frozenset[str]) -> bool | 
 
 def _telling(split: _Split, named: frozenset[str]) -> list[str]:
     """Of the lines that only one page has those that are no mere stamp (its name and a time) nor name it alike."""
-    return [
-        line for line, shape in split.rest if shape not in named and not (NAME in shape and WHEN in shape)
-    ]
+    return [line for line, shape in split.rest if shape not in named and not (NAME in shape and WHEN in shape)]
 
 
 def _changed(left: _Page, right: _Page) -> list[tuple[str, str]] | None:
