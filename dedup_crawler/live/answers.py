@@ -157,16 +157,12 @@ class Answers:
 
     def _send(self, each: Request | str, why: str) -> bool:
         """Send a request that was dropped, or never answered."""
-        spider = self._crawler.spider
-        assert spider is not None
-        request = request_of(each, spider) if isinstance(each, str) else each
+        request = request_of(each, self._crawler.spider) if isinstance(each, str) else each
         if request is None:
             self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
             return False
         request = request.replace(dont_filter=True)
         marks.unmark(request)
         request.meta[marks.AGAIN] = why
-        engine = self._crawler.engine
-        assert engine is not None
-        engine.crawl(request)
+        self._crawler.engine.crawl(request)
         return True

@@ -1,4 +1,4 @@
-"""Which requests of a crawl are sent: the first URL of every form, whatever must pass, and a few that test the rules."""
+"""Which requests are sent: the first URL of every form, whatever must pass, and a few that test the rules."""
 
 from __future__ import annotations
 
@@ -117,6 +117,7 @@ class Decisions:
         was_decided = marks.is_decided(request)
         if not marks.is_redirected(request) and marks.AGAIN not in request.meta:
             marks.unmark(request)
+        marks.mark_decided(request, self._crawl)
         if marks.is_exempt(request):
             self._count("request/skipped")
             return None
@@ -126,7 +127,6 @@ class Decisions:
             self._count("model/unknown_host")
             return None
         self._count("request/processed")
-        marks.mark_decided(request, self._crawl)
         referrer = self._referrer_of(request, model)
         form = model.canonicalize(url, referrer)
         must_pass = is_start or marks.must_pass(request)

@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -54,9 +55,7 @@ class DropReport:
 
     def count(self, name: str, count: int = 1) -> None:
         """Add to a stat."""
-        stats = self._crawler.stats
-        assert stats is not None
-        stats.inc_value(f"dedup/{name}", count)
+        self._crawler.stats.inc_value(f"dedup/{name}", count)
 
     def owned(self, digest: bytes, url: str) -> None:
         """Remember who owns a form."""
@@ -175,15 +174,12 @@ class DropReport:
         file = self._file
         self._guarded(lambda: file.write(json.dumps(line) + "\n"))
 
-    def _guarded(self, action: object) -> None:
+    def _guarded(self, action: Callable[[], object]) -> None:
         """Do something to the file; what cannot be written is said once, and the crawl goes on."""
-        assert callable(action)
         try:
             action()
         except OSError as error:
-            self.warn_once(
-                "file", f"DEDUP_DROPPED cannot be written any more: {error}; drops are not listed from here on."
-            )
+            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; drops are not listed from here on.")
             if self._file is not None:
                 with suppress(OSError):
                     self._file.close()

@@ -1,4 +1,4 @@
-"""Trust, but check: some duplicates are fetched all the same, and a rule that merges different pages is switched off."""
+"""Trust, but check: some duplicates are fetched all the same, and a rule that merges different pages has to go."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_HOSTS = 100
 _PATIENCE = 1_000
-"""A page behind a covered template that no other link has reached after so many more answers is taken for a lost one."""
+"""A page behind a covered template that no other link has reached after so many more answers counts as lost."""
 
 
 class Explorer:
@@ -57,7 +57,7 @@ class Explorer:
         self._reservoir: Reservoir[Request] = Reservoir()
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._credit: dict[tuple[str, ...], float] = {}
         self._unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
         self._n_answers = 0
@@ -148,14 +148,14 @@ class Explorer:
             self._frozen.add(host)
             self._report.count("site/frozen")
             self._report.warn(
-                f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), the last one {page.url}: "
+                f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), now {page.url}: "
                 "nothing of it is dropped or counted as seen until that changes."
             )
             return {*forms, *freeze.wall_forms()}
         return set(forms) if freeze.is_frozen and freeze.is_wall(signature) else set()
 
     def run_dry(self, *, is_idle: bool) -> list[str]:
-        """Judge what covered templates showed and no other link has reached in time; gives the rules that have to go."""
+        """Judge what covered templates showed and no link has reached in time; gives the rules that have to go."""
         failing = []
         while self._unreached and (is_idle or self._n_answers - self._unreached[0][0] > _PATIENCE):
             _, form, rules = self._unreached.popleft()

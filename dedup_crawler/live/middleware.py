@@ -35,8 +35,8 @@ class DuplicateFilterMiddleware:
 
     A request that is dropped here reaches its errback as :class:`scrapy.exceptions.IgnoreRequest`, with
     ``dedup_canonical`` and ``dedup_reason`` in its meta. Where the URL that was fetched in its place fails (status 400
-    or more, an exception, a redirect to a page that was seen before), the dropped request is sent after all, and reaches
-    its callback. The stats are listed in docs/settings.md.
+    or more, an exception, a redirect to a page that was seen before), the dropped request is sent after all, and
+    reaches its callback. The stats are listed in docs/settings.md.
     """
 
     def __init__(self, duplicate_filter: DuplicateFilter) -> None:

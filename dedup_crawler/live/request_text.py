@@ -40,7 +40,7 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
     return text if all(read[key] == told[key] for key in _STRANGERS) else None
 
 
-def request_of(text: str, spider: Spider) -> Request | None:
+def request_of(text: str, spider: Spider | None) -> Request | None:
     """Read what :func:`request_text` wrote; None where it is damaged, or this spider has no such callback."""
     try:
         told = json.loads(text)

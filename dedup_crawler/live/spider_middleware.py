@@ -26,8 +26,8 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     """Spider middleware that drops the links of a page which lead to pages that the crawl fetches otherwise.
 
     Enabled by the add-on, or by ``SPIDER_MIDDLEWARES = {"dedup_crawler.DuplicateFilterSpiderMiddleware": 40}`` beside
-    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares. It never sees redirects,
-    retries, robots.txt or media requests. What it drops reaches nobody but the signal
+    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares. It never sees
+    redirects, retries, robots.txt or media requests. What it drops reaches nobody but the signal
     :data:`dedup_crawler.signals.request_dropped`; no errback is called.
     """
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 def summary(crawler: Crawler, evidence: RuleEvidence, n_fetched: int, n_seen: int, *, is_dry_run: bool) -> str:
     """One line of totals; the numbers that Scrapy's stats lack are written there."""
     stats = crawler.stats
-    assert stats is not None
 
     def count(name: str) -> int:
         return int(stats.get_value(f"dedup/{name}", 0))

@@ -179,7 +179,8 @@ class SeenSet(ABC, Generic[T]):
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
 
-        In a local set that URL itself may be fetched again (``OWN``): whoever crawls a site anew wants its pages anew. Nothing happens to a form that somebody has.
+        In a local set that URL itself may be fetched again (``OWN``): whoever crawls a site anew wants its pages anew.
+        Nothing happens to a form that somebody has.
         """
 
     @abstractmethod
