@@ -241,7 +241,7 @@ def test_what_is_learnt_again_has_the_same_rules(name):
 
 
 def test_another_process_has_the_same_rules(tmp_path):
-    """Also where strings are hashed in another way."""
+    """Also where strings are hashed in another way; and what is asked in a crawl loads nothing that trains."""
     urls = random.Random(0).sample(COLUMNS["urls"], 100)
     folders = [str(fitted_model(name).save(tmp_path / name)) for name in METHODS]
     code = (
@@ -249,7 +249,9 @@ def test_another_process_has_the_same_rules(tmp_path):
         "from dedup_crawler.methods import load_model\n"
         "folders, urls = json.load(sys.stdin)\n"
         "models = [load_model(folder) for folder in folders]\n"
-        "print(json.dumps([[model.digest, [model.fired(url) for url in urls]] for model in models]))"
+        "facts = [[m.digest, [m.fired(url) for url in urls], dict(m.rule_sentences())] for m in models]\n"
+        "print(json.dumps(facts))\n"
+        "assert {'torch', 'sklearn', 'scipy'}.isdisjoint(sys.modules)"
     )
 
     said = [
@@ -264,5 +266,6 @@ def test_another_process_has_the_same_rules(tmp_path):
         for seed in ("1", "2")
     ]
 
-    ours = [[model.digest, [list(model.fired(url)) for url in urls]] for model in map(fitted_model, METHODS)]
+    models = map(fitted_model, METHODS)
+    ours = [[model.digest, [list(model.fired(url)) for url in urls], dict(model.rule_sentences())] for model in models]
     assert json.loads(said[0]) == json.loads(said[1]) == ours

@@ -18,7 +18,7 @@ def model_of(rules):
     return model
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.one_of(rules, st.sampled_from(SUBSTRINGS)), min_size=1, max_size=6),
     st.lists(site_urls, min_size=1, max_size=6),

