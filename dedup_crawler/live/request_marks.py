@@ -22,8 +22,8 @@ DECIDED = "dedup_decided"
 """The crawl that decided about the request, and the tag of the URL it was decided for."""
 
 EXPLORES = "dedup_explores"
-"""What a request tests that would have been dropped: the digest of the form whose page it ought to show again, one of
-the words below if nothing new was expected of it at all (else an empty one), and the rules that would have dropped it."""
+"""What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
+the words below if nothing new was expected of it at all, else an empty one; the rules that would have dropped it."""
 
 COVERED = "covered"
 """The URL belongs to a template that shows nothing new."""
