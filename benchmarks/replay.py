@@ -1,0 +1,138 @@
+"""Whole crawls of the recorded sites over real HTTP, from the home page, links and all: fetched and lost.
+
+    python benchmarks/replay.py SITES WORK [SITE...]
+
+A page is lost that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first
+75 % of the recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recorded import NAMES, TRAINED
+
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.methods import make_method
+from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.store import PageStore
+
+ROOT = Path(__file__).resolve().parent.parent
+LEARN_AFTER = 1000
+ADDON = json.dumps({"dedup_crawler.Addon": 500})
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """One crawl."""
+
+    clusters: frozenset[str]
+    """Pages that it reached, by truth."""
+    n_fetched: int
+    n_dropped: int
+    n_explored: int
+    seconds: float
+
+
+def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """Settings of each kind of crawl."""
+    ours = {"ADDONS": ADDON}
+    return {
+        "no filter": {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
+        "Scrapy": {},
+        "duplicate-url-discarder": {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"},
+        "verified": {**ours, "DEDUP_MODEL": model},
+        "verified, no exploration": {**ours, "DEDUP_MODEL": model, "DEDUP_EXPLORATION": 0},
+        "self-driving": {
+            **ours,
+            "DEDUP_LEARN_AFTER": LEARN_AFTER,
+            "DEDUP_COLLECT": folder / "pages.db",
+        },
+    }
+
+
+def crawl(site: RecordedSite, known: Path, settings: Mapping[str, Any], truth: Mapping[str, str], out: Path) -> Crawled:
+    """Crawl the served site once."""
+    command = [sys.executable, "-m", "scrapy", "runspider", str(ROOT / "benchmarks" / "replay_spider.py")]
+    arguments = {"url": f"{site.address}/", "known": known, "out": out}
+    command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    begun = time.perf_counter()
+    done = subprocess.run(
+        command, cwd=ROOT / "benchmarks", env=_environment(), capture_output=True, text=True, check=False
+    )
+    seconds = time.perf_counter() - begun
+    if done.returncode:
+        raise SystemExit(f"scrapy ended with status {done.returncode}: {done.stderr[-2000:]}")
+    for line in done.stderr.splitlines():
+        if "dedup_crawler" in line and ("Duplicate filter:" in line or "WARNING" in line or "ERROR" in line):
+            print(line, file=sys.stderr)
+    told = json.loads(out.read_text(encoding="utf-8"))
+    reached = {truth.get(site.recorded_url(url)) for urls in told["reached"] for url in urls} - {None}
+    stats = told["stats"]
+    return Crawled(
+        frozenset(map(str, reached)),
+        int(stats["downloader/request_count"]),
+        int(stats.get("dedup/request/dropped", 0)),
+        int(stats.get("dedup/request/explored", 0)),
+        seconds,
+    )
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+
+
+def rows(name: str, sites: Path, work: Path) -> Iterator[str]:
+    """Lines of one site."""
+    truth = read_truth(sites / name / "truth.csv.gz")
+    with RecordedSite([sites / name / "crawl.warc.zst"]) as site, tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        with PageStore(work / f"{name}.db", create=False) as store:
+            pages = list(store.labelled_pages())
+            served = [site.served_url(page.url) for page in pages]
+            n = int(TRAINED * len(pages))
+            clusters = cluster_labelled(pages[:n])
+        known = folder / "known.txt"
+        known.write_text("\n".join(served), encoding="utf-8")
+        model = make_method("verified").fit(
+            served[:n],
+            clusters,
+            [page.referrer and site.served_url(page.referrer) for page in pages[:n]],
+            [page.redirect_to and site.served_url(page.redirect_to) for page in pages[:n]],
+        ).save(folder / "model")
+        first: Crawled | None = None
+        for kind, settings in settings_of(model, folder).items():
+            done = crawl(site, known, settings, truth, folder / "out.json")
+            first = first or done
+            lost = len(first.clusters - done.clusters)
+            avoidable = first.n_fetched - len(first.clusters)
+            saved = first.n_fetched - done.n_fetched
+            yield (
+                f"| {name} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | {done.n_explored:,} | "
+                f"{len(done.clusters):,} | {lost} | {lost / len(first.clusters):.2%} | {done.seconds:.0f} |"
+            )
+
+
+def main(sites: Path, work: Path, names: list[str]) -> None:
+    """Print the table."""
+    print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | lost | s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name in names:
+        for row in rows(name, sites, work):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:] or list(NAMES))
