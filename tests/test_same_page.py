@@ -14,7 +14,23 @@ from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.page_lines import MAX_LINES, Kind, read_lines
 from dedup_crawler.live.exploration.same_page import same_page
 
-WORDS = "ash birch cedar elm fir hazel juniper larch maple oak pine rowan spruce willow yew".split()
+WORDS = [
+    "ash",
+    "birch",
+    "cedar",
+    "elm",
+    "fir",
+    "hazel",
+    "juniper",
+    "larch",
+    "maple",
+    "oak",
+    "pine",
+    "rowan",
+    "spruce",
+    "willow",
+    "yew",
+]
 SITE = "https://a.example"
 
 

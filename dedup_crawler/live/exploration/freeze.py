@@ -99,7 +99,7 @@ class SiteFreeze:
         if len(self._window) > WINDOW:
             oldest = next(iter(self._window))
             gone = self._leave(oldest)
-            if gone not in self._walls:
+            if gone is not None and gone not in self._walls:
                 self._before.update([gone])
                 self._n_before += 1
         return self._thaw() if self.is_frozen else self._freeze(signature)
