@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration.freeze import WINDOW, SiteFreeze, page_signature
-from dedup_crawler.pages.warc_pages import read_pages
-from test_labelling import SITES
+from dedup_crawler.pages.compression import read_chunks
+from dedup_crawler.pages.warc import RecordReader
+from dedup_crawler.pages.warc_pages import PageReader
+
+SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
-_recorded = {}
 
 
 def form(i):
     return i.to_bytes(16, "big")
 
 
+@functools.cache
 def recorded(name):
-    """Signatures of a site's good answers in crawl order, the first 3,000."""
-    if name not in _recorded:
-        _recorded[name] = []
-        for page in read_pages(SITES / name / "crawl.warc.zst"):
-            if page.status == 200:
-                _recorded[name].append(page_signature(page.content))
-            if len(_recorded[name]) == 3000:
-                break
-    return _recorded[name]
+    """Signatures of a site's good answers in crawl order, the first 1,500."""
+    chunks = read_chunks(SITES / name / "crawl.warc.zst", lambda n_bytes: None)
+    pages = PageReader(RecordReader(chunks, pytest.fail), pytest.fail)
+    return list(itertools.islice((page_signature(page.content) for page in pages if page.status == 200), 1500))
 
 
 def wall(i):

@@ -137,14 +137,18 @@ def _parsed(path: Path, value: Any) -> Evidence:
 
 def _counts(path: Path, rule: str, value: Any) -> RuleCounts:
     if isinstance(value, dict) and len(rule) <= MAX_IDENTIFIER:
-        agreed, disagreed, is_off = (value.get(key) for key in ("agreed", "disagreed", "switched_off"))
-        if _is_count(agreed) and _is_count(disagreed) and isinstance(is_off, bool):
+        agreed, disagreed, is_off = (
+            _count(value.get("agreed")),
+            _count(value.get("disagreed")),
+            value.get("switched_off"),
+        )
+        if agreed is not None and disagreed is not None and isinstance(is_off, bool):
             return RuleCounts(agreed, disagreed, is_off)
     raise EvidenceError(f"{path} is damaged (no counts for rule {rule[:MAX_IDENTIFIER]!r}). {_WAY_OUT}")
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_COUNT
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= MAX_COUNT else None
 
 
 def _no_constant(name: str) -> None:

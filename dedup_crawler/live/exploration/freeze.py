@@ -13,7 +13,7 @@ import xxhash
 
 from dedup_crawler.labels.counting import BoundedCounter
 
-MAX_BYTES = 2**15
+MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
 MAX_WORD = 16
 """Bytes; longer words are tokens."""
@@ -47,9 +47,8 @@ def page_signature(body: bytes) -> int:
     """
     plain = _TAG.sub(b" ", _without_scripts(body[:MAX_BYTES]))
     words = plain.translate(_PLAIN).split()
-    return xxhash.xxh3_64_intdigest(
-        b" ".join(word for word in words if len(word) <= MAX_WORD and word.count(b"0") < MANY_DIGITS)
-    )
+    shown = [word for word in words if len(word) <= MAX_WORD and word != b"0" and word.count(b"0") < MANY_DIGITS]
+    return xxhash.xxh3_64_intdigest(b" ".join(shown))
 
 
 def _without_scripts(body: bytes) -> bytes:
@@ -100,7 +99,7 @@ class SiteFreeze:
         if len(self._window) > WINDOW:
             oldest = next(iter(self._window))
             gone = self._leave(oldest)
-            if gone not in self._walls:
+            if gone is not None and gone not in self._walls:
                 self._before.update([gone])
                 self._n_before += 1
         return self._thaw() if self.is_frozen else self._freeze(signature)

@@ -108,9 +108,14 @@ def _same_content(left: _Page, right: _Page, numbers: frozenset[str]) -> bool | 
     one, other = _split(left, shared), _split(right, shared)
     own = zip(left.lines, left.is_own, strict=True)
     n_own = _n_words(line for line, is_own in own if is_own and line in shared)
-    named = frozenset(one.names) & frozenset(other.names) if n_own >= MIN_OWN_WORDS else frozenset()
-    if not _telling(one, named) and not _telling(other, named):
-        if n_own < (MIN_OWN_WORDS if one.names or other.names else MIN_WORDS):
+    named = frozenset(shape for shape in one.names if shape in other.names and WHEN not in shape)
+    if n_own < MIN_OWN_WORDS:
+        named = frozenset()
+    stamps = _stamps(one), _stamps(other)
+    if not _telling(one, named, stamps[0]) and not _telling(other, named, stamps[1]):
+        has_stamps = any(stamps)
+        has_names = bool(one.names or other.names)
+        if n_own < (MIN_NEAR_WORDS if has_stamps else MIN_OWN_WORDS if has_names else MIN_WORDS):
             return None
         return one.common == other.common or is_reordered(one.common, other.common)
     changed = _changed(left, right)
@@ -121,9 +126,15 @@ def _same_content(left: _Page, right: _Page, numbers: frozenset[str]) -> bool | 
     return _is_small(changed, n_own) or _are_counters(changed)
 
 
-def _telling(split: _Split, named: frozenset[str]) -> list[str]:
-    """Of the lines that only one page has those that are no mere stamp (its name and a time) nor name it alike."""
-    return [line for line, shape in split.rest if shape not in named and not (NAME in shape and WHEN in shape)]
+def _stamps(split: _Split) -> list[str]:
+    """The line with the page's name and a time, if there is just one: of more each is a row of its history."""
+    found = [line for line, shape in split.rest if NAME in shape and WHEN in shape]
+    return found if len(found) == 1 else []
+
+
+def _telling(split: _Split, named: frozenset[str], stamps: list[str]) -> list[str]:
+    """Of the lines that only one page has those that are no mere stamp, nor name the page as the other is named."""
+    return [line for line, shape in split.rest if shape not in named and line not in stamps]
 
 
 def _changed(left: _Page, right: _Page) -> list[tuple[str, str]] | None:

@@ -1,0 +1,228 @@
+"""Whether two fetched pages show the same content."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
+from dedup_crawler.live.exploration.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.page_lines import MAX_LINES, Kind, read_lines
+from dedup_crawler.live.exploration.same_page import same_page
+
+WORDS = [
+    "ash",
+    "birch",
+    "cedar",
+    "elm",
+    "fir",
+    "hazel",
+    "juniper",
+    "larch",
+    "maple",
+    "oak",
+    "pine",
+    "rowan",
+    "spruce",
+    "willow",
+    "yew",
+]
+SITE = "https://a.example"
+
+
+def prose(seed, n=120):
+    draw = random.Random(seed)
+    return " ".join(draw.choice(WORDS) for _ in range(n))
+
+
+def html(title, *blocks):
+    menu = "".join(f"<li>{name}</li>" for name in ("Home", "All topics", "Log in", "Contact us"))
+    body = "".join(f"<p>{block}</p>" for block in blocks)
+    return f"<!doctype html><title>{title}</title><ul>{menu}</ul>{body}<footer>Powered by trees</footer>"
+
+
+def page(path, body, content_type="text/html; charset=utf-8"):
+    body = body if isinstance(body, bytes) else body.encode()
+    return FetchedPage.of(SITE + path, SITE + path, content_type, body)
+
+
+def topic(path, seed, *more):
+    return page(path, html(f"Topic {seed}", prose(seed), *more))
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    """A site of topics, each with a stamp, seen before."""
+    known = Chrome()
+    for i in range(60):
+        path = f"/topic/t{i}"
+        known.see(topic(path, 1000 + i, f"{path} · last changed 2026/11/{i % 28 + 1:02} 06:30"))
+    return known
+
+
+def test_the_same_text_under_two_addresses(chrome):
+    """And another text under the same template is another page."""
+    assert same_page(topic("/a", 1), topic("/b?sid=3", 1), chrome) is True
+    assert same_page(topic("/a", 1), topic("/a2", 2), chrome) is False
+
+
+def test_what_varies_around_the_content_does_not_count(chrome):
+    """The page's own address printed in it, times, times from now, tokens in forms and scripts."""
+    hidden = "<input type=hidden value={0}><script>var token='{0}'</script>"
+    one = topic("/a", 1, "/a · last changed 2026/01/01 10:00", "seen 5 minutes ago", hidden.format("f00"))
+    other = topic("/b", 1, "/b · last changed 2026/02/02 23:59", "seen 2 hours ago", hidden.format("ba7"))
+    assert same_page(one, other, chrome) is True
+
+
+def test_a_counter_is_no_other_page_but_an_id_is(chrome):
+    """One small number of a long page may differ, unless it stands in the address."""
+    long = prose(7, 300)
+    assert same_page(topic("/a", 1, long, "Views: 311"), topic("/b", 1, long, "Views: 312"), chrome) is True
+    one, other = (topic(f"/a?rev={number}", 1, long, f"Revision {number}") for number in (311, 312))
+    assert same_page(one, other, chrome) is not True
+
+
+def test_counters_of_a_list_go_up_together(chrome):
+    """The views of each topic; but numbers that go up and down are those of another table."""
+    views = [[str(10 * i + more) for i in range(1, 12)] for more in (0, 1)]
+    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *views[1]), chrome) is True
+    mixed = [number if i % 2 else str(int(number) - 2) for i, number in enumerate(views[1])]
+    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *mixed), chrome) is False
+
+
+def test_a_list_sorted_otherwise_is_the_same(chrome):
+    """But one entry elsewhere is how a tree says which branch is open, and one entry more is another list."""
+    rows = [prose(i, 6) for i in range(20, 40)]
+    one = page("/list", html("List", *rows))
+    assert same_page(one, page("/list?sort=desc", html("List", *reversed(rows))), chrome) is True
+    assert same_page(one, page("/list?open=3", html("List", *rows[1:], rows[0])), chrome) is False
+    assert same_page(one, page("/list?page=2", html("List", *rows, prose(41, 6))), chrome) is False
+
+
+def test_never_the_same_for_want_of_text(chrome):
+    """Nothing but chrome, an empty page, a shell that a script would fill: nobody can tell."""
+    assert same_page(page("/a", html("Topic 1001")), page("/b", html("Topic 1001")), chrome) is None
+    assert same_page(page("/a", ""), page("/b", ""), chrome) is None
+    assert same_page(page("/a", ""), topic("/b", 1), chrome) is None
+    shell = "<title>App</title><noscript>You need JavaScript</noscript><div id=root></div>"
+    assert same_page(page("/a", shell), page("/b", shell), chrome) is None
+
+
+def test_two_empty_folders_are_not_told_apart_by_their_names(chrome):
+    """The name of the folder is masked, and too little else is there."""
+    one, other = (
+        page(path, html(f"Index of {path}", f"Index of {path}", "Parent Directory")) for path in ("/x1", "/y1")
+    )
+    assert same_page(one, other, chrome) is not True
+
+
+def test_nothing_is_known_of_a_site_at_first():
+    """Before 20 pages nobody knows what is chrome; but files have none."""
+    new = Chrome()
+    assert same_page(topic("/a", 1), topic("/b", 1), new) is None
+    assert same_page(page("/a", b"\0" * 500, "image/png"), page("/b", b"\0" * 500, "image/png"), new) is True
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "content_type", "expected"),
+    [
+        (b"\x89PNG" + b"1" * 200, b"\x89PNG" + b"1" * 200, "image/png", True),
+        (b"\x89PNG" + b"1" * 200, b"\x89PNG" + b"2" * 200, "image/png", False),
+        (b"GIF89a", b"GIF89a", "image/gif", None),
+        (b"%PDF" * 400_000 + b"1", b"%PDF" * 400_000 + b"2", "application/pdf", False),
+        (prose(1).encode(), prose(1).encode(), "text/plain", True),
+        (prose(1).encode(), prose(1).encode() + b"\nmore", "text/plain", False),
+        (b"# short", b"# short", "text/plain", None),
+        (b'{"a": 1}' * 50, b'{"a": 1}' * 50, "application/json", True),
+    ],
+)
+def test_bodies_that_are_no_html(chrome, one, other, content_type, expected):
+    """Exactly equal or not, behind the first MiB too; a pixel or two words say nothing."""
+    assert same_page(page("/a", one, content_type), page("/b", other, content_type), chrome) is expected
+
+
+def test_html_and_a_file_are_not_the_same(chrome):
+    """Whatever their texts."""
+    assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), chrome) is False
+
+
+def test_encodings(chrome):
+    """One text in two charsets is the same; an unknown charset or a wrong one is read as well as can be."""
+    text = html("Täxt", *(f"Füße und Bäume {prose(i, 8)}" for i in range(9)))
+    utf8 = page("/a", text.encode("utf-8"))
+    for charset, claimed in (("utf-16", "utf-16"), ("cp1252", "windows-1252"), ("utf-8", "no-such-charset")):
+        other = page("/b", text.encode(charset), f"text/html; charset={claimed}")
+        assert same_page(utf8, other, chrome) is True, charset
+    assert same_page(utf8, page("/b", text.encode("utf-8"), "text/html; charset=hex"), chrome) is True
+
+
+def test_broken_html_is_read_as_a_browser_would(chrome):
+    """Unclosed, crossed and doubled tags, no head, a declaration of XML, NUL bytes."""
+    whole = topic("/a", 1)
+    broken = f"<?xml version='1.0'?><title>Topic 1<p></title><ul><li>Home<li>All topics</b><p>{prose(1)}\0"
+    assert read_lines(page("/b", broken)).kind is Kind.HTML
+    assert same_page(whole, page("/b", broken), chrome) in (True, False)
+    assert same_page(page("/c", broken), page("/b", broken), chrome) is True
+
+
+@pytest.mark.parametrize(
+    "piece", ["<div>", "<p>x", "<a b=1 ", "</div>", "<table>", "<!--", "&amp;", "<b><i>", "word ", "<textarea>\n"]
+)
+def test_huge_and_hostile_pages_are_bounded(chrome, piece):
+    """Two megabytes of whatever: a bounded time, and no verdict that the rest could overthrow."""
+    body = "<html><body>" + prose(1) + piece * (2 * 2**20 // len(piece))
+    start = time.process_time()
+    one, other = page("/a", body + "1"), page("/b", body + "2")
+    assert same_page(one, other, chrome) is not True
+    assert time.process_time() - start < 20
+    assert len(read_lines(one).lines) <= MAX_LINES
+
+
+@given(st.binary(max_size=400), st.binary(max_size=400), st.sampled_from(["", "text/html", "text/plain", "x/y", ";;"]))
+@settings(deadline=None)
+def test_no_body_makes_it_fail(chrome, one, other, content_type):
+    """Law: any two bodies give a verdict, the same in both directions."""
+    left, right = page("/a", one, content_type), page("/b", other, content_type)
+    assert same_page(left, right, chrome) is same_page(right, left, chrome)
+
+
+@given(st.text(max_size=300))
+@settings(deadline=None)
+def test_a_page_is_never_another_than_itself(chrome, text):
+    """Law: the same body under one address is the same, or says too little."""
+    assert same_page(page("/a", html("T", text)), page("/a", html("T", text)), chrome) is not False
+
+
+def test_chrome_is_that_of_the_latest_pages():
+    """After a relaunch the new menu is chrome, and the old one is not any more; memory is bounded."""
+    known = Chrome()
+    for i in range(MAX_PAGES + 50):
+        known.see(topic(f"/{i}", i, f"old menu {prose(0, 3)}" if i < 50 else "new menu entry"))
+    assert known.holds("new menu entry")
+    assert not known.holds(f"old menu {prose(0, 3)}")
+    assert len(known._pages) == MAX_PAGES
+
+
+def test_not_every_offered_page_is_read():
+    """The first fifty are, then one of eight: reading takes milliseconds."""
+    known = Chrome()
+    for i in range(450):
+        known.offer(topic(f"/{i}", i))
+    assert len(known._pages) == 100
+
+
+def test_one_site_says_nothing_about_another():
+    """Each host has its own chrome; hosts without end do not fill memory."""
+    chromes = ChromeOfHosts()
+    for i in range(30):
+        chromes.of("a.example").see(topic(f"/{i}", i))
+    assert chromes.of("a.example").is_known
+    assert not chromes.of("b.example").is_known
+    for i in range(MAX_HOSTS):
+        chromes.of(f"host{i}.example")
+    assert len(chromes._chromes) == MAX_HOSTS
+    assert not chromes.of("a.example").is_known
