@@ -140,7 +140,7 @@ def command(*arguments: str, settings: dict[str, object] | None = None) -> list[
 def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
     """Run a crawl to its end; a deprecation warning of Scrapy fails the test."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert "DeprecationWarning" not in done.stderr, done.stderr
     return Crawl(done.returncode, done.stderr)
 
