@@ -23,6 +23,8 @@ class Options:
     """``DEDUP_DEBUG``: log every drop at DEBUG; otherwise only the first one of each reason."""
     database: str | None = None
     """``DEDUP_COLLECT``: database (path or SQLAlchemy URL) that takes the pages of this crawl."""
+    seen: str | None = None
+    """``DEDUP_SEEN``: where seen forms are kept: ``memory``, the path of a file, ``redis://HOST:PORT/DB?name=NAME``."""
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Options:
@@ -33,4 +35,5 @@ class Options:
             is_dry_run=settings.getbool("DEDUP_DRY_RUN"),
             is_debug=settings.getbool("DEDUP_DEBUG"),
             database=str(settings.get("DEDUP_COLLECT") or "") or None,
+            seen=str(settings.get("DEDUP_SEEN") or "") or None,
         )
