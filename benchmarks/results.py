@@ -116,6 +116,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "logs": logs,
     "capstone": capstone,
     "demo": demo,
+    "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,
 }
 """Name -> what makes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""
