@@ -33,6 +33,7 @@ setup(
             "simhash>=2.1.2",
             "torch>=2.2",
         ],
+        "redis": ["redis>=5"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
         "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4", "warcio>=1.7.5"],
         "lint": ["mypy>=1.10", "ruff>=0.6"],

@@ -118,6 +118,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "capstone": capstone,
     "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
     "demo": demo,
+    "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,
 }
 """Name -> what makes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""

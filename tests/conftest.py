@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+
 from redis_server import RedisServer, require_redis
 
 # a shell starts background jobs with SIGINT ignored, and their children inherit that: the tests that press Ctrl-C in a

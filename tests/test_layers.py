@@ -90,3 +90,24 @@ def test_a_crawl_imports_no_training_library(code, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_only_stores_know_the_database():
+    """SQLAlchemy is imported by the page store and by the file of the durable seen set, nowhere else."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if any(module.split(".")[0] == "sqlalchemy" for module in imports(path)):
+            place = path.relative_to(PACKAGE).as_posix()
+            assert place.startswith("pages/") or place == "live/seen/sqlite_file.py", place
+
+
+def test_a_seen_set_costs_what_it_needs():
+    """The set in memory loads neither SQLAlchemy, Redis nor numpy; each of the others only its own."""
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom dedup_crawler.live.seen.opening import open_seen\n"
+        "def loaded(): return [name for name in ('sqlalchemy', 'redis', 'numpy') if name in sys.modules]\n"
+        "open_seen(None, None); print(loaded())\nopen_seen(None, Path('.')); print(loaded())\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["[]", "['sqlalchemy']"]

@@ -29,30 +29,37 @@ class Sets:
         self.setting = None
 
     def fresh(self):
+        """An empty set."""
         self.setting = self._place(next(_numbers))
         return self.again()
 
     def again(self, **options):
+        """The next run."""
         seen, _ = self.open(**options)
         return seen
 
     def open(self, **options):
+        """The next run, and what it is given."""
         seen = open_seen(self.setting, None)
         self._open.append(seen)
         return seen, self.run(seen.open(**options))
 
     def run(self, coroutine):
+        """What *coroutine* gives."""
         return self.loop.run_until_complete(coroutine)
 
     def stop(self, seen, *, is_clean=False):
+        """End a run."""
         self._open.remove(seen)
         self.run(seen.close(is_clean=is_clean))
 
     def close(self):
+        """End all runs."""
         for seen in list(self._open):
             self.stop(seen)
 
     def claim(self, seen, digest, url, rules=0, invalid=()):
+        """What one claim finds."""
         return self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0]
 
 
@@ -315,7 +322,9 @@ def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
 
 events = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "ask", "ask", "good", "done", "bad", "idle", "stop"]), st.integers(0, 3), st.integers(0, 3)
+        st.sampled_from(["ask", "ask", "ask", "good", "done", "bad", "idle", "stop"]),
+        st.integers(0, 3),
+        st.integers(0, 3),
     ),
     max_size=40,
 )
@@ -331,7 +340,6 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
     """
     seen = sets.fresh()
     owner, waiting, answered, done = {}, {}, set(), set()
-    to_send = []
 
     def ask(form, url):
         standing = sets.claim(seen, form_digest(form), url).standing
@@ -359,7 +367,8 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
             seen.processed([digest])
             done.add(form)
         elif event == "bad" and form in owner and form not in answered | done:
-            assert sets.run(seen.release(digest)) == (substitute := waiting.pop(form, None))
+            substitute = waiting.pop(form, None)
+            assert sets.run(seen.release(digest)) == substitute
             del owner[form]
             if substitute is not None:
                 ask(form, substitute)

@@ -28,7 +28,7 @@ class Options:
     exploration: float = 0.02
     """``DEDUP_EXPLORATION``: share (0-1) of the duplicates that are fetched all the same, to see whether they are."""
     seen: str | None = None
-    """``DEDUP_SEEN``: where the seen forms are kept, ``memory``, a file or ``redis://host:port/db``."""
+    """``DEDUP_SEEN``: where seen forms are kept: ``memory``, the path of a file, ``redis://HOST:PORT/DB?name=NAME``."""
     dropped: str | None = None
     """``DEDUP_DROPPED``: JSON-lines file that takes every drop."""
     learn_after: int | None = None

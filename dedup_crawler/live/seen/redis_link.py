@@ -61,6 +61,7 @@ class RedisLink:
         self._scripts: dict[str, Any] = {}
         self._pause_s = _FIRST_PAUSE_S
         self._next_try = 0.0
+        self._failure = ""
 
     async def run(self, script: str, *arguments: str | bytes | int) -> Any:
         """What *script* gives, called with the prefix of the keys and *arguments*."""
@@ -83,14 +84,15 @@ class RedisLink:
     async def _ask(self, ask: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
         loop = asyncio.get_running_loop()
         if loop.time() < self._next_try:
-            raise SeenUnavailableError(f"{self.place} did not answer and is asked again in a moment")
+            raise SeenUnavailableError(self._failure)
         try:
             answer = await ask(*arguments, **named)
         except self._failures as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             self._next_try = loop.time() + self._pause_s
             self._pause_s = min(2 * self._pause_s, _MAX_PAUSE_S)
-            raise SeenUnavailableError(f"{self.place}: {reason}: start Redis, or look at its log") from error
+            self._failure = f"{self.place}: {reason}: start Redis, or look at its log"
+            raise SeenUnavailableError(self._failure) from error
         self._pause_s = _FIRST_PAUSE_S
         return answer
 

@@ -29,7 +29,7 @@ _MAX_CHANGES = 2_000
 _MAX_UNWRITTEN_TEXTS = 100_000
 _N_GIVEN = 1_000
 _FLUSH_S = 1.0
-_RETRY_S = 10.0
+_RETRY_S = 30.0
 
 
 class SQLiteSeenSet(SeenSet[str]):

@@ -7,6 +7,7 @@ stays as it was. SQL is SQLAlchemy's, with parameters.
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -269,3 +270,5 @@ def _check_place(path: Path) -> None:
         raise SeenError(f"{path} is a folder: give a file in it, such as {path / 'dedup.seen'}")
     if not path.parent.is_dir():
         raise SeenError(f"{path} cannot be made: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+        raise SeenError(f"{path} cannot be written: make the file and its folder writable, or use another one")

@@ -1,0 +1,321 @@
+"""Several crawlers on one real Redis: claimed once, crawlers that die, a Redis that goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dedup_crawler.errors import BadInputError, SeenError, SeenUnavailableError
+from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+from redis_server import RedisServer, require_redis
+
+pytest.importorskip("redis")
+
+from dedup_crawler.live.seen.redis import RedisSeenSet
+from dedup_crawler.live.seen.redis_link import RedisLink
+
+NEW, OWN, AWAITED, SEEN = Standing
+A, B, C = form_digest("/a"), form_digest("/b"), form_digest("/c")
+HEARTBEAT_S = 0.4
+
+
+@pytest.fixture
+def own_server(tmp_path, request):
+    """A Redis that a test may stop; persistent if asked for."""
+    require_redis()
+    server = RedisServer(tmp_path, is_persistent=getattr(request, "param", False))
+    yield server
+    server.stop()
+
+
+async def opened(url, **options):
+    seen = RedisSeenSet(url, timeout_s=2.0, **options)
+    await seen.open()
+    return seen
+
+
+async def standing(seen, digest, owner=1):
+    return (await seen.claim([Claim(digest, owner, 0, f"request {owner}")]))[0].standing
+
+
+async def until(condition, timeout_s=20.0):
+    """Wait until the coroutine function *condition* gives something, which is returned."""
+    deadline = asyncio.get_running_loop().time() + timeout_s
+    while not (found := await condition()):
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.05)
+    return found
+
+
+CLAIMER = """
+import asyncio, json, sys
+from dedup_crawler.live.seen.protocol import Claim, form_digest
+from dedup_crawler.live.seen.redis import RedisSeenSet
+
+async def crawl(url, tag, n_forms, heartbeat_s):
+    seen = RedisSeenSet(url, heartbeat_s=heartbeat_s)
+    await seen.open()
+    sys.stdin.readline()
+    claims = [Claim(form_digest(str(n)), tag, 0, f"{n} of {tag}") for n in range(n_forms)]
+    new = []
+    for start in range(0, n_forms, 10):
+        holders = await seen.claim(claims[start : start + 10])
+        new += [start + n for n, holder in enumerate(holders) if holder.standing == 0]
+    print(json.dumps(new), flush=True)
+    await asyncio.sleep(3600 if heartbeat_s < 30 else 0)
+
+asyncio.run(crawl(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])))
+"""
+
+
+def claimer(url, tag, n_forms, heartbeat_s=30.0):
+    """A process that claims forms once it is told to, and stays if its heartbeat is short."""
+    command = [sys.executable, "-c", CLAIMER, url, str(tag), str(n_forms), str(heartbeat_s)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_claim_each_form_once(redis_server):
+    """Both claim the same 1,000 forms at the same time: each form is new to exactly one of them."""
+    crawlers = [claimer(redis_server.url("two"), tag, 1_000) for tag in (1, 2)]
+    for crawler in crawlers:
+        crawler.stdin.write("\n")
+        crawler.stdin.flush()
+    first, second = (json.loads(crawler.communicate(timeout=60)[0]) for crawler in crawlers)
+
+    assert sorted(first + second) == list(range(1_000))
+
+
+def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
+    """
+    A crawler is killed in mid-crawl. Its forms are its own until its heartbeat expires; then each of its requests is
+    given to exactly one of the two others, and the forms are free to claim.
+    """
+    url = redis_server.url("killed")
+    dying = claimer(url, 7, 50, HEARTBEAT_S)
+    dying.stdin.write("\n")
+    dying.stdin.flush()
+    assert json.loads(dying.stdout.readline()) == list(range(50))
+
+    async def rescue():
+        others = [await opened(url), await opened(url)]
+        assert await standing(others[0], form_digest("3"), 8) is AWAITED
+        assert await others[0].wait(form_digest("3"), "3 of 8")
+        assert await others[0].abandoned(is_idle=False) == []
+        dying.send_signal(signal.SIGKILL)
+        dying.wait()
+
+        async def given():
+            parts = await asyncio.gather(*(other.abandoned(is_idle=False) for other in others))
+            return [text for part in parts for text in part]
+
+        texts = await until(given)
+        assert sorted(texts) == sorted(f"{n} of 7" for n in range(50))
+        assert await given() == []
+        assert await standing(others[1], form_digest("3"), 7) is NEW
+        assert await others[1].release(form_digest("3")) == "3 of 8"
+        assert await standing(others[1], form_digest("4"), 9) is NEW
+        for other in others:
+            await other.close(is_clean=True)
+
+    asyncio.run(rescue())
+    dying.communicate()
+
+
+def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
+    """Who finds a page of a dead crawler takes it, and the dead crawler's request waits as its substitute."""
+
+    async def crawl():
+        url = redis_server.url("dead")
+        dead = await opened(url, heartbeat_s=HEARTBEAT_S)
+        await dead.claim([Claim(A, 1, 0, "/a?1")])
+        dead._task.cancel()
+        other = await opened(url)
+        assert await standing(other, A, 2) is AWAITED
+
+        async def takes():
+            return await standing(other, A, 2) is NEW
+
+        await until(takes)
+        assert not await other.abandoned(is_idle=False)
+        dead.answered(A)  # it was only slow: its answer counts
+        assert await standing(dead, A, 3) is SEEN
+        assert await dead.release(A) is None
+        assert await other.release(A) == "/a?1"
+        await dead._link.close()
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
+    """One crawler's page is another one's duplicate; a substitute of the other one is given to whoever fails."""
+
+    async def crawl():
+        one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
+        assert await standing(one, A, 1) is NEW
+        assert await standing(other, A, 1) is AWAITED  # the same URL, in another process
+        assert await other.wait(A, "of the other")
+        assert await other.release(A) is None
+        assert await other.abandoned() == []
+        assert await one.release(A) == "of the other"
+        assert await standing(one, A, 1) is NEW
+        one.answered(A)
+        assert await standing(other, A, 2) is AWAITED
+        one.processed([A])
+
+        async def is_seen():
+            return await standing(other, A, 1) is SEEN
+
+        await until(is_seen)
+        assert len(other) == 1
+        assert await other.release(A) is None
+        assert await standing(other, A, 1) is NEW
+        await one.close(is_clean=True)
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_a_living_crawler_stays_alive(redis_server):
+    """A crawler that has nothing to say for several lifetimes of its heartbeat keeps its forms."""
+
+    async def crawl():
+        url = redis_server.url("quiet")
+        quiet, other = await opened(url, heartbeat_s=HEARTBEAT_S), await opened(url)
+        await standing(quiet, A)
+        await asyncio.sleep(3 * HEARTBEAT_S)
+        assert await other.abandoned(is_idle=False) == []
+        assert await standing(other, A, 2) is AWAITED
+        await quiet.close(is_clean=True)
+        assert await other.abandoned(is_idle=False) == ["request 1"]  # it left without waiting for the answer
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+@pytest.mark.parametrize("own_server", [True, False], ids=["persistent", "forgetful"], indirect=True)
+def test_redis_is_stopped_and_started_again(own_server, request):
+    """
+    While Redis is away a claim says so soon, and what was processed is kept. Afterwards claims work again, the page
+    that was processed meanwhile is seen whether or not Redis remembers its claim, and nobody hears of a missing key.
+    """
+    is_persistent = "persistent" in request.node.name
+
+    async def crawl():
+        seen, other = await opened(own_server.url("away")), await opened(own_server.url("away"))
+        assert [await standing(seen, digest) for digest in (A, B)] == [NEW, NEW]
+        seen.answered(A)
+        own_server.stop()
+        for _ in range(3):
+            with pytest.raises(SeenUnavailableError, match="start Redis"):
+                await standing(seen, C)
+        with pytest.raises(SeenUnavailableError):
+            await seen.wait(B, "/b?2")
+        seen.processed([A])
+        assert await seen.wait(A, "/a?2")
+        own_server.start()
+
+        async def is_back():
+            try:
+                return await standing(other, A, 2) is SEEN
+            except SeenUnavailableError:
+                return False
+
+        await until(is_back)
+        assert await standing(other, B, 2) is (AWAITED if is_persistent else NEW)
+        assert await seen.release(B) is None
+        assert await standing(seen, C) is NEW
+        assert await seen.abandoned() == []
+        await seen.close(is_clean=True)
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_a_crawl_ends_without_its_redis(own_server, caplog):
+    """Closing while Redis is away is no failure; one line says what was not noted."""
+
+    async def crawl():
+        seen = await opened(own_server.url("end"))
+        await standing(seen, A)
+        own_server.stop()
+        seen.answered(A)
+        seen.processed([A])
+        await seen.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+    assert "1 pages are not noted" in caplog.text
+
+
+def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
+    """While Redis is away for long, the oldest processed pages are forgotten; they will be fetched again."""
+    monkeypatch.setattr("dedup_crawler.live.seen.redis._MAX_UNSENT", 10)
+
+    async def crawl():
+        seen = await opened(own_server.url("long"))
+        own_server.stop()
+        for n in range(100):
+            digest = form_digest(str(n))
+            seen.answered(digest)
+            seen.processed([digest])
+        assert len(seen._processed) == len(seen._answered) == 10
+        await seen.close(is_clean=False)
+
+    asyncio.run(crawl())
+
+
+def test_a_crawler_does_not_wait_for_a_redis_that_hangs(own_server):
+    """A Redis that takes questions and answers none is as good as none: after the time limit, and then at once."""
+
+    async def crawl():
+        seen = RedisSeenSet(own_server.url("hangs"), timeout_s=0.2)
+        await seen.open()
+        own_server._process.send_signal(signal.SIGSTOP)
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        for _ in range(5):
+            with pytest.raises(SeenUnavailableError):
+                await standing(seen, A)
+        took_s = loop.time() - start
+        own_server._process.send_signal(signal.SIGCONT)
+        await seen.close(is_clean=True)
+        return took_s
+
+    assert asyncio.run(crawl()) < 5
+
+
+def test_a_redis_that_cannot_be_used(own_server):
+    """Nobody there, keys of a newer version, an address that is none: one line, without the password."""
+    with pytest.raises(SeenError, match="start Redis") as caught:
+        asyncio.run(open_seen("redis://:secret@127.0.0.1:1/0", None).open())
+    assert "secret" not in str(caught.value)
+
+    own_server.ask("HSET newer:facts version 2")
+    with pytest.raises(SeenError, match="name="):
+        asyncio.run(open_seen(own_server.url("newer"), None).open())
+
+    for url in ("redis://127.0.0.1:port/0", "redis://127.0.0.1/0?name=a*b", "redis://127.0.0.1/0?name="):
+        with pytest.raises(BadInputError):
+            RedisLink(url, timeout_s=1.0)
+
+
+def test_crawls_with_different_names_share_nothing(redis_server):
+    """The name in the address is the prefix of all keys."""
+
+    async def crawl():
+        one, other = await opened(redis_server.url("name1")), await opened(redis_server.url("name2"))
+        assert await standing(one, A) is NEW
+        assert await standing(other, A) is NEW
+        await one.clear()
+        assert await standing(other, A) is OWN
+        await one.close(is_clean=True)
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())

@@ -1,0 +1,330 @@
+"""The seen set in a file: killed, damaged, foreign, locked, full."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dedup_crawler.errors import SeenError, SeenUnavailableError
+from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
+from dedup_crawler.live.seen.values import N_RUNS, pack
+from seen_crawl import N_IN_FLIGHT, fails, form_of, reachable
+
+HERE = Path(__file__).resolve().parent
+A, B = form_digest("/a"), form_digest("/b")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "dedup.seen"
+
+
+def crawled(path, n_pages=1):
+    """A file that a crawl has left."""
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        digests = [form_digest(f"/{n}") for n in range(n_pages)]
+        seen.claim_now([Claim(digest, 1, 0, "request") for digest in digests])
+        seen.processed(digests)
+        await seen.close(is_clean=True)
+
+    asyncio.run(crawl())
+    return path
+
+
+def open_fails(path):
+    """What the user is told."""
+    with pytest.raises(SeenError) as caught:
+        asyncio.run(SQLiteSeenSet(path).open())
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
+    """
+    A crawling process is killed 20 times at random moments. At the end each page that a crawl without a filter fetches
+    was fetched and is seen, and what was fetched twice was in flight when a process died.
+    """
+    log, n_kills = tmp_path / "fetched", 20
+
+    subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=120)
+
+    good = [form_of(url) for url in log.read_text().split() if not fails(url)]
+    assert set(good) == reachable()
+    assert len(good) - len(set(good)) <= n_kills * N_IN_FLIGHT
+    with sqlite3.connect(path) as connection:
+        seen = {digest for (digest,) in connection.execute("SELECT digest FROM seen")}
+        assert seen == {form_digest(form) for form in reachable()}
+        assert connection.execute("SELECT count(*) FROM awaited").fetchone() == (0,)
+    connection.close()
+
+
+def test_links_of_a_page_are_written_with_it(path, tmp_path):
+    """A copy of the files at any moment holds a processed page only together with the claims for its links."""
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        seen.claim_now([Claim(A, 1, 0, "/a")])
+        seen.flush()
+        seen.answered(A)
+        seen.claim_now([Claim(B, 1, 0, "/b")])
+        await seen.wait(B, "/b?2")
+        before = await copy(tmp_path / "before")
+        seen.processed([A])
+        after = await copy(tmp_path / "after")
+        await seen.close(is_clean=False)
+        return before, after
+
+    async def copy(folder):
+        folder.mkdir()
+        for file in tmp_path.glob("dedup.seen*"):
+            shutil.copy(file, folder)
+        left = SQLiteSeenSet(folder / path.name)
+        texts = await left.open()
+        standings = [holder.standing for holder in left.claim_now([Claim(A, 9), Claim(B, 9)])]
+        await left.close(is_clean=False)
+        return texts, standings
+
+    before, after = asyncio.run(crawl())
+
+    assert before == (["/a"], [Standing.NEW, Standing.NEW])
+    assert after == (["/b"], [Standing.SEEN, Standing.NEW])
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("queue_survives", [True, False])
+def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, queue_survives):
+    """
+    After a clean stop with a queue on disk nothing is given: the owner's request comes from the queue and passes,
+    other URLs go on waiting for it. Otherwise everything is given.
+    """
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        seen.claim_now([Claim(A, 1, 5, "/a?1")])
+        await seen.close(is_clean=is_clean)
+        seen = SQLiteSeenSet(path)
+        texts = await seen.open(queue_survives=queue_survives)
+        other = seen.claim_now([Claim(A, 2, 0, "/a?2")])[0].standing
+        dropped = await seen.wait(A, "/a?2")
+        owner = seen.claim_now([Claim(A, 1, 5, "/a?1")])[0].standing
+        released = await seen.release(A)
+        await seen.close(is_clean=is_clean)
+        return texts, other, dropped, owner, released
+
+    texts, other, dropped, owner, released = asyncio.run(crawl())
+
+    assert dropped
+    if is_clean and queue_survives:
+        assert (texts, other, owner, released) == ([], Standing.AWAITED, Standing.NEW, "/a?2")
+    else:
+        assert (texts, other, owner, released) == (["/a?1"], Standing.NEW, Standing.AWAITED, "/a?1")
+
+
+def test_runs_are_numbered_and_begin_again(path):
+    """The last number is followed by the first, and a strange one counts as none."""
+
+    async def run():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        standing = seen.claim_now([Claim(A, 1)])[0].standing
+        seen.processed([A])
+        await seen.close(is_clean=True)
+        return standing
+
+    def value():
+        connection = sqlite3.connect(path)
+        found = connection.execute("SELECT value FROM seen").fetchone()[0]
+        with connection:
+            connection.execute("UPDATE facts SET text = ? WHERE key = 'run'", [next_run])
+        connection.close()
+        return found
+
+    next_run = str(N_RUNS)
+    assert asyncio.run(run()) is Standing.NEW
+    assert value() == pack(1, 0, 1)
+    assert asyncio.run(run()) is Standing.OWN  # run 1 again, after 32,767 others
+    next_run = "?"
+    value()
+    asyncio.run(run())
+
+
+def test_another_process_cannot_use_the_file(path):
+    """Two crawls on one file would each drop what the other one fetches; the second is told so."""
+
+    async def open_twice():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        message = await asyncio.to_thread(open_fails, path)
+        await seen.close(is_clean=True)
+        return message
+
+    assert "another crawl uses it" in asyncio.run(open_twice())
+
+
+def test_the_file_of_another_program_is_left_alone(path):
+    """Neither a text nor somebody's database nor our own page database is touched."""
+    path.write_bytes(b"shopping list\n" * 100)
+    assert "give another file" in open_fails(path)
+    assert path.read_bytes() == b"shopping list\n" * 100
+
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE facts (id INTEGER); CREATE TABLE seen (digest BLOB); PRAGMA user_version = 3"
+    )
+    connection.close()
+    before = path.read_bytes()
+    assert "another program" in open_fails(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_file_asks_for_an_upgrade(path):
+    """A file of another version is named with both versions, and is left as it is."""
+    connection = sqlite3.connect(crawled(path))
+    with connection:
+        connection.execute("UPDATE facts SET text = '2' WHERE key = 'version'")
+    connection.close()
+
+    assert "upgrade dedup-crawler" in open_fails(path)
+
+
+@pytest.mark.parametrize("place", ["folder", "no folder"])
+def test_a_place_for_no_file(tmp_path, place):
+    """A folder, or a folder that is missing: the message says what to give."""
+    assert str(tmp_path) in open_fails(tmp_path if place == "folder" else tmp_path / "missing" / "dedup.seen")
+
+
+def test_a_damaged_file(path):
+    """Bytes overwritten in the middle, or half of the file: one line that says how to go on."""
+    data = crawled(path, n_pages=2_000).read_bytes()
+    path.write_bytes(data[:20_000] + os.urandom(20_000) + data[40_000:])
+    assert "delete it" in open_fails(path)
+
+    path.write_bytes(data[: len(data) // 2])
+    assert "delete it" in open_fails(path)
+
+
+def test_a_file_that_is_damaged_while_the_crawl_runs(path):
+    """A look-up that fails says that nothing was learnt, so that nothing is dropped."""
+    crawled(path)
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        seen._file._connection.exec_driver_sql("DROP TABLE seen")
+        with pytest.raises(SeenUnavailableError):
+            await seen.claim([Claim(A, 1)])
+        with pytest.raises(SeenUnavailableError):
+            await seen.wait(A, "/a")
+        seen.processed([A])
+        await seen.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+IN_ANOTHER_PROCESS = """
+import asyncio, logging, os, resource, signal, sqlite3, sys
+from pathlib import Path
+import sqlalchemy
+from dedup_crawler.errors import SeenError
+from dedup_crawler.live.seen import sqlite
+from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout, level="INFO")
+path = Path(sys.argv[1])
+"""
+
+
+def in_another_process(code, path):
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS + code, path], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+FULL_DISK = """
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+async def crawl():
+    seen = sqlite.SQLiteSeenSet(path)
+    await seen.open()
+    digests = [form_digest(str(n)) for n in range(6000)]
+
+    def pages(part, expected):
+        for digest in part:
+            assert seen.claim_now([Claim(digest, 1, 0, "r" * 100)])[0].standing is expected
+            seen.answered(digest)
+        for start in range(0, len(part), 500):
+            seen.processed(part[start : start + 500])
+
+    pages(digests[:1000], Standing.NEW)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    pages(digests[1000:5000], Standing.NEW)
+    others = seen.claim_now([Claim(digest, 2) for digest in digests])
+    assert [holder.standing for holder in others] == [Standing.SEEN] * 5000 + [Standing.NEW] * 1000
+    assert len(seen) == 6000
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    await seen.close(is_clean=True)
+    seen = sqlite.SQLiteSeenSet(path)
+    await seen.open()
+    print(len(seen), "pages are seen")
+    await seen.close(is_clean=True)
+
+asyncio.run(crawl())
+"""
+
+
+def test_a_full_disk_is_said_once_and_the_crawl_goes_on(path):
+    """
+    The file may not grow any more: what was seen before and is seen from then on counts, one warning names the file,
+    and once there is space again everything is written.
+    """
+    printed = in_another_process(FULL_DISK, path).splitlines()
+
+    assert [line.partition(" ")[0] for line in printed] == ["WARNING", "INFO", "5000"]
+    assert str(path) in printed[0]
+    assert "kept in memory" in printed[0]
+
+
+READ_ONLY = """
+sqlalchemy.create_engine("sqlite://").connect().close()  # imports everything
+os.chmod(path, 0o444)
+os.chmod(path.parent, 0o555)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    asyncio.run(sqlite.SQLiteSeenSet(path).open())
+except SeenError as error:
+    print(error)
+"""
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    """A read-only file in a read-only folder is refused at the start, not in mid-crawl."""
+    path = crawled(tmp_path / "dedup.seen")
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        if folder.stat().st_uid == os.geteuid():
+            folder.chmod(0o755)
+    try:
+        printed = in_another_process(READ_ONLY, path)
+    finally:
+        tmp_path.chmod(0o755)
+
+    assert str(path) in printed
+    assert "writable" in printed

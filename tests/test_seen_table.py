@@ -1,0 +1,86 @@
+"""The table behind the set in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.live.seen.memory import MemorySeenSet
+from dedup_crawler.live.seen.protocol import Claim, form_digest
+from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
+
+EDGES = [bytes(16), bytes([255]) * 16, bytes(15) + b"1"]
+digests = st.one_of(st.sampled_from(EDGES), st.binary(min_size=16, max_size=16))
+steps = st.lists(st.tuples(st.booleans(), digests, st.integers(0, MAX_VALUE)), max_size=200)
+
+
+@given(steps)
+def test_the_table_is_a_dict(history):
+    """Whatever is put, replaced and discarded in whatever order: the table answers as a dict would."""
+    table, model = DigestTable(), {}
+    for is_put, digest, value in history:
+        if is_put:
+            table.put(digest, value)
+            model[digest] = value
+        else:
+            table.discard(digest)
+            model.pop(digest, None)
+        assert table.get(digest) == model.get(digest)
+    assert len(table) == len(model)
+    assert {digest: table.get(digest) for digest in model} == model
+
+
+def test_the_table_grows_without_losing_anything():
+    """Through several doublings every entry is found, and none that was not put."""
+    table = DigestTable()
+    for n in range(5_000):
+        table.put(form_digest(str(n)), n)
+    assert [table.get(form_digest(str(n))) for n in range(5_000)] == list(range(5_000))
+    assert all(table.get(form_digest(str(n))) is None for n in range(5_000, 5_500))
+
+
+def test_bytes_of_neighbours_are_no_entry():
+    """A digest that stands in the table only across the border of two entries is not found."""
+    for n in range(200):
+        table, first = DigestTable(), form_digest(str(n))
+        table.put(first, 0)
+        for across in (first[5:] + bytes(5), first[1:] + bytes(1)):
+            assert table.get(across) is None
+
+
+@pytest.mark.parametrize("n_forms", [5_000, 8_300, 12_000])
+def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
+    """A million pages fit in 40 MB, whatever the moment between two doublings: the form itself is not kept."""
+    tracemalloc.start()
+    try:
+        seen = MemorySeenSet()
+        for n in range(n_forms):
+            digest = form_digest(str(n))
+            seen.claim_now([Claim(digest, n & 0xFFFF)])
+            seen.answered(digest)
+        n_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert n_bytes / n_forms < 40
+
+
+def test_substitutes_are_bounded():
+    """The number of waiting substitutes is bounded over all forms; a place is free again after an answer."""
+
+    async def crawl():
+        seen = MemorySeenSet(max_substitutes=1)
+        a, b = form_digest("/a"), form_digest("/b")
+        seen.claim_now([Claim(a, 1), Claim(b, 1)])
+        assert await seen.wait(a, "/a?2")
+        assert not await seen.wait(b, "/b?2")
+        seen.answered(a)
+        assert await seen.wait(b, "/b?2")
+        assert await seen.abandoned() == ["/b?2"]
+        seen.claim_now([Claim(a, 1), Claim(b, 1)])
+        assert await seen.wait(b, "/b?2")
+
+    asyncio.run(crawl())
