@@ -106,12 +106,16 @@ def rows(name: str, sites: Path, work: Path) -> Iterator[str]:
             clusters = cluster_labelled(pages[:n])
         known = folder / "known.txt"
         known.write_text("\n".join(served), encoding="utf-8")
-        model = make_method("verified").fit(
-            served[:n],
-            clusters,
-            [page.referrer and site.served_url(page.referrer) for page in pages[:n]],
-            [page.redirect_to and site.served_url(page.redirect_to) for page in pages[:n]],
-        ).save(folder / "model")
+        model = (
+            make_method("verified")
+            .fit(
+                served[:n],
+                clusters,
+                [page.referrer and site.served_url(page.referrer) for page in pages[:n]],
+                [page.redirect_to and site.served_url(page.redirect_to) for page in pages[:n]],
+            )
+            .save(folder / "model")
+        )
         first: Crawled | None = None
         for kind, settings in settings_of(model, folder).items():
             done = crawl(site, known, settings, truth, folder / "out.json")

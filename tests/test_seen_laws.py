@@ -205,7 +205,7 @@ def test_asking_for_the_abandoned_ends(sets):
 
 
 def test_a_restored_form_is_seen(sets):
-    """The page is there; a crawl of its own may fetch it anew from the same URL, an owner of this crawl keeps its form."""
+    """The page is there; a local crawl may fetch it anew from the same URL; an owner of this crawl keeps its form."""
     seen = sets.fresh()
     sets.claim(seen, B, "/b?1")
     seen.restore(A, owner_tag("/a?1"), 3)

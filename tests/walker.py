@@ -16,14 +16,14 @@ from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from dedup_crawler import signals
+
 
 async def download(engine: Any, request: Request) -> Any:
     """Download outside the queue, as media pipelines do."""
     if hasattr(engine, "download_async"):
         return await engine.download_async(request)
     return await maybe_deferred_to_future(engine.download(request))  # until Scrapy 2.14
-
-from dedup_crawler import signals
 
 
 class Walker(Spider):
