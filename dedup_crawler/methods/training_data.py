@@ -21,6 +21,15 @@ class TrainingData:
     referrers: list[str | None]
     redirects: list[str | None]
 
+    def rows(self, rows: Sequence[int]) -> TrainingData:
+        """Some of the URLs."""
+        return TrainingData(
+            [self.urls[i] for i in rows],
+            [self.clusters[i] for i in rows],
+            [self.referrers[i] for i in rows],
+            [self.redirects[i] for i in rows],
+        )
+
 
 def training_data(store: PageStore) -> TrainingData:
     """All labelled pages of *store*.
@@ -45,6 +54,11 @@ def training_data(store: PageStore) -> TrainingData:
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:
-    """``models/<host>`` for the host that most URLs are of; a port is written ``_8000``."""
+    """``models/<host>`` for the host that most URLs are of."""
     hosts = Counter(host_of(normal_form(url)) for url in urls)
-    return Path("models") / (hosts.most_common(1)[0][0].replace(":", "_") or "unknown-host")
+    return Path("models") / model_folder_name(hosts.most_common(1)[0][0])
+
+
+def model_folder_name(host: str) -> str:
+    """Name of the folder of the model of *host*, which may have a port: it is written ``_8000``."""
+    return host.replace(":", "_") or "unknown-host"
