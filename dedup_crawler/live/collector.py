@@ -1,6 +1,7 @@
 """Storing the pages of a crawl: a pipeline for spiders that yield pages, a collector for all others.
 
-Both write to the database that ``DEDUP_COLLECT`` names, through the same recorder.
+Both write to the database of the crawl (``DEDUP_COLLECT``, or the one that it has to learn from), through the same
+recorder.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.errors import StoreError
+from dedup_crawler.live.crawl_database import database_of
 from dedup_crawler.live.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
-from dedup_crawler.live.options import Options
 from dedup_crawler.live.recorder import PageRecorder
 from dedup_crawler.live.scrapy_compat import close_crawl
 from dedup_crawler.live.stopping import refuse_to_start
@@ -124,7 +125,7 @@ class Collector(BaseSpiderMiddleware):
 
 
 def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> PageRecorder:
-    database = Options.from_settings(crawler.settings).database
+    database = database_of(crawler)
     if database is None:
         raise NotConfigured
     try:

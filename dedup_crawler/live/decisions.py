@@ -112,6 +112,11 @@ class Decisions:
         """Say that forms have changed."""
         self._referrer = None
 
+    def begin_anew(self) -> None:
+        """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
+        self._referrer = None
+        self._crawl = os.urandom(6).hex()
+
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
         was_decided = marks.is_decided(request)

@@ -14,9 +14,11 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options
@@ -65,6 +67,9 @@ class DuplicateFilter:
         )
         self.is_decided = self._decisions.is_decided
         self.decide = self._decisions.decide
+        self._database = database_of(crawler)
+        self._learner = self._new_learner(options)
+        self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
         self._noted: dict[str, str] = {}
         self._is_looking = False
@@ -83,10 +88,10 @@ class DuplicateFilter:
             options = Options.from_settings(crawler.settings)
             if not options.is_enabled:
                 return None
-            if options.model is None:
+            if options.model is None and options.learn_after is None:
                 logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
                 return None
-            models = LiveModels(_shelf(options.model), options.exploration, logger.error)
+            models = LiveModels(_shelf(crawler, options), options.exploration, logger.error)
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
             return cls(crawler, options, models, open_seen(options.seen, Path(jobs) if jobs else None))
@@ -106,7 +111,11 @@ class DuplicateFilter:
         except (SeenError, SeenUnavailableError) as error:
             stop_at_start(self._crawler, "dedup_seen_unusable", str(error))
             return
-        if (host := self._models.mismatch(self._models.known_hosts)) is not None:
+        host = self._models.mismatch()
+        if host is not None and self._learner is not None:
+            await self.seen.clear()  # the process ended between learning and noting it; the database knows the pages
+            self._models.expect(None)
+        elif host is not None:
             stop_at_start(
                 self._crawler,
                 "dedup_seen_of_another_model",
@@ -115,7 +124,7 @@ class DuplicateFilter:
             )
             return
         self._codes.switch_off(self._models.evidence.switched_off)
-        self._restore()
+        self._n_earlier = self._restore()
         self._report.count("seen/restored", len(self.seen))
         self.answers.leave_over(left_over)
         for each, seconds in ((self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)):
@@ -127,6 +136,8 @@ class DuplicateFilter:
         """Write what was learnt, and say what the crawl came to."""
         for clock in self._clocks:
             clock.stop()
+        if self._learner is not None:
+            self._learner.close()
         for rule in self._explorer.run_dry(is_idle=reason == "finished"):
             self._models.evidence.switch_off(rule)
         self._models.write_evidence()
@@ -170,18 +181,49 @@ class DuplicateFilter:
             self._looked_at = self.answers.n_fetched
         return has_sent
 
-    def _restore(self) -> None:
-        """Count what earlier crawls into the same database have fetched as seen."""
-        if self._options.database is None:
-            return
+    def _restore(self) -> int:
+        """Count what was fetched into the same database as seen; gives the number of these pages."""
+        if self._database is None:
+            return 0
+        n_pages = 0
         try:
-            for url in map(normal_form, earlier_urls(self._options.database)):
+            for url in map(normal_form, earlier_urls(self._database)):
+                n_pages += 1
                 if (model := self._models.of(host_of(url))) is not None:
                     form = model.canonicalize(url)
                     rules = model.fired(url) if form != url else ()
                     self.seen.restore(form_digest(form), owner_tag(url), self._codes.code_of(rules))
         except StoreError as error:
             self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
+        return n_pages
+
+    def _new_learner(self, options: Options) -> Learner | None:
+        folder = _learning_folder(self._crawler, options)
+        if folder is None or options.learn_after is None or self._database is None:
+            return None
+        return Learner(
+            self._database,
+            folder,
+            options.learn_after,
+            lambda folder: self.go_on(self._take_models(folder)),
+            self._report.warn,
+        )
+
+    async def _take_models(self, folder: Path) -> None:
+        """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
+        try:
+            self._models.replace(ModelShelf.open(folder))
+            await self.seen.clear()
+        except (ModelError, SeenUnavailableError) as error:
+            self._report.warn(f"The models that were learnt cannot be used: {error}")
+            return
+        self._decisions.begin_anew()
+        self._explorer.begin_anew()
+        n_pages = self._restore()
+        self._report.count("models/learnt")
+        self._report.inform(
+            f"Learnt from the crawl so far: {n_pages} pages are {len(self.seen)} different ones; duplicates are filtered."
+        )
 
     def _switch_off(self, rule: str) -> None:
         """Go on without a rule that merged different pages, and send what it dropped."""
@@ -202,6 +244,10 @@ class DuplicateFilter:
         self.seen.flush()
         self._report.flush()
         self.go_on(self._note_facts())
+        if self._learner is not None:
+            n_received = self._crawler.stats.get_value("response_received_count", 0)
+            self._learner.pages(self._n_earlier + n_received)
+            self._learner.tick()
 
     def _look_after(self) -> None:
         for rule in self._explorer.run_dry(is_idle=False):
@@ -220,11 +266,22 @@ class DuplicateFilter:
                     return  # the next second will do
 
 
-def _shelf(path: str) -> ModelShelf:
+def _shelf(crawler: Crawler, options: Options) -> ModelShelf:
+    """The models that a crawl begins with."""
+    folder = _learning_folder(crawler, options)
     try:
-        return ModelShelf.open(path)
+        return ModelShelf.open(options.model or "") if folder is None else ModelShelf.open_or_empty(folder)
     except ModelError as error:
-        raise ModelError(f"DEDUP_MODEL = {path!r}: {error}") from error
+        raise ModelError(f"DEDUP_MODEL = {str(options.model or folder)!r}: {error}") from error
+
+
+def _learning_folder(crawler: Crawler, options: Options) -> Path | None:
+    """Where a crawl that learns by itself writes its models."""
+    database = database_of(crawler)
+    if options.learn_after is None or database is None:
+        return None
+    check_learning()
+    return models_folder(database, options.model)
 
 
 _FILTERS: WeakKeyDictionary[Crawler, DuplicateFilter | None] = WeakKeyDictionary()

@@ -163,6 +163,12 @@ class Explorer:
                 failing.append(rule)
         return failing
 
+    def begin_anew(self) -> None:
+        """Say that forms are those of other models now."""
+        self._credit.clear()
+        self._pages.clear()
+        self._unreached.clear()
+
     def switch_off(self, rule: str) -> list[Request]:
         """Give back what *rule* dropped."""
         self._credit.clear()

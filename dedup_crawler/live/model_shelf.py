@@ -43,22 +43,37 @@ class ModelShelf:
     """
 
     def __init__(self, path: str | Path, *, max_models: int = MAX_MODELS) -> None:
-        self.path = Path(path)
+        self._begin(Path(path), max_models)
+        if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
+            self._names = _model_names(self.path)
+        else:
+            self._single = load_model(self.path)
+
+    def _begin(self, path: Path, max_models: int) -> None:
+        self.path = path
         self._max_models = max_models
         self._single: Canonicalizer | None = None
         self._names: frozenset[str] = frozenset()
         self._loaded: OrderedDict[str, Canonicalizer] = OrderedDict()
         self._digests: dict[str, str] = {}
         self._unusable: set[str] = set()
-        if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
-            self._names = _model_names(self.path)
-        else:
-            self._single = load_model(self.path)
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Look at what *path* holds; only a single model is loaded at once."""
         return cls(path)
+
+    @classmethod
+    def open_or_empty(cls, path: Path) -> Self:
+        """The same for a folder that may be still to come: then no host has a model."""
+        try:
+            return cls(path)
+        except ModelError:
+            if path.exists() and ((path / DESCRIPTION).exists() or any(path.iterdir())):
+                raise
+            shelf = cls.__new__(cls)
+            shelf._begin(path, MAX_MODELS)
+            return shelf
 
     @property
     def known_hosts(self) -> frozenset[str]:

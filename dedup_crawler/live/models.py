@@ -58,10 +58,11 @@ class LiveModels:
         self._asked[base] = asked
         return asked
 
-    @property
-    def known_hosts(self) -> frozenset[str]:
-        """Hosts whose model is there before it is asked for: those of a single model."""
-        return self._shelf.known_hosts
+    def replace(self, shelf: ModelShelf) -> None:
+        """Go on with other models; what is known of rules that they share with the old ones stays known."""
+        self._shelf = shelf
+        self._digests.clear()
+        self._asked.clear()
 
     def digests(self) -> str:
         """Digests of all models whose forms the seen set holds, as a fact to keep beside them."""
@@ -71,13 +72,16 @@ class LiveModels:
         """Take in what an earlier process noted by :meth:`digests`: other models would make other forms."""
         try:
             told = json.loads(digests or "{}")
-            self._digests |= {str(host): str(digest) for host, digest in told.items()}
+            self._digests = {str(host): str(digest) for host, digest in told.items()}
         except (ValueError, AttributeError):
             self._on_trouble("the seen set does not say with which model it was made; it is taken to be this one.")
 
-    def mismatch(self, hosts: frozenset[str]) -> str | None:
-        """One of *hosts* whose seen forms were made by another model than the one at hand, if there is one."""
-        for host in sorted(hosts):
+    def mismatch(self) -> str | None:
+        """One of the expected hosts whose seen forms were made by another model than the one at hand, if there is one.
+
+        A folder of models is not searched: there each host is looked at when it is asked for.
+        """
+        for host in sorted(self._shelf.known_hosts & self._digests.keys()):
             base = self._shelf.of(host)
             if base is not None and self._digests.get(host, base.digest) != base.digest:
                 return host

@@ -159,13 +159,17 @@ def _verified(folder: Path, name: str, digest: str) -> bytes:
 
 def _replace(folder: Path, new: Path) -> None:
     # a folder cannot be renamed over one that holds files: the old one steps aside for an instant
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-        folder.rename(old / "model")
+    if not folder.exists():
         new.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    try:
+        folder.rename(aside / "model")
         new.rename(folder)
+    finally:
+        if not folder.exists():  # interrupted in that instant: there is a model all the same
+            (aside / "model").rename(folder)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _json_bytes(value: Any) -> bytes:

@@ -22,6 +22,15 @@ class TrainingData:
     referrers: list[str | None]
     redirects: list[str | None]
 
+    def rows(self, rows: Sequence[int]) -> TrainingData:
+        """Some of the URLs."""
+        return TrainingData(
+            [self.urls[i] for i in rows],
+            [self.clusters[i] for i in rows],
+            [self.referrers[i] for i in rows],
+            [self.redirects[i] for i in rows],
+        )
+
 
 def training_data(store: PageStore) -> TrainingData:
     """All labelled pages of *store*.
@@ -46,6 +55,6 @@ def training_data(store: PageStore) -> TrainingData:
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:
-    """``models/<host>`` for the host that most URLs are of; a port is written ``_8000``."""
+    """``models/<host>`` for the host that most URLs are of."""
     hosts = Counter(host_of(normal_form(url)) for url in urls)
     return Path("models") / folder_name(hosts.most_common(1)[0][0])

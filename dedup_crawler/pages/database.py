@@ -85,8 +85,28 @@ class Database:
         except SQLAlchemyError as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             reason = " ".join(str(cause).split()) or type(error).__name__
-            way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
-            raise StoreError(f"{self.name}: {reason}" + (f": {way_out}" if way_out else "")) from error
+            raise StoreError(_said(self.name, reason)) from error
+
+    def copy_to(self, target: Path) -> bool:
+        """Copy all of it into a new SQLite file, as it is at this moment, while others go on writing.
+
+        False, and nothing done, if this is no SQLite database.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read, or the copy not written.
+        """
+        if self._engine.dialect.name != "sqlite":
+            return False
+        with self.reading() as connection, contextlib.closing(sqlite3.connect(target)) as copy:
+            source = connection.connection.driver_connection
+            assert isinstance(source, sqlite3.Connection)  # noqa: S101 - of this dialect, as made below
+            try:
+                source.backup(copy)
+            except sqlite3.Error as error:
+                raise StoreError(_said(f"{self.name}, copied to {target}", str(error))) from error
+        return True
 
     def close(self) -> None:
         """Give back all connections."""
@@ -119,6 +139,11 @@ class Database:
                 Tables.metadata.create_all(connection)
                 facts = {"application": APPLICATION, "schema_version": str(SCHEMA_VERSION)}
                 connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def _said(name: str, reason: str) -> str:
+    way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
+    return f"{name}: {reason}" + (f": {way_out}" if way_out else "")
 
 
 def _engine_url(location: str | Path) -> URL:

@@ -1,0 +1,82 @@
+"""``python -m dedup_crawler.live.learn_job DATABASE MODEL_FOLDER``: learn beside a running crawl, in its own process.
+
+What became of it is one line of JSON on stdout (:mod:`dedup_crawler.live.refit_report`) and status 0, or one line on
+stderr and status 1. The process gives way to others, and with ``--parent PID`` it ends by itself when that process has
+gone. However it ends, short of ``kill -9``, its temporary files are removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from dedup_crawler.errors import DedupError
+
+_SUMMARY = "Learn from a snapshot of a database that a crawl may still be writing to."
+_NICENESS = 10
+_LOOK_S = 1.0
+_GRACE_S = 30.0  # a step in C code may take so long before Python can end
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Learn; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dedup_crawler.live.learn_job", description=_SUMMARY)
+    parser.add_argument("database", help="file or SQLAlchemy URL, or - to read it from stdin")
+    parser.add_argument("folder", type=Path, help="model folder, or folder of model folders by host")
+    parser.add_argument("--parent", type=int, help="process whose end ends this one")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _end)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    if given.parent is not None:
+        threading.Thread(target=_watch, args=[given.parent], daemon=True).start()
+    try:
+        from dedup_crawler.live.refit import refit
+
+        database = given.database if given.database != "-" else os.fsdecode(sys.stdin.buffer.read())
+        print(refit(database, given.folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl
+    except DedupError as error:
+        return _fail(str(error))
+    except MemoryError:
+        return _fail("the memory is not enough to learn from so many pages.")
+    except OSError as error:
+        return _fail(f"{error.filename or given.folder}: {error.strerror or error}; the models that were there stay.")
+    return 0
+
+
+def _n_workers() -> int:
+    """Processes that read pages: the crawl needs a core too."""
+    return max((os.cpu_count() or 1) - 1, 1)
+
+
+def _fail(message: str) -> int:
+    sys.stderr.write(f"{' '.join(message.split())}\n")
+    return 1
+
+
+def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + signal.SIGTERM)  # through all with blocks
+
+
+def _watch(parent: int) -> None:
+    """End this process when its parent has gone, for then nobody waits for it any more."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    with contextlib.suppress(AttributeError, OSError):
+        if os.getpgrp() == os.getpid():
+            os.killpg(os.getpgrp(), signal.SIGKILL)  # with the processes that read pages
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

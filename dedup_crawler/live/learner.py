@@ -1,0 +1,183 @@
+"""Learning in the background of a crawl: when, in which process, and what came of it.
+
+No thread, no event loop: whoever has a clock calls :meth:`Learner.tick` about each second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.live.refit_report import RefitReport
+
+_NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
+_WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
+_SAID, _COMPLAINED = "stdout", "stderr"
+_SHOWN_LINES = 5  # of models that were refused
+_READ_BYTES = 2**20  # of the end of what a job wrote
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def check_learning() -> None:
+    """Raise MissingExtraError if what learning needs is not installed; imports none of it."""
+    for package, purpose in _NEEDED.items():
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError(purpose, package, "train")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    process: subprocess.Popen[bytes]
+    n_pages: int
+    scratch: Path
+    """Takes what it says, and whatever it leaves when it is killed."""
+
+
+class Learner:
+    """Has a model learnt from the pages of a crawl, again each time that their number has doubled.
+
+    Parameters
+    ----------
+    database
+        That the crawl writes to: a path or SQLAlchemy URL.
+    folder
+        What the models are written to: see :func:`dedup_crawler.live.refit.refit`.
+    learn_after
+        Pages, >= 1, before the first time.
+    on_model
+        Called with *folder* when models in it are new.
+    on_trouble
+        Called with a line for the user: learning failed, or a new model was refused. The models that were there stay.
+    """
+
+    def __init__(
+        self,
+        database: str,
+        folder: Path,
+        learn_after: int,
+        on_model: Callable[[Path], None],
+        on_trouble: Callable[[str], None],
+    ) -> None:
+        self._database = database
+        self._folder = folder
+        self._next = learn_after
+        self._on_model = on_model
+        self._on_trouble = on_trouble
+        self._n_pages = 0
+        self._job: _Job | None = None
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether a job is under way."""
+        return self._job is not None
+
+    def pages(self, n: int) -> None:
+        """Say how many pages the crawl has fetched so far, those of earlier runs into the same database included."""
+        self._n_pages = n
+
+    def tick(self) -> None:
+        """Start a job if it is time, or see whether the one under way has ended."""
+        if self._job is not None:
+            if self._job.process.poll() is not None:
+                job, self._job = self._job, None
+                self._take(job)
+        elif self._n_pages >= self._next:
+            self._start()
+
+    def close(self) -> None:
+        """End a job that is under way; the models that are there stay."""
+        if self._job is None:
+            return
+        job, self._job = self._job, None
+        job.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.process.wait(_WAIT_S)
+        _clear(job)
+
+    def _start(self) -> None:
+        n_pages = self._n_pages
+        while self._next <= n_pages:
+            self._next *= 2
+        try:
+            scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
+            process = self._process(scratch)
+        except OSError as error:
+            self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
+            return
+        self._job = _Job(process, n_pages, scratch)
+
+    def _process(self, scratch: Path) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dedup_crawler.live.learn_job", "--parent", str(os.getpid())]
+        try:
+            with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
+                process = subprocess.Popen(  # noqa: S603 - our own module, with the folder of this crawl
+                    [*command, "--", "-", str(self._folder)],
+                    stdin=subprocess.PIPE,
+                    stdout=said,
+                    stderr=complained,
+                    env={**_ONE_THREAD, **os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))},
+                    start_new_session=True,  # its own processes are to end with it; Ctrl-C is for the crawl
+                )
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, and said why
+                # not as an argument: everybody can read those, and it may hold a password
+                with cast(IO[bytes], process.stdin) as pipe:
+                    pipe.write(os.fsencode(self._database))
+            return process
+        except OSError:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+
+    def _take(self, job: _Job) -> None:
+        """Hand over what a job that has ended has to say."""
+        said, complained = _last_line(job.scratch / _SAID), _last_line(job.scratch / _COMPLAINED)
+        status = job.process.returncode
+        _clear(job)
+        try:
+            report = RefitReport.from_text(said)
+        except (ValueError, TypeError):  # it has not come to its end
+            reason = f"it was killed (signal {-status})" if status < 0 else complained or f"exit status {status}"
+            self._on_trouble(f"Learning after {job.n_pages} pages failed: {reason.rstrip('.')}. {self._again()}")
+            return
+        for line in report.refused[:_SHOWN_LINES]:
+            self._on_trouble(f"{line} {self._again()}")
+        if report.learnt:
+            self._on_model(self._folder)
+
+    def _again(self) -> str:
+        return f"The next try is after {self._next} pages."
+
+
+def _last_line(path: Path) -> str:
+    """What a job wrote last, fit for a log: nothing that a site says gets there unescaped."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - _READ_BYTES, 0))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return ""  # somebody has tidied up the temporary files
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in last.strip())
+
+
+def _clear(job: _Job) -> None:
+    """End whatever is left of a job, and remove its files."""
+    status = job.process.returncode
+    if status is None or status < 0:  # it could not end its own processes
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(job.process.pid, signal.SIGKILL)  # the leader of its group
+            else:
+                job.process.kill()
+        job.process.wait()
+    shutil.rmtree(job.scratch, ignore_errors=True)

@@ -1,0 +1,127 @@
+"""Learning a model from what a crawl has collected so far, beside the crawl: snapshot, labels, fit, guard, save.
+
+A model that is there already is replaced by one that was learnt from as many pages or more, unless one page has
+swallowed the crawl meanwhile (:mod:`dedup_crawler.live.swallowing`) or the new model ignores too many of the keys that
+the old one looks at (:mod:`dedup_crawler.live.protected_keys`).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.live.protected_keys import is_refused, newly_ignored
+from dedup_crawler.live.refit_report import RefitReport
+from dedup_crawler.live.swallowing import swallowing_cluster
+from dedup_crawler.methods import Canonicalizer, load_model, make_method
+from dedup_crawler.methods.model_folder import folder_name
+from dedup_crawler.methods.training_data import TrainingData, training_data
+from dedup_crawler.pages.snapshot import take_snapshot
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import host_of, normal_form
+
+METHOD = "verified"
+MIN_PAGES = 50
+"""Of a host with a model of its own."""
+_MAX_HOSTS = 1000  # the largest; a crawl of the whole web may have any number
+_SHOWN_KEYS = 5
+_SHOWN_LENGTH = 120
+# hosts come from strangers and become names of folders
+_is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
+
+
+def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
+    """Learn from a snapshot of *database* and write the models that it teaches.
+
+    Parameters
+    ----------
+    database
+        A path or SQLAlchemy URL; others may write to it meanwhile.
+    folder
+        A model folder (it holds ``model.json``) takes one model of all pages. Any other takes a model folder for each
+        host with at least 50 pages, named as ``dedup-crawler train`` does.
+    n_workers
+        Processes that read pages; by default one a core.
+
+    Raises
+    ------
+    DedupError, OSError
+        If the database cannot be read, nothing can be learnt from it, or a model cannot be written; the models that
+        were there stay.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="dedup-learn-") as scratch:
+        copy = Path(scratch) / "crawl.db"
+        take_snapshot(database, copy)
+        with PageStore(copy, create=False) as store:
+            label_store(store, n_workers=n_workers)
+            data = training_data(store)
+    done = RefitReport(len(data.urls))
+    for place, part in _parts(folder, data):
+        _learn(place, part, done)
+    return done
+
+
+def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingData]]:
+    """Model folders, and what each model is learnt from."""
+    if (folder / "model.json").is_file():
+        yield folder, data
+        return
+    of_host: dict[str, list[int]] = {}
+    for i, url in enumerate(data.urls):
+        of_host.setdefault(host_of(normal_form(url)), []).append(i)
+    large = [(host, rows) for host, rows in of_host.items() if len(rows) >= MIN_PAGES and _is_plain_host(host)]
+    if not large:
+        raise BadInputError(
+            f"none of the {len(of_host)} hosts of the crawl has {MIN_PAGES} pages yet: too little to learn from."
+        )
+    for host, rows in sorted(large, key=lambda entry: -len(entry[1]))[:_MAX_HOSTS]:
+        yield folder / folder_name(host), data.rows(rows)
+
+
+def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
+    """Fit one model, and put it in its place if it may stand there."""
+    old = _model_in(place)
+    if old is not None and old.n_urls_ > len(data.urls):
+        done.kept.append(str(place))
+        return
+    new = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects)
+    reason = _objection(old, new, data) if old is not None else None
+    if reason is not None:
+        done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
+        return
+    new.save(place)
+    done.learnt.append(str(place))
+
+
+def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> str | None:
+    """Why *new* is not to replace *old*."""
+    found = swallowing_cluster(data.urls, data.clusters, old.n_urls_)
+    if found is not None:
+        cluster, n_urls = found
+        urls = [url for url, its_cluster in zip(data.urls, data.clusters, strict=True) if its_cluster == cluster]
+        return f"{n_urls} URLs show one page, {_short(normal_form(urls[-1]))}. Does the site ask to log in by now?"
+    ignored, n_protected = newly_ignored(old, new, data.urls)
+    if is_refused(ignored, n_protected):
+        more = f" and {len(ignored) - _SHOWN_KEYS} more" if len(ignored) > _SHOWN_KEYS else ""
+        names = ", ".join(map(_short, ignored[:_SHOWN_KEYS]))
+        return f"{len(ignored)} of {n_protected} keys that it looks at would newly be ignored ({names}{more})."
+    return None
+
+
+def _model_in(place: Path) -> Canonicalizer | None:
+    """The model to be replaced; none if there is none that could be used."""
+    if not place.exists():
+        return None
+    try:
+        return load_model(place)
+    except DamagedModelError:
+        return None  # learning again is the way out
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."

@@ -1,0 +1,55 @@
+"""URLs of a crawl by template, coarsely: the fixed parts of the path and the names of the query.
+
+Pinterest's MIQPS groups by the set of query names alone; here the path tells pages apart as well. It needs no model, so
+that two models can be compared by it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dedup_crawler.urls.keyvalue import KeyValues, url_of
+from dedup_crawler.urls.templates import is_always_argument
+
+MIN_URLS = 10
+"""Of a template that says something: a handful of URLs do not."""
+ANY = "<any>"
+"""A part of the path that varies; in no URL, for its brackets would be escaped."""
+_MIN_LITERAL = 0.01  # share of the URLs that have a part of a path, for it to be a word of the site
+
+Template = tuple[tuple[str, str], ...]
+"""Key -> value; of the query the keys alone."""
+
+
+def templates_of(urls: Sequence[KeyValues]) -> list[Template]:
+    """The template of each URL, given as a map of keys to values."""
+    counts = Counter(item for url in urls for item in url.items() if item[0].startswith("path["))
+    least = max(_MIN_LITERAL * len(urls), MIN_URLS)
+    return [tuple(sorted(_word(key, value, counts[key, value] >= least) for key, value in url.items())) for url in urls]
+
+
+def varying_keys(template: Template) -> list[str]:
+    """Keys that may tell its URLs apart."""
+    return [key for key, value in template if value == ANY or _is_query(key)]
+
+
+def written(template: Template) -> str:
+    """As a URL with the parts that vary left open.
+
+    >>> from dedup_crawler.urls.keyvalue import key_values
+    >>> written(templates_of([key_values("http://a.example/topic/7?page=2")])[0])
+    'http://a.example/<any>/<any>?page'
+    """
+    return url_of({key: None if _is_query(key) else value for key, value in template})
+
+
+def _word(key: str, value: str | None, is_frequent: bool) -> tuple[str, str]:
+    if _is_query(key):
+        return key, ""
+    is_argument = key.startswith("path[") and (not is_frequent or bool(is_always_argument(value or "")))
+    return key, ANY if is_argument else value or ""
+
+
+def _is_query(key: str) -> bool:
+    return key.startswith("query[")
