@@ -50,3 +50,11 @@ def test_the_order_of_two_numbers_is_told_between_kinds_of_urls():
     assert before != after
     assert before == reader.agreement(link, page)
     assert reader.agreement(page, later) == reader.agreement(page, f"{HOST}/topic.php?t=5")
+
+
+def test_ids_beyond_the_known_ones_keep_their_distance():
+    """Two new ids that are as far apart as two known ones are no nearer to one another, above and below all known."""
+    reader = UrlReader([HOST, "/", "t"], range(1_000, 1_100))
+    found = [reader.agreement(f"{HOST}/t/{n}", f"{HOST}/t/{n + 43}") for n in (1_010, 5_000, 100)]
+
+    assert found[0] == found[1] == found[2] != reader.agreement(f"{HOST}/t/5000", f"{HOST}/t/5001")

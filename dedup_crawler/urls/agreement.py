@@ -131,9 +131,18 @@ class UrlReader:
         return found
 
     def _nearness(self, a: int, b: int) -> list[float]:
-        ranks = abs(bisect_left(self.numbers, a) - bisect_left(self.numbers, b))
+        ranks = abs(self._rank(a) - self._rank(b))
         within = [float(abs(a - b) <= step) for step in _DISTANCES]
         return within + [float(ranks <= step) for step in _RANKS]
+
+    def _rank(self, number: int) -> float:
+        """How many numbers of the site are below; ids that are new go on as densely as the known ones lie."""
+        rank = bisect_left(self.numbers, number)
+        if not self.numbers or 0 < rank < len(self.numbers):
+            return rank
+        first, last = self.numbers[0], self.numbers[-1]
+        beyond = number - (last if rank else first)
+        return rank + beyond * len(self.numbers) / (last - first + 1)
 
     def _place(self, number: int) -> list[str]:
         n_places = _BASE**_DIGITS
