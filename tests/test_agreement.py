@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from dedup_crawler.urls.agreement import N_AGREEMENTS, UrlReader
+from dedup_crawler.urls.agreement import UrlReader
 from planted_site import HOST, session_ids
 from url_strategies import urls
 
@@ -25,6 +25,36 @@ def test_agreement_is_symmetrical_and_bounded(left, right):
     agreement = READER.agreement(left, right)
 
     assert agreement == READER.agreement(right, left)
-    assert len(agreement) == N_AGREEMENTS
+    assert len(agreement) == READER.n_agreements
     assert all(0 <= number <= 1 for number in agreement)
     assert READER.symbols(left)
+
+
+def test_tells_which_tokens_only_one_url_has():
+    """Two URLs that differ in a frequent token are told apart from two that do not, by more than one number."""
+    plain, other = (
+        READER.agreement(f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=8"),
+        READER.agreement(f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=8&sid=00c0ffee00c0ffee"),
+    )
+
+    assert READER.n_agreements > 2 * len(READER.tokens)
+    assert sum(a != b for a, b in zip(plain, other, strict=True)) >= 2
+
+
+def test_the_order_of_two_numbers_is_told_between_kinds_of_urls():
+    """A link to the next page and the page are in order, whichever is given first; two URLs of one kind are in none."""
+    page, link, later = f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=5&sid=00c0ffee00c0ffee", f"{HOST}/topic.php?t=9"
+    reader = UrlReader(READER.tokens, [])  # without places, 5 and 9 are as far from 7
+    before, after = reader.agreement(page, link), reader.agreement(page, link.replace("t=5", "t=9"))
+
+    assert before != after
+    assert before == reader.agreement(link, page)
+    assert reader.agreement(page, later) == reader.agreement(page, f"{HOST}/topic.php?t=5")
+
+
+def test_ids_beyond_the_known_ones_keep_their_distance():
+    """Two new ids that are as far apart as two known ones are no nearer to one another, above and below all known."""
+    reader = UrlReader([HOST, "/", "t"], range(1_000, 1_100))
+    found = [reader.agreement(f"{HOST}/t/{n}", f"{HOST}/t/{n + 43}") for n in (1_010, 5_000, 100)]
+
+    assert found[0] == found[1] == found[2] != reader.agreement(f"{HOST}/t/5000", f"{HOST}/t/5001")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FILE = "known_urls.json"
 _MAX_KNOWN = 20_000
-_RECALL_FOR_PAIRS = 0.5
+_RECALL_FOR_PAIRS = 1.0
 _RECALL_FOR_CRAWLS = 0.1  # one wrong answer of fifty loses a page, which is worse than ten wasted fetches
 _DIGITS = 4  # of a probability: what is beyond depends on which URLs were computed together
 

@@ -10,8 +10,8 @@ The preset ``cured`` differs where the code fails on URLs that it was not traine
 * a URL is read as symbols, its ids as their place among the ids of the site, and ids are hidden now and then, so that
   they are not learnt by heart; how the two URLs agree is told (:mod:`dedup_crawler.urls.agreement`);
 * the head is symmetrical: it sees |a - b| and a * b;
-* the threshold is tuned on pairs with a URL that a first network was not trained on, where precision counts more than
-  recall; then a committee of three learns from all pairs.
+* the threshold is tuned on pairs with a URL that a first network was not trained on, and in a crawl precision counts
+  more than recall there; then a committee of three learns from all pairs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.pair_classifier import PairClassifier
 from dedup_crawler.networks.weights import dump_weights, load_weights
-from dedup_crawler.urls.agreement import N_AGREEMENTS, PLACES, UrlReader
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from dedup_crawler.methods.pair_reading import PairReader
     from dedup_crawler.networks.pair_inference import PairNetwork
-    from dedup_crawler.networks.pair_training import PairRecipe, PairRows
+    from dedup_crawler.networks.pair_training import PairRecipe
 
 _PRESETS: dict[str, dict[str, Any]] = {
     "cured": {
@@ -47,7 +47,6 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 _OPTIONS = ("hidden", "epochs", "members")
 _FILE = "symbols.json"
-_MAX_LENGTH = {"cured": 48, "paper": 400}  # symbols of a URL
 _HELD_OUT = 0.2  # share of the URLs that the threshold is tuned on
 _PAIRS_AT_ONCE = 64
 
@@ -66,7 +65,7 @@ class Siamese(PairClassifier):
     members
         Networks of the committee.
     recall_weight
-        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 0.5 for
+        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 1 for
         labelled pairs, and 0.1 for a crawl, where one wrong answer of fifty loses a page.
     max_pairs
         Pairs that are drawn from the clusters of a crawl.
@@ -77,6 +76,7 @@ class Siamese(PairClassifier):
     """
 
     name = "siamese"
+    reader_: PairReader
     weights_: bytes
 
     def __init__(
@@ -111,12 +111,10 @@ class Siamese(PairClassifier):
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        from dedup_crawler.networks.alphabet import Alphabet
+        from dedup_crawler.methods.pair_reading import PairReader
 
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
-        self.reader_ = UrlReader.learn(urls) if self._is_cured else None
-        read = [self._read(url) for url in urls] + ([PLACES] if self._is_cured else [])
-        self.alphabet_ = Alphabet.of(read, _MAX_LENGTH[self.preset], is_faulty=not self._is_cured)
+        self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
         self.threshold_ = 0.5
         if self._is_cured:
             self.threshold_ = self._tuned_threshold(urls, pairs, self.recall_weight or recall_weight)
@@ -150,14 +148,14 @@ class Siamese(PairClassifier):
             from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
-        recipe, alphabet = self._recipe(), self.alphabet_
+        recipe, alphabet, n_agreements = self._recipe(), self.reader_.alphabet, self.reader_.n_agreements
         fit = train_pairs(
             lambda: (
-                CuredSiamese(alphabet.size, N_AGREEMENTS, recipe.hidden, recipe.embedding)
+                CuredSiamese(alphabet.size, n_agreements, recipe.hidden, recipe.embedding)
                 if self._is_cured
                 else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
             ),
-            self._rows(pairs),
+            self.reader_.pair_rows(pairs),
             np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
             recipe,
             seed=self.seed + 1_000 * member,
@@ -170,9 +168,8 @@ class Siamese(PairClassifier):
         from dedup_crawler.networks.pair_training import PairRecipe
 
         preset = {name: value for name, value in _PRESETS[self.preset].items() if name not in _OPTIONS}
-        places = tuple(self.alphabet_.numbers(PLACES)) if self._is_cured else ()
         sizes = {"hidden": self._option("hidden"), "epochs": self._option("epochs")}
-        return PairRecipe(**preset, **sizes, hidden_symbols=places)
+        return PairRecipe(**preset, **sizes, hidden_symbols=self.reader_.hidden_symbols)
 
     def _option(self, name: str) -> Any:
         value = getattr(self, name)
@@ -186,27 +183,6 @@ class Siamese(PairClassifier):
         report, before = self.progress, (member + 1) % n_trained
         return lambda epoch, epochs, accuracy: report(before * epochs + epoch, n_trained * epochs, accuracy)
 
-    def _rows(self, pairs: Sequence[UrlPair]) -> PairRows:
-        import numpy as np
-
-        from dedup_crawler.networks.pair_training import PairRows
-
-        places: dict[str, int] = {}
-        left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
-        right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
-        rows = self.alphabet_.rows([self._read(url) for url in places])
-        return PairRows(rows, left, right, self._agreement([(pair.left, pair.right) for pair in pairs]))
-
-    def _read(self, url: str) -> Sequence[str]:
-        return url if self.reader_ is None else self.reader_.symbols(url)
-
-    def _agreement(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        import numpy as np
-
-        if self.reader_ is None:
-            return np.zeros((len(pairs), 0), dtype=np.float32)
-        return np.array([self.reader_.agreement(*pair) for pair in pairs], dtype=np.float32)
-
     def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
         import numpy as np
 
@@ -215,7 +191,7 @@ class Siamese(PairClassifier):
             batch = pairs[start : start + _PAIRS_AT_ONCE]
             encoded = self._memory.encoded(url for pair in batch for url in pair)
             left, right = (np.stack([encoded[pair[side]] for pair in batch]) for side in (0, 1))
-            found += self._network.compare(left, right, self._agreement(batch)).tolist()
+            found += self._network.compare(left, right, self.reader_.agreement(batch)).tolist()
         return found
 
     def _use(self, members: Sequence[dict[str, np.ndarray]]) -> None:
@@ -229,16 +205,16 @@ class Siamese(PairClassifier):
         from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese
         from dedup_crawler.networks.pair_memory import EncodingMemory
 
-        weights, alphabet = load_weights(self.weights_), self.alphabet_
+        weights, reader, alphabet = load_weights(self.weights_), self.reader_, self.reader_.alphabet
         networks: list[PairNetwork] = []
         for member in sorted({name.partition(".")[0] for name in weights}):
             its = {name.partition(".")[2]: array for name, array in weights.items() if name.startswith(f"{member}.")}
             if self._is_cured:
-                networks.append(NumpyCuredSiamese(its, alphabet.size, N_AGREEMENTS))
+                networks.append(NumpyCuredSiamese(its, alphabet.size, reader.n_agreements))
             else:
                 networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
         self._network = Committee(networks)
-        self._memory = EncodingMemory(self._network, lambda urls: alphabet.rows([self._read(url) for url in urls]))
+        self._memory = EncodingMemory(self._network, reader.rows)
 
     @property
     def _is_cured(self) -> bool:
@@ -247,10 +223,7 @@ class Siamese(PairClassifier):
     def _tables(self) -> dict[str, Any]:
         if not self.weights_:
             return super()._tables()
-        symbols: dict[str, Any] = {"symbols": list(self.alphabet_.symbols), "length": self.alphabet_.length}
-        if self.reader_ is not None:
-            symbols |= {"tokens": sorted(self.reader_.tokens), "numbers": self.reader_.numbers}
-        return {**super()._tables(), _FILE: symbols}
+        return {**super()._tables(), _FILE: self.reader_.table()}
 
     def _weights(self) -> bytes:
         return self.weights_
@@ -260,12 +233,10 @@ class Siamese(PairClassifier):
         self.weights_ = files.weights
         if not self.weights_:
             return
-        from dedup_crawler.networks.alphabet import Alphabet
+        from dedup_crawler.methods.pair_reading import PairReader
 
         try:
-            table = files.tables[_FILE]
-            self.alphabet_ = Alphabet(table["symbols"], int(table["length"]), is_faulty=not self._is_cured)
-            self.reader_ = UrlReader(table["tokens"], table["numbers"]) if self._is_cured else None
+            self.reader_ = PairReader.from_table(files.tables[_FILE], is_cured=self._is_cured)
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
         self._wake()

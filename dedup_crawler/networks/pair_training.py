@@ -20,7 +20,7 @@ from dedup_crawler.networks.training import device_of, one_thread
 Array = np.ndarray
 Progress = Callable[[int, int, float], None]
 """Called after each epoch with its number, the number of epochs, and the share of pairs answered right in it."""
-_HIDDEN_SHARE = 0.2
+_HIDDEN_SHARE = 0.5
 _LARGE = 128  # hidden units from which on bfloat16 pays
 
 
@@ -37,7 +37,7 @@ class PairRecipe:
     falls: bool = False
     """Whether the learning rate falls to 0 along a cosine."""
     hidden_symbols: tuple[int, ...] = ()
-    """Symbols that say which page it is, not what kind of page: of one URL in five they are hidden while training."""
+    """Symbols that say which page it is, not what kind of page: of every second URL they are hidden while training."""
 
 
 @dataclass(frozen=True, slots=True)

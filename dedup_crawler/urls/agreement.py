@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from dedup_crawler.urls.templates import is_always_argument
 from dedup_crawler.urls.tokens import split
@@ -22,10 +23,23 @@ _MAX_DIGITS = 15  # a longer number is a hash
 _DISTANCES = (0, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _RANKS = (0, 1, 4, 8, 16, 32, 64, 128, 256)
 _STEPS = len(_DISTANCES) + len(_RANKS)
-N_AGREEMENTS = 7 + 3 * _STEPS
+_N_ORDERS = 4
+_N_FIXED = 7 + 3 * _STEPS + _N_ORDERS
 _MIN_URLS, _MIN_SHARE = 5, 0.01
 _MAX_REMEMBERED = 10_000  # URLs
-_Parts = tuple[list[str], list[str], list[str], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A URL taken apart."""
+
+    all: list[str]
+    frame: list[str]
+    """Frequent tokens alone; empty where something else stands."""
+    arguments: list[str]
+    numbers: list[int]
+    counts: list[int]
+    """How often each frequent token occurs."""
 
 
 class UrlReader:
@@ -37,11 +51,18 @@ class UrlReader:
         Tokens that are a symbol of their own.
     numbers
         Sorted; at most a few thousand of those that occur.
+
+    Attributes
+    ----------
+    n_agreements
+        Length of what :meth:`agreement` returns.
     """
 
     def __init__(self, tokens: Iterable[str], numbers: Sequence[int]) -> None:
         self.tokens = frozenset(tokens)
         self.numbers = list(numbers)
+        self.n_agreements = _N_FIXED + 2 * len(self.tokens)
+        self._places = {token: place for place, token in enumerate(sorted(self.tokens))}
         self._taken_apart: dict[str, _Parts] = {}
 
     @classmethod
@@ -74,39 +95,54 @@ class UrlReader:
         return symbols or [WORD]
 
     def agreement(self, left: str, right: str) -> list[float]:
-        """How two URLs agree: N_AGREEMENTS numbers from 0 to 1, the same when left and right are exchanged.
+        """How two URLs agree: n_agreements numbers from 0 to 1, the same when left and right are exchanged.
 
         Alike in frequent tokens; share of common arguments, whether all are common to both, or to the shorter; share of
         the common beginning and end; one number each for nothing to compare and for each step of distance between the
-        first, the last and the nearest two numbers.
+        first, the last and the nearest two numbers; where the frequent tokens differ, which of the two has the larger
+        first and last number; of each frequent token whether both have it, and whether one has it more often.
         """
-        (parts, frame, arguments, numbers), (others, other_frame, other_arguments, other_numbers) = (
-            self._take_apart(left),
-            self._take_apart(right),
-        )
-        n_common = (Counter(arguments) & Counter(other_arguments)).total()
-        fewer, more = sorted((len(arguments), len(other_arguments)))
-        longer = max(len(parts), len(others))
-        found = [
-            float(frame == other_frame),
+        first, second = sorted((self._take_apart(left), self._take_apart(right)), key=lambda parts: parts.frame)
+        n_common = (Counter(first.arguments) & Counter(second.arguments)).total()
+        fewer, more = sorted((len(first.arguments), len(second.arguments)))
+        longer = max(len(first.all), len(second.all))
+        is_alike = first.frame == second.frame
+        return [
+            float(is_alike),
             n_common / more if more else 1.0,
             float(n_common == more),
             float(n_common == fewer),
-            _n_same(parts, others) / longer,
-            _n_same(parts[::-1], others[::-1]) / longer,
+            _n_same(first.all, second.all) / longer,
+            _n_same(first.all[::-1], second.all[::-1]) / longer,
+            *self._compared(first.numbers, second.numbers),
+            *([0.0] * _N_ORDERS if is_alike else _order(first.numbers, second.numbers)),
+            *[float(n > 0 and m > 0) for n, m in zip(first.counts, second.counts, strict=True)],
+            *[float(n != m) for n, m in zip(first.counts, second.counts, strict=True)],
         ]
-        if not numbers or not other_numbers:
-            return [*found, 0.0, *[0.0] * (3 * _STEPS)]
-        nearest = min(((a, b) for a in numbers[:8] for b in other_numbers[:8]), key=lambda both: abs(both[0] - both[1]))
-        found.append(1.0)
-        for a, b in ((numbers[0], other_numbers[0]), (numbers[-1], other_numbers[-1]), nearest):
+
+    def _compared(self, numbers: Sequence[int], others: Sequence[int]) -> list[float]:
+        if not numbers or not others:
+            return [0.0] * (1 + 3 * _STEPS)
+        both = ((a, b) for a in numbers[:8] for b in others[:8])
+        nearest = min(both, key=lambda pair: (abs(pair[0] - pair[1]), min(pair)))
+        found = [1.0]
+        for a, b in ((numbers[0], others[0]), (numbers[-1], others[-1]), nearest):
             found += self._nearness(a, b)
         return found
 
     def _nearness(self, a: int, b: int) -> list[float]:
-        ranks = abs(bisect_left(self.numbers, a) - bisect_left(self.numbers, b))
+        ranks = abs(self._rank(a) - self._rank(b))
         within = [float(abs(a - b) <= step) for step in _DISTANCES]
         return within + [float(ranks <= step) for step in _RANKS]
+
+    def _rank(self, number: int) -> float:
+        """How many numbers of the site are below; ids that are new go on as densely as the known ones lie."""
+        rank = bisect_left(self.numbers, number)
+        if not self.numbers or 0 < rank < len(self.numbers):
+            return rank
+        first, last = self.numbers[0], self.numbers[-1]
+        beyond = number - (last if rank else first)
+        return rank + beyond * len(self.numbers) / (last - first + 1)
 
     def _place(self, number: int) -> list[str]:
         n_places = _BASE**_DIGITS
@@ -115,20 +151,31 @@ class UrlReader:
         return [f"<{digit}:{value}>" for digit, value in enumerate(digits)]
 
     def _take_apart(self, url: str) -> _Parts:
-        """All parts, the frame (frequent tokens alone), the arguments, and those that are numbers; remembered."""
+        """Parts of *url*; remembered."""
         if (known := self._taken_apart.get(url)) is not None:
             return known
         parts = split(url, deep=True)
         frame = [part if part in self.tokens else "" for part in parts]
         arguments = [part for part in parts[::2] if part and part not in self.tokens]
+        numbers = [int(argument) for argument in arguments if _is_number(argument)]
+        counts = [0] * len(self._places)
+        for part in filter(None, frame):
+            counts[self._places[part]] += 1
         if len(self._taken_apart) >= _MAX_REMEMBERED:
             self._taken_apart.clear()
-        taken = parts, frame, arguments, [int(argument) for argument in arguments if _is_number(argument)]
-        return self._taken_apart.setdefault(url, taken)
+        return self._taken_apart.setdefault(url, _Parts(parts, frame, arguments, numbers, counts))
 
 
 def _is_number(part: str) -> bool:
     return part.isdigit() and part.isascii() and len(part) <= _MAX_DIGITS
+
+
+def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
+    """Whether the first number is below or above the other first one, and so for the last."""
+    if not numbers or not others:
+        return [0.0] * _N_ORDERS
+    ends = (numbers[0], others[0]), (numbers[-1], others[-1])
+    return [float(is_so) for a, b in ends for is_so in (a < b, a > b)]
 
 
 def _n_same(parts: Sequence[str], others: Sequence[str]) -> int:
