@@ -30,7 +30,7 @@ def test_each_host_has_its_model(tmp_path, caplog):
     """Also with a port; a host without a folder has none, and nothing is said about that."""
     shelve(tmp_path, "one.example")
     shelve(tmp_path, "two.example:8000", "keep-all")
-    shelf = ModelShelf.open(tmp_path)
+    shelf = ModelShelf(tmp_path)
 
     assert form(shelf, "http://one.example/a?b=2") == "http://one.example/a"
     assert form(shelf, "http://two.example:8000/a?b=2") == "http://two.example:8000/a?b=2"
@@ -45,7 +45,7 @@ def test_one_model_folder(tmp_path):
     folder = (
         make_method("strip-query").fit(["http://one.example/", "http://two.example/"], [0, 1]).save(tmp_path / "any")
     )
-    shelf = ModelShelf.open(str(folder))
+    shelf = ModelShelf(str(folder))
 
     assert shelf.of("one.example") is shelf.of("two.example")
     assert shelf.of("three.example") is None
@@ -65,7 +65,7 @@ def test_a_damaged_model_costs_its_host_alone(tmp_path, caplog, damage):
         (folder / "model.json").write_text("")
     else:
         (folder / "model.json").unlink()
-    shelf = ModelShelf.open(tmp_path)
+    shelf = ModelShelf(tmp_path)
 
     assert [shelf.of("bad.example") for _ in range(3)] == [None] * 3
     assert shelf.of("good.example") is not None
@@ -82,10 +82,10 @@ def test_one_damaged_model_folder_is_an_error(tmp_path):
     (tmp_path / "empty" / "sub").mkdir(parents=True)
 
     with pytest.raises(DamagedModelError):
-        ModelShelf.open(folder)
+        ModelShelf(folder)
     for path in (tmp_path / "empty", tmp_path / "missing"):
         with pytest.raises(ModelError, match=f"{path}.*dedup-crawler train"):
-            ModelShelf.open(path)
+            ModelShelf(path)
 
 
 def test_few_models_are_in_memory(tmp_path):
@@ -110,7 +110,7 @@ def test_a_model_in_the_folder_of_another_host(tmp_path, caplog):
     shelve(tmp_path, "one.example")
     shutil.copytree(tmp_path / "one.example", tmp_path / "two.example")
     shutil.rmtree(tmp_path / "one.example")
-    shelf = ModelShelf.open(tmp_path)
+    shelf = ModelShelf(tmp_path)
 
     assert [shelf.of("two.example") for _ in range(2)] == [None, None]
     assert shelf.of("one.example") is None
@@ -122,7 +122,7 @@ def test_a_model_of_several_hosts_answers_for_its_folder_s(tmp_path):
     """What it knows of another host, that one's own model or none decides."""
     urls = ["http://one.example/", "http://one.example/a", "http://two.example/"]
     make_method("strip-query").fit(urls, [0, 1, 2]).save(tmp_path / "one.example")
-    shelf = ModelShelf.open(tmp_path)
+    shelf = ModelShelf(tmp_path)
 
     assert shelf.of("one.example") is not None
     assert shelf.of("two.example") is None
@@ -150,7 +150,7 @@ def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, caplog):
 def test_a_model_that_is_just_being_replaced_is_read_a_moment_later(tmp_path, monkeypatch, caplog):
     """The old folder steps aside for an instant."""
     shelve(tmp_path, "one.example")
-    shelf = ModelShelf.open(tmp_path)
+    shelf = ModelShelf(tmp_path)
     (tmp_path / "one.example").rename(tmp_path / ".aside")
     monkeypatch.setattr(
         "dedup_crawler.live.model_shelf.time.sleep", lambda _: (tmp_path / ".aside").rename(tmp_path / "one.example")
@@ -166,7 +166,7 @@ def test_no_host_leads_out_of_the_folder(tmp_path, host, caplog):
     shelve(tmp_path / "models", "one.example")
     shelve(tmp_path / "models", ".hidden")
     shutil.copytree(trained("..").save(tmp_path / "up"), tmp_path, dirs_exist_ok=True)
-    shelf = ModelShelf.open(tmp_path / "models")
+    shelf = ModelShelf(tmp_path / "models")
 
     assert shelf.of(host) is None
     assert caplog.records == []

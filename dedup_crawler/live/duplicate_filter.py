@@ -212,7 +212,7 @@ class DuplicateFilter:
     async def _take_models(self, folder: Path) -> None:
         """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
         try:
-            self._models.replace(ModelShelf.open(folder))
+            self._models.replace(ModelShelf(folder))
             await self.seen.clear()
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
@@ -222,7 +222,7 @@ class DuplicateFilter:
         n_pages = self._restore()
         self._report.count("models/learnt")
         self._report.inform(
-            f"Learnt from the crawl so far: {n_pages} pages are {len(self.seen)} different ones; duplicates are filtered."
+            f"Learnt from the crawl so far: its {n_pages} pages are {len(self.seen)} different ones by the new models."
         )
 
     def _switch_off(self, rule: str) -> None:
@@ -270,7 +270,7 @@ def _shelf(crawler: Crawler, options: Options) -> ModelShelf:
     """The models that a crawl begins with."""
     folder = _learning_folder(crawler, options)
     try:
-        return ModelShelf.open(options.model or "") if folder is None else ModelShelf.open_or_empty(folder)
+        return ModelShelf(folder or options.model or "", may_be_empty=folder is not None)
     except ModelError as error:
         raise ModelError(f"DEDUP_MODEL = {str(options.model or folder)!r}: {error}") from error
 

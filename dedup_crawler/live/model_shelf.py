@@ -17,7 +17,7 @@ from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model_folder import DESCRIPTION, folder_name
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,8 @@ class ModelShelf:
         A model folder, or a folder of model folders.
     max_models
         How many of them are kept in memory; those that were not asked for the longest are put back.
+    may_be_empty
+        A folder that is missing or empty has no models yet.
 
     Raises
     ------
@@ -42,38 +44,20 @@ class ModelShelf:
         If *path* is no such folder, or the one model in it cannot be used.
     """
 
-    def __init__(self, path: str | Path, *, max_models: int = MAX_MODELS) -> None:
-        self._begin(Path(path), max_models)
-        if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
-            self._names = _model_names(self.path)
-        else:
-            self._single = load_model(self.path)
-
-    def _begin(self, path: Path, max_models: int) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, *, max_models: int = MAX_MODELS, may_be_empty: bool = False) -> None:
+        self.path = Path(path)
         self._max_models = max_models
         self._single: Canonicalizer | None = None
         self._names: frozenset[str] = frozenset()
         self._loaded: OrderedDict[str, Canonicalizer] = OrderedDict()
         self._digests: dict[str, str] = {}
         self._unusable: set[str] = set()
-
-    @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Look at what *path* holds; only a single model is loaded at once."""
-        return cls(path)
-
-    @classmethod
-    def open_or_empty(cls, path: Path) -> Self:
-        """The same for a folder that may be still to come: then no host has a model."""
-        try:
-            return cls(path)
-        except ModelError:
-            if path.exists() and ((path / DESCRIPTION).exists() or any(path.iterdir())):
-                raise
-            shelf = cls.__new__(cls)
-            shelf._begin(path, MAX_MODELS)
-            return shelf
+        if may_be_empty and not (self.path.is_dir() and any(self.path.iterdir())):
+            return
+        if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
+            self._names = _model_names(self.path)
+        else:
+            self._single = load_model(self.path)
 
     @property
     def known_hosts(self) -> frozenset[str]:
