@@ -1,6 +1,6 @@
 """Whole crawls of the recorded sites over real HTTP, from the home page, links and all: fetched and lost.
 
-    python benchmarks/replay.py SITES WORK [SITE...]
+    python benchmarks/replay.py SITES WORK [WORD...]      words choose sites and kinds of crawls; default: all
 
 A page is lost that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first
 75 % of the recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from dedup_crawler.pages.store import PageStore
 
 ROOT = Path(__file__).resolve().parent.parent
 LEARN_AFTER = 1000
+UNFILTERED = "no filter"
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
 
 
@@ -47,7 +48,7 @@ def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """Settings of each kind of crawl."""
     ours = {"ADDONS": ADDON}
     return {
-        "no filter": {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
+        UNFILTERED: {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
         "Scrapy": {},
         "duplicate-url-discarder": {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"},
         "verified": {**ours, "DEDUP_MODEL": model},
@@ -94,7 +95,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
 
 
-def rows(name: str, sites: Path, work: Path) -> Iterator[str]:
+def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
     """Lines of one site."""
     truth = read_truth(sites / name / "truth.csv.gz")
     with RecordedSite([sites / name / "crawl.warc.zst"]) as site, tempfile.TemporaryDirectory() as temporary:
@@ -118,6 +119,8 @@ def rows(name: str, sites: Path, work: Path) -> Iterator[str]:
         )
         first: Crawled | None = None
         for kind, settings in settings_of(model, folder).items():
+            if kinds and kind not in (UNFILTERED, *kinds):
+                continue
             done = crawl(site, known, settings, truth, folder / "out.json")
             first = first or done
             lost = len(first.clusters - done.clusters)
@@ -129,14 +132,15 @@ def rows(name: str, sites: Path, work: Path) -> Iterator[str]:
             )
 
 
-def main(sites: Path, work: Path, names: list[str]) -> None:
+def main(sites: Path, work: Path, words: Sequence[str]) -> None:
     """Print the table."""
     print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | lost | s |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name in names:
-        for row in rows(name, sites, work):
+    kinds = [word for word in words if word not in NAMES]
+    for name in [word for word in words if word in NAMES] or NAMES:
+        for row in rows(name, sites, work, kinds):
             print(row, flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:] or list(NAMES))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

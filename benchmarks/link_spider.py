@@ -1,0 +1,61 @@
+"""A spider that finds very many links on one page, and measures what becomes of each."""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+from scrapy import Request, Spider
+from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
+
+
+class LinkSpider(Spider):
+    """Yields *n* links of one kind; writes microseconds and bytes a link to *out*.
+
+    ``new`` links are all different, ``repeated`` ones are one URL, ``tracked`` ones differ in a parameter that says
+    nothing (*tracking*). The first of them is asked for, the others are what is measured.
+    """
+
+    name = "links"
+    custom_settings: ClassVar[dict[str, Any]] = {
+        "AUTOTHROTTLE_ENABLED": False,
+        "ROBOTSTXT_OBEY": False,
+        "DOWNLOAD_DELAY": 3600,  # what is queued is not fetched
+        "LOG_LEVEL": "ERROR",
+        "TELNETCONSOLE_ENABLED": False,
+    }
+
+    def __init__(self, url: str, kind: str, n: str, tracking: str, out: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.url, self.kind, self.n, self.tracking, self.out = url, kind, int(n), tracking, Path(out)
+
+    async def start(self) -> Any:
+        """Ask for the page of links."""
+        yield Request(self.url)
+
+    def parse(self, response: Response) -> Any:
+        """Yield links, one to warm up."""
+        yield Request(self._link(0))
+        memory, begun = _peak(), time.perf_counter()
+        for i in range(1, self.n + 1):
+            yield Request(self._link(i))
+        seconds = time.perf_counter() - begun
+        self.out.write_text(
+            json.dumps({"us": seconds / self.n * 1e6, "bytes": (_peak() - memory) * 1024 / self.n}), encoding="utf-8"
+        )
+        raise CloseSpider("measured")
+
+    def _link(self, i: int) -> str:
+        if self.kind == "new":
+            return f"{self.url}topic.php?t={i}"
+        if self.kind == "repeated":
+            return f"{self.url}topic.php?t=1"
+        return f"{self.url}topic.php?t=1&{self.tracking}={i:08x}"
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

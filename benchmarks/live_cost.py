@@ -1,0 +1,136 @@
+"""What the filter costs: a request that is dropped, one that passes, and a crawl.
+
+    python benchmarks/live_cost.py [N]
+
+Each figure is the median of three crawls by Scrapy of one page with N links (default 20,000): microseconds and bytes
+a link, building the request included. Plain Scrapy drops repeated URLs only, so that is what it is measured with;
+duplicate-url-discarder drops `utm_source`, our model a session that it has learnt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from dedup_crawler.methods import make_method
+
+HERE = Path(__file__).resolve().parent
+N_RUNS = 3
+ADDON = {"ADDONS": json.dumps({"dedup_crawler.Addon": 500})}
+DUD = {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"}
+PAGE = b"<html><head><title>a page</title></head><body>" + b"<p>Some words of a page.</p>" * 200 + b"</body></html>"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers everything with one page that has a number of its own."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer."""
+        body = PAGE.replace(b"a page", self.path.encode())
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def model_of(host: str, folder: Path) -> Path:
+    """A model that has learnt that `sid` says nothing."""
+    urls, clusters = [], []
+    for topic in range(60):
+        for session in range(4):
+            urls.append(f"http://{host}/topic.php?t={topic}&sid={topic * 7919 + session * 104729:08x}")
+            clusters.append(topic)
+        urls.append(f"http://{host}/topic.php?t={topic}")
+        clusters.append(topic)
+    return Path(make_method("verified").fit(urls, clusters).save(folder / "model"))
+
+
+def measured(url: str, kind: str, n: int, settings: dict[str, Any], folder: Path, tracking: str) -> tuple[float, float]:
+    """Microseconds and bytes a link."""
+    found = []
+    for _ in range(N_RUNS):
+        out = folder / "out.json"
+        own = dict(settings)
+        if own.pop("JOBDIR", None):
+            own["JOBDIR"] = tempfile.mkdtemp(dir=folder)
+        arguments = {"url": url, "kind": kind, "n": n, "tracking": tracking, "out": out}
+        scrapy("link_spider.py", arguments, own)
+        found.append(json.loads(out.read_text(encoding="utf-8")))
+    return median(each["us"] for each in found), median(each["bytes"] for each in found)
+
+
+def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Run a spider of this folder."""
+    command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / spider)]
+    command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
+    command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr[-2000:])
+
+
+def pages_per_second(url: str, n: int, settings: dict[str, Any], folder: Path) -> float:
+    """Speed of a crawl of *n* different pages on loopback."""
+    speeds = []
+    for _ in range(N_RUNS):
+        out = folder / "speed.json"
+        scrapy("speed_spider.py", {"url": url, "n": n, "out": out}, settings)
+        speeds.append(float(json.loads(out.read_text(encoding="utf-8"))))
+    return median(speeds)
+
+
+def main(n: int) -> None:
+    """Print the tables."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    host = f"127.0.0.1:{server.server_port}"
+    url = f"http://{host}/"
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        ours = {**ADDON, "DEDUP_MODEL": model_of(host, folder)}
+        late = {
+            "DOWNLOADER_MIDDLEWARES": json.dumps({"dedup_crawler.DuplicateFilterMiddleware": 120}),
+            "DEDUP_MODEL": ours["DEDUP_MODEL"],
+        }
+        cases = [
+            ("dropped", "Scrapy", "repeated", {}, ""),
+            ("dropped", "duplicate-url-discarder", "tracked", DUD, "utm_source"),
+            ("dropped", "ours", "tracked", {**ours, "DEDUP_EXPLORATION": 0}, "sid"),
+            ("passed", "Scrapy", "new", {}, ""),
+            ("passed", "duplicate-url-discarder", "new", DUD, ""),
+            ("passed", "ours", "new", ours, ""),
+            ("passed", "ours, downloader middleware alone", "new", late, ""),
+        ]
+        print("| request | filter | JOBDIR | us | of Scrapy's | bytes |\n|---|---|---|---|---|---|")
+        for jobs in ("", "yes"):
+            plain: dict[str, float] = {}
+            for what, name, kind, settings, tracking in cases:
+                us, size = measured(url, kind, n, {**settings, **({"JOBDIR": "yes"} if jobs else {})}, folder, tracking)
+                plain.setdefault(what, us)
+                print(f"| {what} | {name} | {jobs} | {us:.1f} | {us / plain[what]:.2f} | {size:.0f} |", flush=True)
+        print("\n| crawl of 3,000 pages | pages/s | of Scrapy's |\n|---|---|---|")
+        first = None
+        for name, settings in (("Scrapy", {}), ("duplicate-url-discarder", DUD), ("ours", ours)):
+            speed = pages_per_second(url, 3000, settings, folder)
+            first = first or speed
+            print(f"| {name} | {speed:.0f} | {speed / first:.2f} |", flush=True)
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
