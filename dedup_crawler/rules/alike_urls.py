@@ -64,9 +64,7 @@ class AlikeUrls:
         whole = f"{action.scheme}://{self._authority}".replace("%", "%%") + template
         return [place for place, _ in found], [whole % pick(values) for _, values in found]
 
-    def _changed_one_by_one(
-        self, rule: Rule, found: Sequence[_Url], url_map: UrlMap
-    ) -> tuple[list[int], list[str]]:
+    def _changed_one_by_one(self, rule: Rule, found: Sequence[_Url], url_map: UrlMap) -> tuple[list[int], list[str]]:
         places, forms = [], []
         for place, values in found:
             before = self._places.read(values)

@@ -23,7 +23,7 @@ Flags = npt.NDArray[np.bool_]
 MISSING = "\0missing"
 """Number 0 of every key; no value of a URL in normal form."""
 ANY_DIGITS, ANY_HEX = -1, -2
-"""Beside the numbers of values: any number, any hexadecimal string of 8 or more characters (shorter: words as often)."""
+"""Beside the numbers of values: any number, any hexadecimal string of 8 characters or more (shorter: often words)."""
 _MIN_HEX = 8
 _DENSE = 16  # a key that one of so many URLs has is a number for each URL, any other one only where it is there
 _BLOCK = 4_096  # maps that are read at once

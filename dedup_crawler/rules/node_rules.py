@@ -106,9 +106,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
             yield s, t, shared[:_MAX_CLUSTERS]
 
 
-def _operations(
-    source: Node, target: Node, shown: _Shown
-) -> dict[str, Operation] | None:
+def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
     """How URLs of *source* become those of *target*; None where they cannot.
 
     *shown*: for each common page, its URLs in the one node and in the other.

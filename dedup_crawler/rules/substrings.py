@@ -9,8 +9,8 @@ replaces what the one has inside by what the other has; buckets with more than T
 alternatives is an id (the small-bucket principle). What has MS instances is a likely rule. A rule is counted in the
 shrinking direction alone; the paper counts both and turns them round later.
 
-Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. About half a million envelopes are held
-at once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
+Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. About a million envelopes are held at
+once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
 """
 
 from __future__ import annotations
