@@ -18,14 +18,14 @@ def test_groups_give_what_pairs_would(changed, others):
         one[1] != two[1] for one, two in combinations([*changed, *others], 2) if one[0] == two[0] and one[0] in touched
     ]
 
-    counted = count_merges(changed, others)
+    counted = count_merges([form for form, _ in changed], [page for _, page in changed], others)
 
     assert (counted.n_urls, counted.n_support_pairs, counted.n_false_pairs) == (len(changed), len(pairs), sum(pairs))
 
 
 def test_a_cluster_of_300_000_urls_is_counted_in_one_go():
     """Pairs by the tens of billions, and one merge group."""
-    counted = count_merges([("x", 1)] * 300_000, [])
+    counted = count_merges(["x"] * 300_000, [1] * 300_000, [])
 
     assert counted.n_support_pairs == 300_000 * 299_999 // 2
     assert (counted.evidence.n_groups, counted.false_positive_rate) == (1, 0.0)

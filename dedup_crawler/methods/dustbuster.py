@@ -19,7 +19,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.rules.dust import DustSearch
 from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.rule import KeyValueMap, UrlMap
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.url_list import UrlList
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -115,10 +115,8 @@ class DustBuster(RuleBased):
         if not 0 <= self.epsilon < 1:
             raise BadInputError(f"dustbuster: epsilon is {self.epsilon}; give a share from 0 to less than 1.")
 
-    def _mine(self, crawl: MappedCrawl) -> list[AnyRule]:
-        clusters = [url.cluster for url in crawl.urls]
-        forms = [url.form for url in crawl.urls]
-        return self._search().rules_of(UrlList(crawl.host, forms, clusters, clusters, are_clusters=True))
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        return self._search().rules_of(UrlList(host, urls, clusters, clusters, are_clusters=True)), KeyValueMap()
 
     def _search(self) -> DustSearch:
         return DustSearch(

@@ -13,7 +13,7 @@ shown by more than 100 nodes, or by more than 50 URLs of one node, is looked at 
 from __future__ import annotations
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.methods.rule_based import MapRuleBased
 from dedup_crawler.rules.graph_selection import graph_selection
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.node_rules import NodeRule, node_rules
@@ -21,7 +21,7 @@ from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.selection import naive_selection
 
 
-class PatternTree(RuleBased):
+class PatternTree(MapRuleBased):
     """Rules between URL patterns that show the same pages (WWW'10).
 
     Parameters

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.methods.rule_based import MapRuleBased
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.pairs import STRUCTURE, Shape, pair_operations, stratified
 from dedup_crawler.rules.rule import ANY, Literal, Operation, Rule, Set, Star
@@ -39,7 +39,7 @@ _Pairwise = tuple[Shape, _Row, _Operations]
 """Keys of source and target; the context's values; operations, None for a key that stays; all in one order."""
 
 
-class RewriteRules(RuleBased):
+class RewriteRules(MapRuleBased):
     """Rules from pairs of duplicates, generalised key by key (KDD'08).
 
     Parameters

@@ -32,12 +32,8 @@ class RuleBased(Canonicalizer):
     engine_: RuleEngine
 
     @abstractmethod
-    def _mine(self, crawl: MappedCrawl) -> Sequence[AnyRule]:
-        """Rules of one host, counted on its crawl."""
-
-    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
-        """How URLs of one host are read; *crawl* has read them by position and name."""
-        return crawl.url_map
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        """Rules of one host and how its URLs are read."""
 
     def learnt(self) -> list[str]:
         """Every rule with its evidence."""
@@ -56,13 +52,7 @@ class RuleBased(Canonicalizer):
         maps: dict[str, UrlMap] = {}
         with _no_collection():
             for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
-                crawl = MappedCrawl(host, its_urls, its_clusters)
-                url_map = self._url_map(crawl)
-                if url_map is not crawl.url_map:
-                    crawl = MappedCrawl(host, its_urls, its_clusters, url_map)
-                found = self._mine(crawl)
-                spoken = [rule for rule in found if isinstance(rule, Rule)]
-                maps[host] = url_map.needed_by(spoken) if isinstance(url_map, DeepMap) else url_map
+                found, maps[host] = self._mined(host, its_urls, its_clusters)
                 rules += found
         self.engine_ = RuleEngine(rules, maps)
 
@@ -104,10 +94,29 @@ class RuleBased(Canonicalizer):
         return {}
 
 
-class DeepRuleBased(RuleBased):
+class MapRuleBased(RuleBased):
+    """A miner that reads URLs as maps of keys to values."""
+
+    @abstractmethod
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        """Rules of one host, counted on its crawl."""
+
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        crawl = MappedCrawl(host, urls, clusters)
+        return self._mine(crawl), crawl.url_map
+
+
+class DeepRuleBased(MapRuleBased):
     """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
 
-    def _url_map(self, crawl: MappedCrawl) -> UrlMap:
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        crawl = MappedCrawl(host, urls, clusters)
+        url_map = self._url_map(crawl)
+        found = self._mine(MappedCrawl(host, urls, clusters, url_map))
+        return found, url_map.needed_by(found)
+
+    def _url_map(self, crawl: MappedCrawl) -> DeepMap:
+        """How URLs of one host are read; *crawl* has read them by position and name."""
         return DeepMap(learn_cuts(url.values for url in crawl.urls))
 
     def _tables(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.rules.pattern_tree import MISSING
+from dedup_crawler.rules.key_columns import MISSING
 from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf, Operation
 from dedup_crawler.urls.keyvalue import KeyValues
 

@@ -66,8 +66,8 @@ class RuleEngine:
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
-        if self._substrings and (substrings := self._substrings.get(host_of(url))) is not None:
-            return url if self.is_strange(url) else self._shrunk(url, substrings) or self.trace(url)[0]
+        if self._substrings and (substrings := self._substrings.get(host := host_of(url))) is not None:
+            return url if self.is_strange(url) else self._shrunk(url, host, substrings) or self.trace(url)[0]
         form = self._planned(url)
         if form is not None:
             return form
@@ -137,25 +137,26 @@ class RuleEngine:
         passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
-    def _shrunk(self, url: str, substrings: SubstringIndex) -> str | None:
+    def _shrunk(self, url: str, host: str, substrings: SubstringIndex) -> str | None:
         """What the way of a URL ends in; None where it is long."""
-        host = host_of(url)
+        has_plans = host in self._plans
         current: str | None = url
         for _ in range(_MAX_PASSES):
-            if host in self._plans:
+            if has_plans:
                 current = self._planned(current or "")
             if current is None:
                 return None
-            scheme, mark, behind = current.partition("://")
-            start = behind.find("/") if mark else -1
+            start = current.find("/", current.find("://") + 3)
             if start < 0:
                 return None
-            rest = with_sorted_query(behind[start:]) if "&" in behind else behind[start:]
+            rest = current[start:]
+            if "&" in rest:
+                rest = with_sorted_query(rest)
             found = substrings.fire(rest)
             if found is None:
-                return f"{scheme}://{behind[:start]}{rest}"
+                return current[:start] + rest
             # of whole tokens in normal form: so is what they make together
-            current = f"{scheme}://{behind[:start]}{found[1]}"
+            current = current[:start] + found[1]
         return None
 
     def _planned(self, url: str, fired: list[Rule] | None = None) -> str | None:

@@ -4,13 +4,16 @@ An *envelope* is what stands around a substring of whole tokens: URLs that agree
 n tokens of a URL have about n S of them with up to S tokens inside, 41 million for 50,000 long URLs, so they are never
 held as texts: tokens are hashed once, and the hash of any run of tokens is a difference of two prefix sums (a
 polynomial over the tokens modulo 2**64; the sums go over the whole list, and a difference is shifted back by the
-inverse power of where its run starts).
+inverse power of where in its URL a run starts).
 """
 
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +23,25 @@ from dedup_crawler.rules.substring_rule import END, START, split_tokens
 
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
+SmallPlaces = npt.NDArray[np.int32]
 
-BLOCK = 2**20
-"""Tokens that are looked at at once."""
+BLOCK = 2**14
+"""Tokens that are looked at at once: what is worked out for them stays in the cache."""
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 _INVERSE = pow(_BASE, -1, 2**64)
 _SUFFIX, _ENDING, _MIX_1, _MIX_2 = (
     np.uint64(n) for n in (0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
+
+
+class Part(NamedTuple):
+    """Some of the envelopes."""
+
+    starts: Places
+    """Tokens that the inside starts with."""
+    n_classes: int
+    number: int
+    """Of the envelopes there, those whose number of tokens behind the inside has this remainder."""
 
 
 class TokenTable:
@@ -42,66 +56,85 @@ class TokenTable:
     """
 
     def __init__(self, rests: Sequence[str], kinds: Sequence[str]) -> None:
-        hashes: dict[str, int] = {}
-        codes = array("Q")
-        self.tokens: list[str] = []
-        n_tokens: list[int] = []
-        for rest, kind in zip(rests, kinds, strict=True):
-            tokens = [START, *split_tokens(rest), END]
-            self.tokens += tokens
-            for token in tokens:
-                code = hashes.get(token)
-                if code is None:
-                    code = hashes[token] = xxhash.xxh3_64_intdigest(token.encode())
-                codes.append(code)
-            codes[-len(tokens)] = xxhash.xxh3_64_intdigest(kind.encode())  # a start mark is never replaced alone
-            n_tokens.append(len(tokens))
-        n = len(codes)
+        number_of: dict[str, int] = defaultdict(count().__next__)
+        self._numbers = array("i")
+        n_tokens = array("i")
+        for rest in rests:
+            before = len(self._numbers)
+            self._numbers.extend(map(number_of.__getitem__, (START, *split_tokens(rest), END)))
+            n_tokens.append(len(self._numbers) - before)
+        self._words = list(number_of)
+        n = len(self._numbers)
         lengths: Places = np.array(n_tokens, np.int64)
-        self.owners: Places = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+        codes = _hashed(self._words)[np.frombuffer(self._numbers, np.intc)] if n else np.empty(0, np.uint64)
+        codes[np.cumsum(lengths) - lengths] = _hashed(kinds)  # a start mark is never replaced alone
+        # looked up at any place: they are small, to be near
+        self.owners: SmallPlaces = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         """URL of each token."""
-        self._end_of: Places = np.repeat(np.cumsum(lengths), lengths)
-        self._start_of: Places = self._end_of - np.repeat(lengths, lengths)
-        self._inverses = _powers(_INVERSE, n + 1)
+        self._end_of: SmallPlaces = np.repeat(np.cumsum(lengths).astype(np.int32), lengths)
+        self._start_of: SmallPlaces = self._end_of - np.repeat(lengths.astype(np.int32), lengths)
+        n_before = np.arange(n) - self._start_of
+        longest = int(lengths.max(initial=0))
+        self._inverses = _powers(_INVERSE, longest + 1)
         sums = np.zeros(n + 1, np.uint64)
-        np.cumsum(np.frombuffer(codes, np.uint64) * _powers(_BASE, n), out=sums[1:])
+        np.cumsum(codes * _powers(_BASE, longest)[n_before], out=sums[1:])
         self._sums = sums
+
+    def text(self, start: int, n_tokens: int) -> tuple[str, ...]:
+        """A run of tokens."""
+        return tuple([self._words[number] for number in self._numbers[start : start + n_tokens]])
 
     def run_hash(self, starts: Places, ends: Places) -> Hashes:
         """Hashes of the runs of tokens from *starts* to *ends* (exclusive), each within one URL."""
-        return (self._sums[ends] - self._sums[starts]) * self._inverses[starts]
+        return self._hashes(starts, ends, self.n_before(starts))
+
+    def _hashes(self, starts: Places, ends: Places, n_before: Places) -> Hashes:
+        return (self._sums[ends] - self._sums[starts]) * self._inverses[n_before]
 
     def n_before(self, places: Places) -> Places:
         """How many tokens of its URL, the start mark included, stand before each token."""
-        return places - self._start_of[places]
+        return places - self._start_of[np.minimum(places, len(self._start_of) - 1)]
 
-    def n_envelopes(self, max_tokens: int) -> int:
-        """How many envelopes there are, about."""
-        return int(np.minimum(self._end_of - np.arange(len(self._end_of)), max_tokens + 1).sum())
+    def parts(self, max_tokens: int, n_most: int) -> Iterator[Part]:
+        """The envelopes in parts of about *n_most*; equal ones are in the same part.
 
-    def envelopes(self, max_tokens: int, n_parts: int, part: int) -> Iterator[tuple[Hashes, Places, int]]:
-        """Envelopes with the same number of tokens inside: their hashes, where the inside starts, and that number.
-
-        Of *n_parts* parts only one is given; equal envelopes are in the same part.
+        Equal envelopes have as many tokens before the inside, and as many behind it.
         """
-        n = len(self._end_of)
-        for begin in range(0, n, BLOCK):
-            block = np.arange(begin, min(begin + BLOCK, n))
+        n_before = np.arange(len(self._end_of)) - self._start_of
+        order = np.argsort(n_before, kind="stable")
+        n_envelopes = np.minimum(self._end_of - np.arange(len(self._end_of)), max_tokens + 1)
+        starts = np.cumsum(np.bincount(n_before))
+        n_at = np.bincount(n_before, n_envelopes).astype(np.int64).tolist()
+        begin = end = n_taken = 0
+        for following, n in zip(starts.tolist(), n_at, strict=True):
+            if n_taken and n_taken + n > n_most:
+                yield from _split(order[begin:end], -(-n_taken // n_most))
+                begin, n_taken = end, 0
+            end = following
+            n_taken += n
+        yield from _split(order[begin:end], -(-n_taken // n_most))
+
+    def envelopes(self, max_tokens: int, part: Part) -> Iterator[tuple[Hashes, Places, int]]:
+        """Envelopes with the same number of tokens inside: their hashes, where the inside starts, and that number."""
+        for begin in range(0, len(part.starts), BLOCK):
+            block = part.starts[begin : begin + BLOCK]
             start_of, end_of = self._start_of[block], self._end_of[block]
-            before = self.run_hash(start_of, block)
-            for length in range(max_tokens + 1):
-                fits = block + length <= end_of
+            before = self._sums[block] - self._sums[start_of]
+            left = end_of - block
+            n_before = block - start_of
+            for length in range(min(max_tokens, int(left.max())) + 1):
+                fits = left >= length
                 # neither an empty inside before the start mark nor the URL as a whole
                 fits &= (block > start_of) | ((length > 0) & (length < end_of - start_of))
-                if not fits.any():
-                    break
+                if part.n_classes > 1:
+                    fits &= (left - length) % part.n_classes == part.number
                 inside = block[fits]
-                behind = self.run_hash(inside + length, end_of[fits])
-                hashes = mixed(before[fits], behind)
-                if n_parts > 1:
-                    chosen = hashes % np.uint64(n_parts) == np.uint64(part)
-                    hashes, inside = hashes[chosen], inside[chosen]
-                yield hashes, inside, length
+                behind = self._hashes(inside + length, end_of[fits], n_before[fits] + length)
+                yield mixed(before[fits], behind), inside, length
+
+
+def _split(starts: Places, n_classes: int) -> Iterator[Part]:
+    return (Part(starts, n_classes, number) for number in range(n_classes))
 
 
 def mixed(left: Hashes, right: Hashes) -> Hashes:
@@ -111,6 +144,11 @@ def mixed(left: Hashes, right: Hashes) -> Hashes:
     value = (value ^ (value >> np.uint64(27))) * _MIX_2
     value ^= value >> np.uint64(31)
     return value
+
+
+def _hashed(words: Sequence[str]) -> Hashes:
+    hashed: dict[str, int] = {word: xxhash.xxh3_64_intdigest(word.encode()) for word in dict.fromkeys(words)}
+    return np.fromiter(map(hashed.__getitem__, words), np.uint64, len(words))
 
 
 def _powers(base: int, n: int) -> Hashes:

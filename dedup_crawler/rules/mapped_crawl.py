@@ -46,13 +46,17 @@ class MappedCrawl:
         self.host = host
         self.url_map = url_map
         self.urls: list[MappedUrl] = []
+        self.pages: list[int] = []
+        """The cluster of each URL."""
         self._place: dict[str, int] = {}
         self._counted: dict[tuple[object, ...], RuleStatistics] = {}
+        self._with_keys: dict[tuple[frozenset[str], frozenset[str]], list[AlikeUrls]] = {}
         for url, cluster in zip(urls, clusters, strict=True):
             form, values = read_url(url, url_map)
             if form not in self._place:
                 self._place[form] = len(self.urls)
                 self.urls.append(MappedUrl(form, values, cluster))
+                self.pages.append(cluster)
 
     @cached_property
     def clusters(self) -> Mapping[int, list[int]]:
@@ -64,23 +68,20 @@ class MappedCrawl:
 
     def matching(self, rule: Rule) -> list[int]:
         """Places of the URLs that *rule* may be applied to."""
-        return sorted(place for group in self._groups for place in group.matching(rule))
+        return sorted(place for group in self._groups_for(rule) for place in group.matching(rule))
 
     def counted(self, rule: Rule) -> Rule:
         """The rule with what these URLs say of it, applied once and alone."""
         known = self._counted.get(rule.identity())
         if known is not None:
             return replace(rule, statistics=known)
-        changed: dict[int, str] = {}
-        for group in self._groups:
-            changed.update(group.changed(rule, self.url_map))
-        others = []
-        for form in set(changed.values()):
-            other = self._place.get(form)
-            if other is not None and other not in changed:
-                others.append((form, self.urls[other].cluster))
-        pages = [(form, self.urls[place].cluster) for place, form in changed.items()]
-        statistics = count_merges(pages, others) if pages else RuleStatistics()
+        places: list[int] = []
+        forms: list[str] = []
+        for group in self._groups_for(rule):
+            its_places, its_forms = group.changed(rule, self.url_map)
+            places += its_places
+            forms += its_forms
+        statistics = self._merged(places, forms) if forms else RuleStatistics()
         self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 
@@ -89,9 +90,28 @@ class MappedCrawl:
         """The URLs by what they are built like; few, where there are many URLs."""
         groups: dict[tuple[object, ...], AlikeUrls] = {}
         for place, url in enumerate(self.urls):
-            authority = url.form.partition("://")[2].partition("/")[0]
-            constants = {key: value for key, value in url.values.items() if value is None or key in STRUCTURE}
-            keys = tuple(key for key in url.values if key not in constants)
-            alike = groups.setdefault((authority, keys, *constants.items()), AlikeUrls(authority, keys, constants))
-            alike.add(place, [url.values[key] or "" for key in keys])
+            authority = url.form.split("/", 3)[2] if "://" in url.form else ""
+            values = url.values
+            built: tuple[object, ...] = (authority, tuple(values), *map(values.get, STRUCTURE))
+            if None in values.values():
+                built += tuple([key for key, value in values.items() if value is None])
+            if built not in groups:
+                constants = {key: value for key, value in values.items() if value is None or key in STRUCTURE}
+                groups[built] = AlikeUrls(authority, [key for key in values if key not in constants], constants)
+            groups[built].add(place, values)
         return list(groups.values())
+
+    def _groups_for(self, rule: Rule) -> list[AlikeUrls]:
+        """Those with the keys that a rule speaks of."""
+        keys = rule.required(), rule.absent
+        found = self._with_keys.get(keys)
+        if found is None:
+            found = self._with_keys[keys] = [group for group in self._groups if group.has_keys(*keys)]
+        return found
+
+    def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
+        """What becomes one where the URLs at *places* get these forms."""
+        changed = set(places)
+        known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
+        others = [(form, self.pages[place]) for form, place in known if place not in changed]
+        return count_merges(forms, [self.pages[place] for place in places], others)

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
+from dedup_crawler.rules.key_columns import MISSING
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.pairs import STRUCTURE
-from dedup_crawler.rules.pattern_tree import MIN_NODE, MISSING, Node, build_tree
+from dedup_crawler.rules.pattern_tree import MIN_NODE, Node, build_tree
 from dedup_crawler.rules.rule import STAR, Copy, Drop, Literal, Operation, Rule, Set, Star
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -32,6 +33,9 @@ _MAX_CLUSTERS = 300  # looked at for one pair of nodes
 _MAX_URLS = 50  # of one page in one node
 
 _Clusters = Mapping[int, list[int]]
+_Shown = Sequence[tuple[list[KeyValues], list[KeyValues]]]
+_Wanted = Sequence[set["str | None"]]
+"""Values of a key on each page, in the target."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,13 @@ class NodeRule:
 def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
     """All rules between duplicate nodes of the crawl's tree, uncounted."""
     nodes = list(build_tree([url.values for url in crawl.urls]).walk())
-    clusters = [_clusters(crawl, node.places) for node in nodes]
+    clusters = [_clusters(crawl, node.places.tolist()) for node in nodes]
     found = []
     for s, t, common in _duplicate_nodes(nodes, clusters):
-        for one, other in ((s, t), (t, s)) if s != t else ((s, s),):
-            shown = [(_maps(crawl, clusters[one][c]), _maps(crawl, clusters[other][c])) for c in common]
-            operations = _operations(nodes[one], nodes[other], shown)
+        ours = [_maps(crawl, clusters[s][cluster]) for cluster in common]
+        theirs = [_maps(crawl, clusters[t][cluster]) for cluster in common] if s != t else ours
+        for one, other, shown in ((s, t, (ours, theirs)), (t, s, (theirs, ours)))[: 1 + (s != t)]:
+            operations = _operations(nodes[one], nodes[other], list(zip(*shown, strict=True)))
             if operations:
                 node = nodes[one]
                 rule = Rule(crawl.host, node.context, operations, node.absent, origin)
@@ -62,7 +67,7 @@ def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
 def _clusters(crawl: MappedCrawl, places: Iterable[int]) -> _Clusters:
     members: dict[int, list[int]] = defaultdict(list)
     for place in places:
-        members[crawl.urls[place].cluster].append(place)
+        members[crawl.pages[place]].append(place)
     return members
 
 
@@ -79,8 +84,11 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
     above = [{id(ancestor) for ancestor in node.ancestors()} for node in nodes]
     common: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cluster, numbers in of_cluster.items():
-        largest = sorted(numbers, key=lambda number: (-len(clusters[number][cluster]), number))[:_MAX_NODES]
-        for s, t in combinations(sorted(largest), 2):
+        largest = numbers
+        if len(numbers) > _MAX_NODES:
+            largest = sorted(numbers, key=lambda number: (-len(clusters[number][cluster]), number))[:_MAX_NODES]
+            largest.sort()
+        for s, t in combinations(largest, 2):
             if id(nodes[s]) not in above[t] and id(nodes[t]) not in above[s]:
                 common[s, t].append(cluster)
         for s in largest:
@@ -98,27 +106,29 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
             yield s, t, shared[:_MAX_CLUSTERS]
 
 
-def _operations(
-    source: Node, target: Node, shown: Sequence[tuple[list[KeyValues], list[KeyValues]]]
-) -> dict[str, Operation] | None:
+def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
     """How URLs of *source* become those of *target*; None where they cannot.
 
     *shown*: for each common page, its URLs in the one node and in the other.
     """
     operations: dict[str, Operation] = {}
-    source_keys = dict.fromkeys(key for urls, _ in shown for values in urls for key in values)
-    target_keys = dict.fromkeys(key for _, urls in shown for values in urls for key in values)
+    source_keys = _keys(urls for urls, _ in shown)
+    target_keys = _keys(urls for _, urls in shown)
     for key in target_keys:
         literal = target.context.get(key)
         if isinstance(literal, Literal):
             if source.context.get(key) != literal:
                 operations[key] = Set(literal.value)
-        elif _is_fake(key, shown):
+            continue
+        wanted = [{values.get(key, MISSING) for values in urls} for _, urls in shown]
+        if _is_fake(wanted, shown):
             ignored = _ignored(key, is_own=source is target, is_always_there=key in target.context)
             if ignored is None:
                 return None
             operations[key] = ignored
-        elif (origin := _origin(key, source_keys, shown)) is not None:
+        elif source is target:
+            continue  # every page agrees with itself
+        elif (origin := _origin(key, source_keys, wanted, shown)) is not None:
             if origin != key:
                 operations[key] = Copy(origin)
         elif (ignored := _ignored(key, is_own=source is target, is_always_there=key in target.context)) is not None:
@@ -131,23 +141,24 @@ def _operations(
     return operations
 
 
-def _is_fake(key: str, shown: Sequence[tuple[list[KeyValues], list[KeyValues]]]) -> bool:
+def _keys(shown: Iterable[list[KeyValues]]) -> dict[str, None]:
+    return dict.fromkeys(chain.from_iterable(chain.from_iterable(shown)))
+
+
+def _is_fake(wanted: _Wanted, shown: _Shown) -> bool:
     """Whether pages of the target have several values of the key: then no value of it is the page's."""
-    several = [{values.get(key, MISSING) for values in urls} for _, urls in shown if len(urls) > 1]
-    n_fake = sum(len(values) > 1 for values in several)
+    n_several = sum(len(urls) > 1 for _, urls in shown)
+    n_fake = sum(len(values) > 1 for values in wanted)
     n_least = min(_MIN_FAKE_CLUSTERS, len(shown))
-    return len(several) >= n_least and n_fake > 0 and n_fake >= _MIN_FAKE * len(several)
+    return n_several >= n_least and n_fake > 0 and n_fake >= _MIN_FAKE * n_several
 
 
-def _origin(
-    key: str, source_keys: Iterable[str], shown: Sequence[tuple[list[KeyValues], list[KeyValues]]]
-) -> str | None:
+def _origin(key: str, source_keys: Iterable[str], wanted: _Wanted, shown: _Shown) -> str | None:
     """The source key whose values agree with those of *key* on most pages; *key* itself before others."""
     candidates = [key] if key in STRUCTURE else [key, *(k for k in source_keys if k != key and k not in STRUCTURE)]
-    wanted = [(sources, {values.get(key, MISSING) for values in targets}) for sources, targets in shown]
     agreeing: Counter[str] = Counter()
     for candidate in candidates:
-        for sources, its in wanted:
+        for (sources, _), its in zip(shown, wanted, strict=True):
             for values in sources:
                 if values.get(candidate, MISSING) in its:
                     agreeing[candidate] += 1

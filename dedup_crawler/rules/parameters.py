@@ -11,24 +11,22 @@ They are rules of the key-value kind.
 
 from __future__ import annotations
 
-import re
+import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import xxhash
 
 from dedup_crawler.rules.rule import ANY, Drop, NoneOf, Rule, Set
 from dedup_crawler.rules.url_list import UrlList
-from dedup_crawler.urls.keyvalue import rest_of
 
-_PARAMETER = re.compile(r"query\[[^#]*\]").fullmatch  # the first of its name
 _MAX_PARAMETERS = 30  # of one URL: more are an attack, and would cost the square
 _N_DEFAULTS = 3
 
 Pairs = list[tuple[int, int]]
-Values = dict[int, "str | None"]
-"""By place of the URL."""
+Parts = dict[int, str]
+"""The first part of the query with some name, such as ``sid=7``, by place of the URL."""
 
 
 class LikelyParameter(NamedTuple):
@@ -43,42 +41,43 @@ class LikelyParameter(NamedTuple):
 def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") -> list[LikelyParameter]:
     """Find the likely parameter rules of a host, the best supported first."""
     found = []
-    for key, values in sorted(_parameters_of(urls).items()):
-        if len(values) < min_support:
+    for key, parts in sorted(_parameters_of(urls).items()):
+        if len(parts) < min_support:
             continue
-        groups = _alike_but_for(key, values, urls)
+        groups = _alike_but_for(parts, urls)
         drop = Rule(urls.host, {key: ANY}, {key: Drop()}, origin=origin)
         dropping = _supported(drop, _pairs_with_leader(groups, urls), urls)
         setting = []
-        for default in _frequent_values(groups, values):
+        for part in _frequent_parts(groups, parts):
+            default = _value(part)
             rule = Rule(urls.host, {key: NoneOf(frozenset((default,)))}, {key: Set(default)}, origin=origin)
-            setting.append(_supported(rule, list(_pairs_with_value(default, groups, values)), urls))
+            setting.append(_supported(rule, list(_pairs_with(part, groups, parts)), urls))
         best = sorted(setting, key=lambda likely: -likely.support)[:1]
         found += [likely for likely in (dropping, *best) if likely.support >= min_support]
     return sorted(found, key=lambda likely: -likely.support)
 
 
-def _parameters_of(urls: UrlList) -> dict[str, Values]:
-    """Parameter -> its value on the URLs that have it."""
-    found: dict[str, Values] = defaultdict(dict)
+def _parameters_of(urls: UrlList) -> dict[str, Parts]:
+    """Parameter -> how it stands in the URLs that have it."""
+    found: dict[str, Parts] = defaultdict(dict)
     for place, rest in enumerate(urls.rests):
         if "?" in rest:
-            own = {key: value for key, value in urls.key_values(place).items() if _PARAMETER(key)}
-            for key, value in own.items() if len(own) <= _MAX_PARAMETERS else ():
-                found[key][place] = value
+            own: dict[str, str] = {}
+            for part in urls.query_parts(place):
+                own.setdefault(part.partition("=")[0], part)
+            for name, part in own.items() if len(own) <= _MAX_PARAMETERS else ():
+                found[f"query[{name}]"][place] = part
     return found
 
 
-def _alike_but_for(key: str, places: Iterable[int], urls: UrlList) -> list[list[int]]:
+def _alike_but_for(parts: Parts, urls: UrlList) -> list[list[int]]:
     """URLs that are equal without the parameter, that without it first if there is one; groups of two or more."""
-    groups: dict[tuple[str, int], list[int]] = {}
-    for place in places:
-        values = urls.key_values(place)
-        del values[key]
-        rest = rest_of(values)
-        known = urls.schemes[place], xxhash.xxh3_64_intdigest(rest.encode())
+    groups: dict[int, list[int]] = {}
+    for place, part in parts.items():
+        rest = urls.without_part(place, part)
+        known = xxhash.xxh3_64_intdigest(rest.encode())
         if known not in groups:
-            without = urls.place.get(urls.with_rest(place, rest))
+            without = urls.place.get(rest)
             groups[known] = [] if without is None else [without]
         groups[known].append(place)
     return [group for group in groups.values() if len(group) > 1]
@@ -92,17 +91,21 @@ def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
     ]
 
 
-def _frequent_values(groups: Sequence[Sequence[int]], values: Values) -> list[str | None]:
-    counts = Counter(values[place] for group in groups for place in group if place in values)
-    order = sorted(counts.items(), key=lambda item: (-item[1], item[0] is not None, len(item[0] or ""), item[0] or ""))
-    return [value for value, _ in order[:_N_DEFAULTS]]
+def _frequent_parts(groups: Sequence[Sequence[int]], parts: Parts) -> list[str]:
+    counts = Counter(parts[place] for group in groups for place in group if place in parts)
+    return heapq.nsmallest(_N_DEFAULTS, counts, key=lambda part: (-counts[part], len(part), part))
 
 
-def _pairs_with_value(value: str | None, groups: Sequence[Sequence[int]], values: Values) -> Iterator[tuple[int, int]]:
-    """Each URL that has another value with the one of its group that has this value."""
+def _value(part: str) -> str | None:
+    _, mark, value = part.partition("=")
+    return value if mark else None
+
+
+def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:
+    """Each URL that has another value with the one of its group that has the value of *part*."""
     for group in groups:
-        having = [place for place in group if place in values]
-        target = next((place for place in having if values[place] == value), None)
+        having = [place for place in group if place in parts]
+        target = next((place for place in having if parts[place] == part), None)
         if target is not None:
             yield from ((place, target) for place in having if place != target)
 

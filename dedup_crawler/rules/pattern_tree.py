@@ -13,11 +13,14 @@ may split again; a node of less than 20 URLs is a leaf; a key that fewer URLs th
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from typing import NamedTuple, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from dedup_crawler.rules.key_columns import ANY_DIGITS, ANY_HEX, KeyColumn, Numbers, key_columns
 from dedup_crawler.rules.rule import ANY, Literal, Matcher, OfClass
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -28,17 +31,19 @@ _MIN_DROP = math.log(1.5)  # a smaller drop is chance: mirrors are used about eq
 _MIN_UNPOOLED_SHARE = 0.10  # of the URLs that have the key
 _HEX = OfClass("hex")
 _DIGITS = OfClass("digits")
-_MIN_HEX = 8  # characters: shorter ones are words as often
 
-MISSING = "\0missing"  # no value of a URL in normal form
-_TRIVIAL = "\0trivial"
+_TRIVIAL = -3  # beside the numbers of values and of their classes
+
+Value = TypeVar("Value")
+Columns = Mapping[str, KeyColumn]
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass
 class Node:
     """URLs of one pattern."""
 
-    places: list[int]
+    places: Numbers
     """In the crawl."""
     context: dict[str, Matcher]
     """The pattern: every key that all of its URLs have."""
@@ -63,28 +68,32 @@ class Node:
 
 def build_tree(maps: Sequence[KeyValues]) -> Node:
     """Tree of all URLs of a host; ``places`` are places in *maps*."""
-    root = _node(maps, list(range(len(maps))), frozenset(), None)
-    open_nodes: list[tuple[Node, frozenset[str]]] = [(root, frozenset())]
+    columns = key_columns(maps)
+    root = _node(columns, maps, np.arange(len(maps), dtype=np.int32), frozenset(), None)
+    may_split = [key for key, column in columns.items() if column.n_having >= MIN_NODE]
+    open_nodes: list[tuple[Node, list[str], frozenset[str]]] = [(root, may_split, frozenset())]
     while open_nodes:
-        node, done = open_nodes.pop()
-        split = _best_split(maps, node.places, done)
+        node, keys, done = open_nodes.pop()
+        varying = _varying(columns, keys, node.places)
+        split = _best_split(columns, varying, node.places)
         if split is None:
             continue
         key, parts = split
-        node.children = [_node(maps, part, done | {key}, node) for part in parts.values()]
+        node.children = [_node(columns, maps, part, done | {key}, node) for part in parts.values()]
         # where only presence was told apart, the values of the key are still to be looked at
-        closed = done if parts.keys() == {MISSING, _TRIVIAL} else done | {key}
-        open_nodes += [(child, closed) for child in node.children]
+        closed = done if parts.keys() == {0, _TRIVIAL} else done | {key}
+        left = [key for key in varying if key not in closed]
+        open_nodes += [(child, left, closed) for child in node.children]
     return root
 
 
-def salient(counts: Counter[str | None], n_urls: int) -> set[str | None]:
+def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
     """Values that have a child of their own: those before the largest drop of the logarithm of the frequency.
 
-    >>> salient(Counter({"view": 90, "a0": 11, "a1": 10, "a2": 9}), 120)
+    >>> salient({"view": 90, "a0": 11, "a1": 10, "a2": 9}, 120)
     {'view'}
     """
-    ordered = counts.most_common()
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
     if len(ordered) == 1:
         return {ordered[0][0]}
     if len(ordered) == 2 and ordered[1][1] >= max(_MIN_SALIENT, _MIN_EACH_OF_TWO * n_urls):
@@ -97,74 +106,109 @@ def salient(counts: Counter[str | None], n_urls: int) -> set[str | None]:
     return {value for value, n in ordered[:-cut] if n >= least}
 
 
+class _Counts(NamedTuple):
+    """How many URLs have each value, numbers and hexadecimal strings told as one each."""
+
+    counts: Integers
+    names: Integers
+    """Number of the value, or of its class."""
+
+    def entropy(self, n_urls: int) -> float:
+        """The same for two keys that part the URLs alike, whatever their values are."""
+        shares = np.sort(self.counts) / n_urls
+        return -float((shares * np.log(shares)).sum())
+
+
+def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str, Numbers]:
+    """Numbers of the values of the keys that may split these URLs, or some of them."""
+    if len(places) < MIN_NODE:
+        return {}
+    found = {}
+    for key in keys:
+        numbers = columns[key].of(places)
+        if np.count_nonzero(numbers) >= MIN_NODE and numbers.min() != numbers.max():
+            found[key] = numbers
+    return found
+
+
 def _best_split(
-    maps: Sequence[KeyValues], places: Sequence[int], done: frozenset[str]
-) -> tuple[str, dict[str | None, list[int]]] | None:
+    columns: Columns, varying: Mapping[str, Numbers], places: Numbers
+) -> tuple[str, dict[int, Numbers]] | None:
     """The key with the smallest entropy and the parts that it splits the URLs into; None for a leaf."""
     n_urls = len(places)
-    if n_urls < MIN_NODE:
-        return None
     least = max(MIN_NODE, _MIN_SALIENT_SHARE * n_urls)
-    n_having = Counter(chain.from_iterable(map(maps.__getitem__, places)))
     best: tuple[float, str] | None = None
-    for key, n in n_having.items():
-        if n >= least and key not in done:
-            counts, _ = _pooled(_column(maps, places, key))
-            if len(counts) > 1:
-                best = min(best or (math.inf, key), (_entropy(counts.values(), n_urls), key))
+    for key, numbers in varying.items():
+        if np.count_nonzero(numbers) >= least:
+            pooled, _ = _pooled(columns[key], *_counted(numbers, len(columns[key].values)))
+            if len(pooled.counts) > 1:
+                best = min(best or (math.inf, key), (pooled.entropy(n_urls), key))
     if best is None:
         return None
     key = best[1]
-    column = _column(maps, places, key)
-    counts, names = _pooled(column)
-    own = salient(counts, n_urls)
+    values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)
+    pooled, names = _pooled(columns[key], values, n)
+    own = salient(dict(zip(pooled.names.tolist(), pooled.counts.tolist(), strict=True)), n_urls)
     if not own:
         return None
-    part_of = {value: name if name in own else _TRIVIAL for value, name in names.items()}
-    parts: dict[str | None, list[int]] = {}
-    for place, value in zip(places, column, strict=True):
-        parts.setdefault(part_of[value], []).append(place)
+    part_of_value = np.where(np.isin(names, list(own)), names, _TRIVIAL)
+    parts = _parted(places, part_of_value[value_of])
     return (key, parts) if len(parts) > 1 else None
 
 
-def _column(maps: Sequence[KeyValues], places: Sequence[int], key: str) -> list[str | None]:
-    return [maps[place].get(key, MISSING) for place in places]
+def _counted(numbers: Numbers, n_values: int) -> tuple[Integers, Integers]:
+    """The numbers that there are and how often."""
+    if n_values > len(numbers):
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers)
+    values = np.flatnonzero(counts)
+    return values, counts[values]
 
 
-def _pooled(column: Sequence[str | None]) -> tuple[Counter[str | None], dict[str | None, str | None]]:
-    """How many URLs have each value, numbers and hexadecimal strings told as one each; and value -> its name there."""
-    counts = Counter(column)
-    least = max(MIN_NODE, _MIN_UNPOOLED_SHARE * (len(column) - counts[MISSING]))
-    names = {value: _class_name(value) if n < least else value for value, n in counts.items()}
-    pooled: Counter[str | None] = Counter()
-    for value, n in counts.items():
-        if n:
-            pooled[names[value]] += n
-    return pooled, names
+def _pooled(column: KeyColumn, values: Integers, counts: Integers) -> tuple[_Counts, Integers]:
+    """The counts by name, and the name of each value: its number or, where few URLs have it, that of its class."""
+    n_having = counts.sum() - counts[values == 0].sum()
+    is_rare = counts < max(MIN_NODE, _MIN_UNPOOLED_SHARE * n_having)
+    kinds = column.pools[values]
+    names = np.where(is_rare & (kinds < 0), kinds, values)
+    pools = [(pool, n) for pool in (ANY_DIGITS, ANY_HEX) if (n := counts[names == pool].sum())]
+    is_own = names >= 0
+    by_name = _Counts(
+        np.append(counts[is_own], [n for _, n in pools]), np.append(names[is_own], [pool for pool, _ in pools])
+    )
+    return by_name, names
 
 
-def _class_name(value: str | None) -> str | None:
-    if _DIGITS.matches(value):
-        return "\0digits"
-    return "\0hex" if value is not None and len(value) >= _MIN_HEX and _HEX.matches(value) else value
+def _parted(places: Numbers, names: Integers) -> dict[int, Numbers]:
+    """The places of each part, in order of its first one."""
+    order = np.argsort(names, kind="stable")
+    known, firsts = np.unique(names[order], return_index=True)
+    parts = dict(zip(known.tolist(), np.split(places[order], firsts[1:]), strict=True))
+    return dict(sorted(parts.items(), key=lambda part: part[1][0]))
 
 
-def _entropy(counts: Iterable[int], n_urls: int) -> float:
-    return -sum(n / n_urls * math.log(n / n_urls) for n in counts)
-
-
-def _node(maps: Sequence[KeyValues], places: list[int], split_by: frozenset[str], parent: Node | None) -> Node:
+def _node(
+    columns: Columns, maps: Sequence[KeyValues], places: Numbers, split_by: frozenset[str], parent: Node | None
+) -> Node:
     """A node with its pattern: literal where its URLs have one value, a class or anything otherwise."""
+    known = parent.context if parent is not None else {}
     context: dict[str, Matcher] = {}
     for key in maps[places[0]]:  # a key of all URLs is one of the first URL
-        values = {maps[place].get(key, MISSING) for place in places}
-        if MISSING not in values:
-            context[key] = _matcher(values)
-    absent = frozenset(key for key in split_by if not any(key in maps[place] for place in places))
+        inherited = known.get(key)
+        matcher = inherited if isinstance(inherited, Literal) else _matcher(columns[key], places)
+        if matcher is not None:
+            context[key] = matcher
+    absent = frozenset(key for key in split_by if key not in context and not columns[key].of(places).any())
     return Node(places, context, absent, parent)
 
 
-def _matcher(values: set[str | None]) -> Matcher:
-    if len(values) == 1:
-        return Literal(next(iter(values)))
-    return next((kind for kind in (_DIGITS, _HEX) if all(map(kind.matches, values))), ANY)
+def _matcher(column: KeyColumn, places: Numbers) -> Matcher | None:
+    """What all URLs have; None where some lack the key."""
+    numbers = column.of(places)
+    least = int(numbers.min())
+    if least == 0:
+        return None
+    if least == numbers.max():
+        return Literal(column.values[least])
+    kinds = ((_DIGITS, column.is_digits), (_HEX, column.is_hex))
+    return next((kind for kind, is_of_kind in kinds if is_of_kind[numbers].all()), ANY)

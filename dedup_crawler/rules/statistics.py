@@ -9,7 +9,7 @@ costs 300,000 steps.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence
@@ -39,34 +39,34 @@ class RuleStatistics:
 NO_STATISTICS = RuleStatistics()
 
 
-def count_merges(changed: Iterable[tuple[str, Hashable]], others: Iterable[tuple[str, Hashable]]) -> RuleStatistics:
+def count_merges(
+    forms: Sequence[str], pages: Sequence[Hashable], others: Iterable[tuple[str, Hashable]]
+) -> RuleStatistics:
     """Count what a rule merges.
 
     Parameters
     ----------
-    changed
+    forms, pages
         New form and page of every URL that the rule changes.
     others
         Form and page of the URLs that it does not change, at least of those whose form is one of the new forms.
     """
     groups: dict[str, list[Hashable]] = defaultdict(list)
-    n_urls = 0
-    for form, page in changed:
+    for form, page in zip(forms, pages, strict=True):
         groups[form].append(page)
-        n_urls += 1
     for form, page in others:
         if form in groups:
             groups[form].append(page)
     n_pairs = n_true = n_groups = n_wrong = 0
-    for pages in groups.values():
-        n_members = len(pages)
+    for shown in groups.values():
+        n_members = len(shown)
         if n_members > 1:
-            is_right = pages.count(pages[0]) == n_members
+            is_right = shown.count(shown[0]) == n_members
             n_pairs += _pairs(n_members)
-            n_true += _pairs(n_members) if is_right else sum(map(_pairs, Counter(pages).values()))
+            n_true += _pairs(n_members) if is_right else sum(map(_pairs, Counter(shown).values()))
             n_groups += 1
             n_wrong += not is_right
-    return RuleStatistics(n_urls, n_pairs, n_pairs - n_true, MergeEvidence(n_groups, n_wrong))
+    return RuleStatistics(len(forms), n_pairs, n_pairs - n_true, MergeEvidence(n_groups, n_wrong))
 
 
 def _pairs(n: int) -> int:

@@ -77,15 +77,22 @@ AnyRule = Rule | SubstringRule
 
 
 class SubstringIndex:
-    """Finds the substring rules of one host in a URL: a trie over tokens, asked once per token, however many rules."""
+    """Finds the substring rules of one host in a URL, however many rules.
+
+    Of the tokens of each rule the one that URLs are likely to hold least often is looked for first; around it, rules
+    are a trie over tokens.
+    """
 
     def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
         self._new: dict[int, str] = {}
-        self._root = _Node()
+        self._by_rare: dict[str, dict[int, _Node]] = {}
+        """Token -> how many tokens before it a rule starts -> the rules that do so."""
         for number, rule in numbered:
             self._new[number] = rule.new
-            node = self._root
-            for token in rule.tokens():
+            tokens = rule.tokens()
+            rare = max(tokens, key=_rarity)
+            node = self._by_rare.setdefault(rare, {}).setdefault(tokens.index(rare), _Node())
+            for token in tokens:
                 node = node.setdefault(token, _Node())
             node.numbers = (*node.numbers, number)
 
@@ -94,16 +101,19 @@ class SubstringIndex:
         if len(rest) > MAX_LENGTH:
             return None
         tokens = [START, *split_tokens(rest), END, _BEYOND]
-        root = self._root
+        by_rare = self._by_rare
+        if by_rare.keys().isdisjoint(tokens):
+            return None
         best: tuple[int, str] | None = None
-        for start in [place for place, token in enumerate(tokens) if token in root]:
-            node: _Node | None = root[tokens[start]]
-            end = start + 1
-            while node is not None:
-                if node.numbers:
-                    best = self._better(best, tokens, start, end, node.numbers)
-                node = node.get(tokens[end])
-                end += 1
+        for place in [place for place, token in enumerate(tokens) if token in by_rare]:
+            for n_before, root in by_rare[tokens[place]].items():
+                start = end = place - n_before
+                node: _Node | None = root if start >= 0 else None
+                while node is not None:
+                    if node.numbers:
+                        best = self._better(best, tokens, start, end, node.numbers)
+                    node = node.get(tokens[end])
+                    end += 1
         return best
 
     def _better(
@@ -125,17 +135,18 @@ class SubstringIndex:
         """
         tokens = [START, *split_tokens(rest), END, _BEYOND]
         found: dict[int, str] = {}
-        for start, first in enumerate(tokens):
-            node = self._root.get(first)
-            end = start
-            while node is not None:
-                end += 1
-                for number in node.numbers:
-                    if number in found or asked.get(number, 0) >= max_asked:
-                        continue
-                    if (changed := self._replaced(tokens, start, end, number)) is not None:
-                        found[number] = changed
-                node = node.get(tokens[end])
+        for place in [place for place, token in enumerate(tokens) if token in self._by_rare]:
+            for n_before, root in self._by_rare[tokens[place]].items():
+                start = end = place - n_before
+                node: _Node | None = root if start >= 0 else None
+                while node is not None:
+                    for number in node.numbers:
+                        if number in found or asked.get(number, 0) >= max_asked:
+                            continue
+                        if (changed := self._replaced(tokens, start, end, number)) is not None:
+                            found[number] = changed
+                    node = node.get(tokens[end])
+                    end += 1
         return found
 
     def _replaced(self, tokens: list[str], start: int, end: int, number: int) -> str | None:
@@ -144,6 +155,12 @@ class SubstringIndex:
         return changed if changed[:1] == "/" else None
 
 
+def _rarity(token: str) -> tuple[int, int]:
+    """Greater for what fewer URLs are likely to hold: words before marks, marks before what every URL has."""
+    return (1, len(token)) if token[0].isalnum() or token[0] == "%" else (0, -_COMMON.find(token))
+
+
+_COMMON = "?=&;.-_:,/" + START + END  # every URL has the last ones
 _BEYOND = ""  # no token: ends every way through the trie
 
 

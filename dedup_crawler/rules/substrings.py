@@ -9,8 +9,8 @@ replaces what the one has inside by what the other has; buckets with more than T
 alternatives is an id (the small-bucket principle). What has MS instances is a likely rule. A rule is counted in the
 shrinking direction alone; the paper counts both and turns them round later.
 
-Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. At most 4 million envelopes are held
-at once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
+Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. About a million envelopes are held at
+once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.envelopes import Hashes, Places, TokenTable, mixed
+from dedup_crawler.rules.envelopes import Hashes, Part, Places, TokenTable, mixed
 from dedup_crawler.rules.url_list import UrlList
 
-_MAX_ENVELOPES = 4_000_000
-_MAX_PAIRS = 1_000_000  # that are looked at at once
+_MAX_ENVELOPES = 1_000_000
+_MAX_PAIRS = 100_000  # that are looked at at once
 _MAX_CANDIDATES = 3_000_000
 _MAX_LIKELY = 50_000
 _MAX_SHIFT = 4  # tokens
@@ -47,14 +47,16 @@ def likely_substitutions(
 ) -> list[Substitution]:
     """Find the likely rules of a host, the best supported first; at most 50,000."""
     table = TokenTable(urls.rests, urls.schemes)
-    n_parts = -(-table.n_envelopes(max_tokens) // _MAX_ENVELOPES)
     ranks = _shrinking_ranks(urls.forms)
     found: list[_Candidates] = []
-    for part in range(n_parts):
-        for bucketed in _pairs(table, urls, ranks, max_tokens, max_bucket, n_parts, part):
+    n_found = 0
+    for part in table.parts(max_tokens, _MAX_ENVELOPES):
+        for bucketed in _pairs(table, urls, ranks, max_tokens, max_bucket, part):
             found.append(bucketed)
-            if sum(len(some.hashes) for some in found) > _MAX_CANDIDATES:
+            n_found += len(bucketed.hashes)
+            if n_found > _MAX_CANDIDATES:
                 found = [_together(found).bounded()]
+                n_found = len(found[0].hashes)
     supported = _together(found).supported(min_support)
     texts: dict[tuple[Tokens, Tokens], int] = {}
     for old, new, support in supported.texts(
@@ -81,7 +83,7 @@ class _Candidates(NamedTuple):
         """Each rule once."""
         if not len(self.hashes):
             return self
-        order = np.argsort(self.hashes, kind="stable")
+        order = np.argsort(self.hashes)  # equal rules read the same wherever they are read
         hashes = self.hashes[order]
         firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
         return _Candidates(hashes[firsts], np.add.reduceat(self.counts[order], firsts), self.places[order[firsts]])
@@ -102,7 +104,7 @@ class _Candidates(NamedTuple):
     def texts(self, table: TokenTable) -> Iterator[tuple[Tokens, Tokens, int]]:
         """Both sides as tokens, with the count."""
         for count, (old, n_old, new, n_new) in zip(self.counts.tolist(), self.places.tolist(), strict=True):
-            yield tuple(table.tokens[old : old + n_old]), tuple(table.tokens[new : new + n_new]), count
+            yield table.text(old, n_old), table.text(new, n_new), count
 
 
 def _together(found: Sequence[_Candidates]) -> _Candidates:
@@ -125,15 +127,15 @@ def _shrinking_ranks(forms: Iterable[str]) -> Places:
 
 
 def _pairs(
-    table: TokenTable, urls: UrlList, ranks: Places, max_tokens: int, max_bucket: int, n_parts: int, part: int
+    table: TokenTable, urls: UrlList, ranks: Places, max_tokens: int, max_bucket: int, part: Part
 ) -> Iterator[_Candidates]:
     """Instances of one part of the envelopes."""
-    pieces = list(table.envelopes(max_tokens, n_parts, part))
+    pieces = list(table.envelopes(max_tokens, part))
     hashes = np.concatenate([piece[0] for piece in pieces])
     starts = np.concatenate([piece[1].astype(np.uint32) for piece in pieces])
     lengths = np.concatenate([np.full(len(piece[0]), piece[2], np.uint8) for piece in pieces])
     del pieces
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes)  # in which order the URLs of a bucket come does not matter
     hashes = hashes[order]
     firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
     sizes = np.diff(firsts, append=len(hashes))
@@ -149,14 +151,16 @@ def _pairs(
 def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, lengths: Places) -> _Candidates:
     """Rules between the members of equally large buckets, (n, size) each."""
     left, right = np.triu_indices(starts.shape[1], 1)
-    one = np.stack((starts[:, left].ravel(), lengths[:, left].ravel()))
-    other = np.stack((starts[:, right].ravel(), lengths[:, right].ravel()))
+    members = table.owners[starts]
+    lows, highs = urls.lows[members], urls.highs[members]
+    may_be_same = (lows[:, left] <= highs[:, right]) & (lows[:, right] <= highs[:, left])
+    bucket, pair = np.nonzero(may_be_same)  # most URLs that differ in little are not the same page
+    left, right = left[pair], right[pair]
+    one = np.stack((starts[bucket, left], lengths[bucket, left]))
+    other = np.stack((starts[bucket, right], lengths[bucket, right]))
     counts_once = ~_is_shifted(table, one, other)
     one, other = one[:, counts_once], other[:, counts_once]
-    one_url, other_url = table.owners[one[0]], table.owners[other[0]]
-    may_be_same = (urls.lows[one_url] <= urls.highs[other_url]) & (urls.lows[other_url] <= urls.highs[one_url])
-    one, other, one_url, other_url = (array[..., may_be_same] for array in (one, other, one_url, other_url))
-    shrinks = ranks[one_url] > ranks[other_url]
+    shrinks = ranks[table.owners[one[0]]] > ranks[table.owners[other[0]]]
     old, new = np.where(shrinks, one, other), np.where(shrinks, other, one)
     hashes = mixed(table.run_hash(old[0], old[0] + old[1]), table.run_hash(new[0], new[0] + new[1]))
     counted = _Candidates(hashes, np.ones(len(hashes), np.int64), np.concatenate((old, new)).T)
@@ -170,11 +174,13 @@ def _is_shifted(table: TokenTable, one: Places, other: Places) -> npt.NDArray[np
     """
     shifted = np.zeros(one.shape[1], bool)
     before = np.minimum(table.n_before(one[0]), table.n_before(other[0]))
+    ends = np.stack((one.sum(axis=0), other.sum(axis=0)))
     for n_tokens in range(1, _MAX_SHIFT + 1):
         at = np.flatnonzero((before >= n_tokens) & ~shifted)
-        one_end, other_end = one[:, at].sum(axis=0), other[:, at].sum(axis=0)
-        same_rest = table.run_hash(one_end - n_tokens, one_end) == table.run_hash(other_end - n_tokens, other_end)
-        for start, end in ((one[0, at], one_end), (other[0, at], other_end)):
-            same_rest &= table.run_hash(start - n_tokens, end - n_tokens) == table.run_hash(start, end)
-        shifted[at] = same_rest
+        one_end, other_end = ends[:, at]
+        at = at[table.run_hash(one_end - n_tokens, one_end) == table.run_hash(other_end - n_tokens, other_end)]
+        for (start, _), end in zip((one, other), ends, strict=True):
+            first, last = start[at], end[at]
+            at = at[table.run_hash(first - n_tokens, last - n_tokens) == table.run_hash(first, last)]
+        shifted[at] = True
     return shifted

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from dedup_crawler.rules.engine import read_url
 from dedup_crawler.rules.rule import KeyValueMap
-from dedup_crawler.urls.keyvalue import KeyValues
 
 _KEY_VALUES = KeyValueMap()
 
@@ -40,7 +39,7 @@ class UrlList:
         kept_lows: list[int] = []
         kept_highs: list[int] = []
         for url, low, high in zip(urls, lows, highs, strict=True):
-            form, _ = read_url(url, _KEY_VALUES)
+            form = read_url(url, _KEY_VALUES)[0] if "&" in url else url
             place = self.place.get(form)
             if place is None:
                 self.place[form] = len(self.forms)
@@ -60,9 +59,17 @@ class UrlList:
     def __len__(self) -> int:
         return len(self.forms)
 
-    def key_values(self, place: int) -> KeyValues:
-        """The map of the URL at *place*."""
-        return _KEY_VALUES.read(self.rests[place], self.schemes[place])
+    def query_parts(self, place: int) -> list[str]:
+        """What the query of the URL at *place* consists of, such as ``t=4``; no part where there is no query."""
+        _, question, query = self.rests[place].partition("?")
+        return query.split("&") if question else []
+
+    def without_part(self, place: int, part: str) -> str:
+        """The URL at *place* without the first such part of its query."""
+        origin, _, _ = self.forms[place].partition("?")
+        parts = self.query_parts(place)
+        parts.remove(part)
+        return f"{origin}?{'&'.join(parts)}" if parts else origin
 
     def with_rest(self, place: int, rest: str) -> str:
         """The URL at *place* with another path and query, its query sorted."""
