@@ -29,7 +29,9 @@ def _text(cluster: int) -> bytes:
     words = ["".join(draw.choices("abcdefghiklmnoprstuvw", k=draw.randint(3, 9))) for _ in range(80)]
     sentences = [" ".join(("the", "thing", "is", *words[i : i + 8])) + "." for i in range(0, 80, 8)]
     title = f"Page about {words[0]} and {words[1]}"
-    return f"<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{' '.join(sentences)}</p></body>".encode()
+    return (
+        f"<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{' '.join(sentences)}</p></body>".encode()
+    )
 
 
 def _login() -> bytes:
