@@ -17,7 +17,8 @@ def fitted(urls, clusters):
 
 def test_a_model_protects_what_it_looks_at():
     """The number of a topic and of a member make the form, the session id does not: two keys are protected, and a
-    refit from more of the same pages ignores none of them."""
+    refit from more of the same pages ignores none of them.
+    """
     crawl, more = session_ids(60), session_ids(120, seed=1)
 
     ignored, n_protected = newly_ignored(
@@ -66,7 +67,7 @@ def test_parts_of_the_path_are_keys():
 
 
 def test_a_template_that_is_newly_covered_is_ignored():
-    """No rule changes the form of a post, but a crawl that goes on would not ask for it: its number is no longer kept."""
+    """No rule changes the form of a post, but a crawl that goes on does not ask for it: its number goes."""
     crawl = forum()
     keep = make_method("keep-all").fit(crawl.urls, crawl.clusters)
     covering = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)

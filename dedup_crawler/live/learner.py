@@ -129,10 +129,10 @@ class Learner:
                     env={**_ONE_THREAD, **os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))},
                     start_new_session=True,  # its own processes are to end with it; Ctrl-C is for the crawl
                 )
-            with contextlib.suppress(BrokenPipeError):  # it has ended already, and said why
-                # not as an argument: everybody can read those, and it may hold a password
-                with cast(IO[bytes], process.stdin) as pipe:
-                    pipe.write(os.fsencode(self._database))
+            # not as an argument: everybody can read those, and it may hold a password; a job that has ended already
+            # (a broken pipe) says why
+            with contextlib.suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
+                pipe.write(os.fsencode(self._database))
             return process
         except OSError:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -87,7 +87,7 @@ def is_refused(ignored: Sequence[str], n_protected: int) -> bool:
 
 def _known_to(model: Canonicalizer, urls: Iterable[str], clusters: Iterable[int] | None) -> list[_Visit]:
     """Distinct URLs of the hosts of *model*, as maps, with their pages."""
-    pages = zip(map(normal_form, urls), clusters if clusters is not None else repeat(0))
+    pages = zip(map(normal_form, urls), clusters if clusters is not None else repeat(0), strict=False)
     known = {url: page for url, page in pages if host_of(url) in model.hosts}
     return [(key_values(url), page) for url, page in known.items()]
 
@@ -126,7 +126,7 @@ def _tries(urls: Sequence[KeyValues], key: str) -> list[_Try]:
 
 
 def _unseen(value: str | None) -> str:
-    """Another value of the same kind: our rules know which slug belongs to which number, and leave a wrong one alone."""
+    """Another value of the same kind: our rules know which slug belongs to which number, and spare a wrong one."""
     value = value or "0"
     return value.translate(_NEXT_DIGIT if any(map(str.isdigit, value)) else _NEXT_LETTER)
 
