@@ -129,7 +129,8 @@ class Learner:
                     env={**_ONE_THREAD, **os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))},
                     start_new_session=True,  # its own processes are to end with it; Ctrl-C is for the crawl
                 )
-            # not as an argument: everybody can read those, and it may hold a password; it may have ended already
+            # not as an argument: everybody can read those, and it may hold a password; a job that has ended already
+            # (a broken pipe) says why
             with contextlib.suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
                 pipe.write(os.fsencode(self._database))
             return process

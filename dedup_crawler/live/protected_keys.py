@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from dedup_crawler.live.url_groups import MIN_URLS, Template, templates_of, varying_keys, written
@@ -18,21 +19,33 @@ if TYPE_CHECKING:
     from dedup_crawler.methods import Canonicalizer
 
 REFUSED_SHARE = 0.10
-"""Of the protected keys: more newly ignored ones than this are refused."""
+"""Of the protected keys: more newly ignored ones than this are refused ..."""
+_FEW = 2
+"""... unless these are so few, and not most of all: on a site with ten keys the second new rule is no catastrophe."""
 _MAX_TEMPLATES = 500  # the most frequent ones; strangers' URLs may have any number
 _MAX_KEYS = 50  # of a template
 _N_TRIES = 20  # for one key
+_MIN_TRIALS = 3  # groups of URLs that differ in one key alone
 _KEPT = 0.5  # a model keeps a key if more than this share of the tries makes another form
 
 T = TypeVar("T")
+_Visit = tuple[KeyValues, int]
+"""A URL and its page."""
+_Try = tuple[str, list[str]]
+"""A URL, and URLs with another value in it."""
+_DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+_NEXT_DIGIT = str.maketrans(_DIGITS, _DIGITS[1:] + _DIGITS[0])
+_NEXT_LETTER = str.maketrans(_LETTERS + _LETTERS.upper(), (_LETTERS[1:] + "a") + (_LETTERS[1:] + "a").upper())
 
 
-def newly_ignored(old: Canonicalizer, new: Canonicalizer, urls: Iterable[str]) -> tuple[list[str], int]:
+def newly_ignored(
+    old: Canonicalizer, new: Canonicalizer, urls: Iterable[str], clusters: Iterable[int] | None = None
+) -> tuple[list[str], int]:
     """Find the keys that *old* keeps and *new* ignores.
 
     A key is a name of the query, or a part of the path that varies, in one template
-    (:mod:`dedup_crawler.live.url_groups`). A model keeps it if mostly another value, taken from another URL of the
-    template, makes another form; where only one value was seen, if leaving it out does. A URL that is covered
+    (:mod:`dedup_crawler.live.url_groups`). A model keeps it if mostly other values, one of another URL and one that was
+    not seen, make other forms; where only one value was seen, if leaving it out does. A URL that is covered
     (:meth:`~dedup_crawler.methods.Canonicalizer.is_covered`) is not looked at, so that none of its keys is kept.
 
     Parameters
@@ -40,21 +53,25 @@ def newly_ignored(old: Canonicalizer, new: Canonicalizer, urls: Iterable[str]) -
     old, new
         Fitted. Of hosts that *old* does not know nothing is protected.
     urls
-        Of the crawl.
+        Of the crawl; best those that *old* has learnt from, for it had no chance to look at others.
+    clusters
+        The page of each. With them, a key is not protected if mostly URLs that differ in nothing else show one page:
+        *old* looks at it for want of evidence only.
 
     Returns
     -------
     list of str
         The keys, such as ``query[t] of http://forum.example/topic.php?f&t``, those of frequent templates first.
     int
-        How many keys are protected: all that *old* keeps.
+        How many keys are protected.
     """
     ignored: list[str] = []
     n_protected = 0
-    for template, its_urls in _templates(_known_to(old, urls)):
+    for template, visits in _templates(_known_to(old, urls, clusters)):
+        its_urls = [url for url, _ in visits]
         for key in varying_keys(template)[:_MAX_KEYS]:
             tries = _tries(its_urls, key)
-            if not _is_kept(old, tries):
+            if not _is_kept(old, tries) or (clusters is not None and _is_idle(visits, key)):
                 continue
             n_protected += 1
             if not _is_kept(new, tries):
@@ -64,37 +81,54 @@ def newly_ignored(old: Canonicalizer, new: Canonicalizer, urls: Iterable[str]) -
 
 def is_refused(ignored: Sequence[str], n_protected: int) -> bool:
     """Whether a refit that newly ignores these keys is to be refused."""
-    return len(ignored) > REFUSED_SHARE * n_protected
+    share = len(ignored) / n_protected if n_protected else 0.0
+    return share > (0.5 if len(ignored) <= _FEW else REFUSED_SHARE)
 
 
-def _known_to(model: Canonicalizer, urls: Iterable[str]) -> list[KeyValues]:
-    """Distinct URLs of the hosts of *model*, as maps."""
-    known = dict.fromkeys(url for url in map(normal_form, urls) if host_of(url) in model.hosts)
-    return [key_values(url) for url in known]
+def _known_to(model: Canonicalizer, urls: Iterable[str], clusters: Iterable[int] | None) -> list[_Visit]:
+    """Distinct URLs of the hosts of *model*, as maps, with their pages."""
+    pages = zip(map(normal_form, urls), clusters if clusters is not None else repeat(0), strict=False)
+    known = {url: page for url, page in pages if host_of(url) in model.hosts}
+    return [(key_values(url), page) for url, page in known.items()]
 
 
-def _templates(urls: Sequence[KeyValues]) -> Iterator[tuple[Template, list[KeyValues]]]:
+def _templates(visits: Sequence[_Visit]) -> Iterator[tuple[Template, list[_Visit]]]:
     """The most frequent templates with their URLs."""
-    found: dict[Template, list[KeyValues]] = defaultdict(list)
-    for url, template in zip(urls, templates_of(urls), strict=True):
-        found[template].append(url)
+    found: dict[Template, list[_Visit]] = defaultdict(list)
+    for visit, template in zip(visits, templates_of([url for url, _ in visits]), strict=True):
+        found[template].append(visit)
     frequent = sorted(found.items(), key=lambda entry: -len(entry[1]))[:_MAX_TEMPLATES]
-    return ((template, its_urls) for template, its_urls in frequent if len(its_urls) >= MIN_URLS)
+    return ((template, its_visits) for template, its_visits in frequent if len(its_visits) >= MIN_URLS)
 
 
-def _tries(urls: Sequence[KeyValues], key: str) -> list[tuple[str, str]]:
-    """URLs of one template, and what another value of *key* makes of each."""
+def _is_idle(visits: Sequence[_Visit], key: str) -> bool:
+    """Whether URLs that differ in *key* alone mostly show one page, as far as there are some."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for url, page in visits:
+        groups[url_of(_without(url, key))].append(page)
+    trials = [pages for pages in groups.values() if len(pages) > 1]
+    return len(trials) >= _MIN_TRIALS and sum(len(set(pages)) == 1 for pages in trials) > _KEPT * len(trials)
+
+
+def _tries(urls: Sequence[KeyValues], key: str) -> list[_Try]:
+    """URLs of one template, and what other values of *key* make of each."""
     first: dict[str | None, KeyValues] = {}
     for url in urls:
         first.setdefault(url[key], url)
     if len(first) == 1:
-        return [(url_of(url), url_of(_without(url, key))) for url in _spread(urls)]
+        return [(url_of(url), [url_of(_without(url, key))]) for url in _spread(urls)]
     chosen = _spread(list(first))
     others = [*chosen[1:], chosen[0]]
     return [
-        (url_of(first[value]), url_of({**first[value], key: other}))
+        (url_of(first[value]), [url_of({**first[value], key: each}) for each in (other, _unseen(value))])
         for value, other in zip(chosen, others, strict=True)
     ]
+
+
+def _unseen(value: str | None) -> str:
+    """Another value of the same kind: our rules know which slug belongs to which number, and spare a wrong one."""
+    value = value or "0"
+    return value.translate(_NEXT_DIGIT if any(map(str.isdigit, value)) else _NEXT_LETTER)
 
 
 def _without(url: KeyValues, key: str) -> KeyValues:
@@ -107,9 +141,10 @@ def _spread(values: Sequence[T]) -> list[T]:
     return [values[i * len(values) // n] for i in range(n)]
 
 
-def _is_kept(model: Canonicalizer, tries: Sequence[tuple[str, str]]) -> bool:
-    """Whether *model* tells the two URLs apart in most tries."""
+def _is_kept(model: Canonicalizer, tries: Sequence[_Try]) -> bool:
+    """Whether *model* tells the URL from all the others in most tries."""
     n_told_apart = sum(
-        not model.is_covered(url) and model.canonicalize(url) != model.canonicalize(other) for url, other in tries
+        not model.is_covered(url) and model.canonicalize(url) not in model.canonicalize_many(others)
+        for url, others in tries
     )
     return n_told_apart > _KEPT * len(tries)

@@ -105,7 +105,7 @@ def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> st
         cluster, n_urls = found
         urls = [url for url, its_cluster in zip(data.urls, data.clusters, strict=True) if its_cluster == cluster]
         return f"{n_urls} URLs show one page, {_short(normal_form(urls[-1]))}. Does the site ask to log in by now?"
-    ignored, n_protected = newly_ignored(old, new, data.urls)
+    ignored, n_protected = newly_ignored(old, new, data.urls[: old.n_urls_], data.clusters[: old.n_urls_])
     if is_refused(ignored, n_protected):
         more = f" and {len(ignored) - _SHOWN_KEYS} more" if len(ignored) > _SHOWN_KEYS else ""
         names = ", ".join(map(_short, ignored[:_SHOWN_KEYS]))

@@ -1,0 +1,306 @@
+"""The background job: a snapshot under a crawl that writes, models that are whole or not there, one line of trouble."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from dedup_crawler.errors import BadInputError, StoreError
+from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.live.refit import refit
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.model_folder import model_digest
+from dedup_crawler.pages.database import Database
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.snapshot import take_snapshot
+from dedup_crawler.pages.store import PageStore
+from planted_pages import pages
+from planted_site import HOST
+from recordings import PYTHON
+
+JOB = [*PYTHON, "-m", "dedup_crawler.live.learn_job"]
+SAME = [f"{HOST}/topic.php?t=777", f"{HOST}/topic.php?t=777&sid=0123456789abcdef"]
+
+
+def written(path: Path, crawled: list[Page]) -> Path:
+    """A database whose texts are read, so that a job need not start processes for them."""
+    with PageStore(path) as store:
+        store.add_many(crawled)
+        label_store(store, n_workers=1)
+    return path
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("crawled") / "crawl.db", pages(60))
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("walled") / "crawl.db", pages(120, wall_after=240))
+
+
+@pytest.fixture
+def db(crawled: Path, tmp_path: Path) -> Path:
+    with PageStore(crawled):  # closing it leaves one file
+        pass
+    return Path(shutil.copy(crawled, tmp_path / "crawl.db"))
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """Where a job makes its temporary files."""
+    (tmp_path / "scratch").mkdir()
+    return tmp_path / "scratch"
+
+
+def job(db: Path, models: Path, scratch: Path, *options: str, code: str = "") -> subprocess.Popen[str]:
+    """Start a job, as a module or, with *code* before it, from a script."""
+    command = JOB
+    if code:
+        tail = "import sys; from dedup_crawler.live.learn_job import main; sys.exit(main(sys.argv[1:]))"
+        command = [*PYTHON, "-c", f"{textwrap.dedent(code)}\n{tail}"]
+    return subprocess.Popen(
+        [*command, *options, str(db), str(models)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+
+
+def test_a_job_learns_while_the_crawl_writes(db: Path, tmp_path: Path, scratch: Path):
+    """
+    Pages are written to the database all the time that the job runs: neither waits for the other, the model is learnt
+    from what was there at one moment, is where the next crawl looks for it, and no temporary file is left.
+    """
+    process = job(db, tmp_path / "models", scratch)
+    n_written = 0
+    with PageStore(db) as store:
+        while process.poll() is None:
+            store.add(Page(f"{HOST}/late.php?n={n_written}", content=b"<p>late</p>" * 50, content_type="text/html"))
+            store.flush()
+            n_written += 1
+            time.sleep(0.02)
+        said, complained = process.communicate()
+
+        assert (process.returncode, complained) == (0, "")
+        assert len(store) == 240 + n_written
+    report = json.loads(said)
+    assert 240 <= report["n_pages"] <= 240 + n_written
+    assert report["learnt"] == [str(tmp_path / "models" / "forum.example")]
+    model = load_model(tmp_path / "models" / "forum.example")
+    assert len(set(model.canonicalize_many(SAME))) == 1
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_damaged_database_is_one_line(db: Path, tmp_path: Path, scratch: Path):
+    """A database that was overwritten in the middle: status 1, one line that names it, nothing left behind."""
+    size = db.stat().st_size
+    with db.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(size - 4096))
+
+    process = job(db, tmp_path / "models", scratch)
+    said, complained = process.communicate()
+
+    assert (process.returncode, said) == (1, "")
+    assert complained.count("\n") == 1
+    assert str(scratch) in complained or str(db) in complained
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
+    """Without jusText the job says which extra to install, and no model is made."""
+    process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['justext'] = None")
+    _, complained = process.communicate()
+
+    assert process.returncode == 1
+    assert complained == (
+        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[train]'\n"
+    )
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Path):
+    """The disk fills up while the new model is written: one line that names the file; the old model is still whole."""
+    models = tmp_path / "models"
+    make_method("keep-all").fit([f"{HOST}/"], [0]).save(models / "forum.example")
+    digest = model_digest(models / "forum.example")
+
+    process = job(
+        db,
+        models,
+        scratch,
+        code="""
+            import resource
+            from dedup_crawler.methods import Canonicalizer
+            save = Canonicalizer.save
+            def save_on_a_full_disk(model, folder):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+                try:
+                    return save(model, folder)
+                finally:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            Canonicalizer.save = save_on_a_full_disk
+        """,
+    )
+    _, complained = process.communicate()
+
+    assert process.returncode == 1
+    assert complained.endswith("File too large; the models that were there stay.\n")
+    assert complained.count("\n") == 1
+    assert model_digest(models / "forum.example") == digest
+    assert [path.name for path in models.iterdir()] == ["forum.example"]
+
+
+def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, scratch: Path):
+    """The crawl is killed (-9) while its job works: the job ends by itself, and takes its snapshot away."""
+    slow = "import time; from dedup_crawler.live import refit; refit.label_store = lambda *_, **__: time.sleep(600)"
+    tail = "import sys; from dedup_crawler.live.learn_job import main; main(sys.argv[1:])"
+    crawl = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import os, subprocess, sys, time; job = subprocess.Popen([sys.executable, '-c', sys.argv[1], '--parent', "
+            "str(os.getpid()), *sys.argv[2:]]); print(job.pid, flush=True); time.sleep(600)",
+            f"{slow}; {tail}",
+            str(db),
+            str(tmp_path / "models"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+    assert crawl.stdout is not None
+    pid = int(crawl.stdout.readline())
+    wait_until(lambda: any(scratch.glob("*/crawl.db")))
+
+    crawl.kill()
+    crawl.wait()
+    crawl.stdout.close()
+
+    wait_until(lambda: not is_running(pid))
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path: Path):
+    """
+    A site that answers everything with a request to log in from some page on: the model learnt before stays, and the
+    line says why; a later crawl behind the wall alone does not replace it either.
+    """
+    refit(str(crawled), tmp_path)
+    digest = model_digest(tmp_path / "forum.example")
+
+    report = refit(str(walled), tmp_path)
+
+    assert report.learnt == []
+    [line] = report.refused
+    assert "240 URLs show one page" in line
+    assert str(tmp_path / "forum.example") in line
+    assert model_digest(tmp_path / "forum.example") == digest
+
+
+def test_a_model_that_ignores_protected_keys_does_not_replace_the_old_one(
+    crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever taught the new model to ignore the numbers of topics and members: the line names the keys."""
+    refit(str(crawled), tmp_path)
+    digest = model_digest(tmp_path / "forum.example")
+    monkeypatch.setattr("dedup_crawler.live.refit.METHOD", "strip-query")
+
+    report = refit(str(crawled), tmp_path)
+
+    [line] = report.refused
+    assert "3 of 3 keys" in line
+    assert f"query[u] of {HOST}/member.php?u" in line
+    assert model_digest(tmp_path / "forum.example") == digest
+
+
+def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_path: Path):
+    """A new crawl with fewer pages has nothing to teach a model of an earlier, larger one."""
+    larger = [f"{HOST}/topic.php?t={i}" for i in range(1000)]
+    make_method("keep-all").fit(larger, list(range(1000))).save(tmp_path / "forum.example")
+
+    report = refit(str(crawled), tmp_path)
+
+    assert (report.learnt, report.kept) == ([], [str(tmp_path / "forum.example")])
+    assert load_model(tmp_path / "forum.example").name == "keep-all"
+
+
+def test_a_damaged_model_is_learnt_again(crawled: Path, tmp_path: Path):
+    """Nothing can be compared with it, and learning again is what its error says would help."""
+    refit(str(crawled), tmp_path)
+    (tmp_path / "forum.example" / "model.json").write_text("{")
+
+    assert refit(str(crawled), tmp_path).learnt == [str(tmp_path / "forum.example")]
+    assert len(set(load_model(tmp_path / "forum.example").canonicalize_many(SAME))) == 1
+
+
+def test_a_single_model_folder_stays_one(crawled: Path, tmp_path: Path):
+    """A folder that holds a model is replaced by a model, not filled with folders of hosts."""
+    make_method("keep-all").fit([f"{HOST}/"], [0]).save(tmp_path / "mine")
+
+    assert refit(str(crawled), tmp_path / "mine").learnt == [str(tmp_path / "mine")]
+    assert load_model(tmp_path / "mine").name == "verified"
+
+
+def test_every_host_has_a_model_of_its_own(tmp_path: Path):
+    """
+    Two hosts, one with a port: two folders, each knowing its host alone. A host with few pages has none, and neither
+    have hosts whose names would be other folders.
+    """
+    both = [*pages(30), *pages(30, host="wiki.example:8000")]
+    few = [Page(f"http://few.example/{i}") for i in range(10)]
+    evil = [Page(f"http://{host}/{i}") for i in range(60) for host in ("..", ".", ".hidden", "a%2Fb", "x!y")]
+    db = written(tmp_path / "crawl.db", [*both, *few, *evil])
+
+    report = refit(str(db), tmp_path / "models")
+
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["forum.example", "wiki.example_8000"]
+    assert len(report.learnt) == 2
+    assert load_model(tmp_path / "models" / "wiki.example_8000").hosts == {"wiki.example:8000"}
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["models"]
+
+
+def test_too_few_pages_are_said(tmp_path: Path):
+    """Nothing to learn from is an error, not an empty model."""
+    db = written(tmp_path / "crawl.db", pages(5))
+
+    with pytest.raises(BadInputError, match="none of the 1 hosts of the crawl has 50 pages yet"):
+        refit(str(db), tmp_path / "models")
+
+
+def test_any_other_database_is_copied_page_by_page(db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What has no backup of its own gives the same pages, in crawl order; a missing database is said."""
+    monkeypatch.setattr(Database, "copy_to", lambda *_: False)
+
+    take_snapshot(str(db), tmp_path / "copy.db")
+
+    with PageStore(db) as store, PageStore(tmp_path / "copy.db", create=False) as copy:
+        assert list(copy.pages()) == list(store.pages())
+    with pytest.raises(StoreError, match="there is no crawl database"):
+        take_snapshot(str(tmp_path / "none.db"), tmp_path / "second.db")
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 300  # of a machine that has much else to do
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process that is not just waiting to be buried."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -1,0 +1,149 @@
+"""Learning beside a crawl: when it happens, and that nothing which happens to the job reaches the crawl."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from dedup_crawler.live import learner as module
+from dedup_crawler.live.crawl_database import models_folder
+from dedup_crawler.live.learner import Learner, check_learning
+from dedup_crawler.methods import load_model
+from dedup_crawler.pages.store import PageStore
+from planted_pages import pages
+
+
+class Crawl:
+    """What a crawl hears of its learner."""
+
+    def __init__(self, tmp_path: Path, learn_after: int = 100, database: str = "crawl.db") -> None:
+        self.models: list[Path] = []
+        self.troubles: list[str] = []
+        self.learner = Learner(
+            str(tmp_path / database), tmp_path / "models", learn_after, self.models.append, self.troubles.append
+        )
+
+    def learn(self, n_pages: int) -> None:
+        """Fetch so many pages, and wait for what comes of it."""
+        self.learner.pages(n_pages)
+        self.learner.tick()
+        deadline = time.monotonic() + 300  # of a machine that has much else to do
+        while self.learner.is_learning:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+            self.learner.tick()
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where learners make their temporary files."""
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    return tmp_path / "scratch"
+
+
+def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
+    """Nothing happens before; then one job learns a model of the host, and the crawl hears of it once."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(pages(60))
+    crawl = Crawl(tmp_path, 240)
+    crawl.learner.pages(239)
+    crawl.learner.tick()
+    assert not crawl.learner.is_learning
+
+    crawl.learn(240)
+    crawl.learner.tick()
+
+    assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
+    assert load_model(tmp_path / "models" / "forum.example").n_learnt() == 1
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_failed_job_is_said_once_and_tried_again_at_twice_the_pages(tmp_path: Path, scratch: Path):
+    """There is no database: one line with the reason and the next try, then silence until the pages have doubled."""
+    crawl = Crawl(tmp_path, 100, database="none.db")
+
+    crawl.learn(250)
+    crawl.learn(399)
+    [line] = crawl.troubles
+    assert line.startswith("Learning after 250 pages failed: there is no crawl database")
+    assert line.endswith("The next try is after 400 pages.")
+
+    crawl.learn(400)
+    assert len(crawl.troubles) == 2
+    assert crawl.models == []
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
+    """Killed for memory, say: the crawl hears of the signal, and what the job left behind is removed."""
+    crawl = Crawl(tmp_path)
+    crawl.learner.pages(100)
+    crawl.learner.tick()
+    assert crawl.learner._job is not None
+    os.kill(crawl.learner._job.process.pid, signal.SIGKILL)
+
+    crawl.learn(100)
+
+    assert crawl.troubles == [
+        "Learning after 100 pages failed: it was killed (signal 9). The next try is after 200 pages."
+    ]
+    assert list(scratch.iterdir()) == []
+
+
+def test_the_end_of_the_crawl_ends_the_job(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
+    """Closing while a job runs ends it within seconds, says nothing and leaves nothing; closing again is no error."""
+    crawl = Crawl(tmp_path)
+    crawl.learner.pages(100)
+    crawl.learner.tick()
+    assert crawl.learner._job is not None
+    process = crawl.learner._job.process
+    start = time.monotonic()
+
+    crawl.learner.close()
+    crawl.learner.close()
+
+    assert process.returncode is not None
+    assert time.monotonic() - start < 30
+    assert (crawl.models, crawl.troubles) == ([], [])
+    assert list(scratch.iterdir()) == []
+
+
+def test_what_cannot_be_started_is_said(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
+    """No process, no exception: a line."""
+    monkeypatch.setattr(module.sys, "executable", str(tmp_path / "no python"))
+    crawl = Crawl(tmp_path)
+
+    crawl.learn(100)
+
+    [line] = crawl.troubles
+    assert line.startswith("Learning after 100 pages cannot be started: ")
+    assert list(scratch.iterdir()) == []
+
+
+def test_what_learning_needs_is_known_before_it_starts(monkeypatch: pytest.MonkeyPatch):
+    """A crawl can say at its start that the extra is missing, without loading any of it."""
+    check_learning()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ImportError, match=r"needs justext, which is not installed: pip install 'dedup-crawler\[train\]'"
+    ):
+        check_learning()
+
+
+@pytest.mark.parametrize(
+    ("database", "model", "folder"),
+    [
+        ("crawls/forum.db", None, "crawls/forum.models"),
+        ("sqlite:///crawls/forum.db", None, "crawls/forum.models"),
+        ("postgresql://me:secret@host/forum", None, "forum.models"),
+        ("crawls/forum.db", "models", "models"),
+    ],
+)
+def test_models_go_where_the_user_says_or_beside_the_database(database: str, model: str | None, folder: str):
+    """DEDUP_MODEL, or the name of the database with another ending."""
+    assert models_folder(database, model) == Path(folder)
