@@ -15,6 +15,7 @@ from dedup_crawler.rules.actions import Action, Places, Text, Values, compiled
 from dedup_crawler.rules.deep_keys import DeepMap
 from dedup_crawler.rules.rule import Cut, Rule, UrlMap
 from dedup_crawler.rules.shapes import Shape, read_query, written_names
+from dedup_crawler.rules.substring_rule import SubstringIndex
 from dedup_crawler.rules.trie import Node, Trie
 from dedup_crawler.urls.keyvalue import KeyValues, is_sorted, read_rest
 from dedup_crawler.urls.normal import normal_form
@@ -73,14 +74,24 @@ class HostPlans:
         How its URLs are read.
     query_keys
         The only names in a query that are known; None for any.
+    substrings
+        The host's substring rules; those that speak of the start of the path alone are applied here.
     """
 
-    def __init__(self, trie: Trie, url_map: UrlMap, query_keys: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        trie: Trie,
+        url_map: UrlMap,
+        query_keys: frozenset[str] | None = None,
+        substrings: SubstringIndex | None = None,
+    ) -> None:
         self._trie = trie
         self._query_keys = query_keys
         self._map = url_map
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
         self._plans: dict[Shape, Plan] = {}
+        self._substrings = substrings
+        self._starts = tuple(old[1:] for _, old, _ in (substrings and substrings.prefixes) or ())
 
     def form(self, scheme: str, authority: str, rest: str) -> str | None:
         """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked."""
@@ -93,9 +104,17 @@ class HostPlans:
         for _ in range(_MAX_FIRED + 1):
             action = self._fire(plan, values)
             if action is None:
-                if is_written:
+                if not is_written:
+                    rest = (plan.text.template % plan.text.pick(values))[1:]
+                shorter = self._with_other_start(rest) if rest.startswith(self._starts) else None
+                if shorter is None:
                     return f"{scheme}://{authority}/{rest}"
-                return f"{scheme}://{authority}{plan.text.template % plan.text.pick(values)}"
+                if shorter[:1] == "/":
+                    return None
+                rest = shorter
+                plan, values = self._read(scheme, rest)
+                is_written = plan.is_sorted
+                continue
             if action.following is not None:
                 if action.next_plan is None:
                     action.next_plan = self._plan(action.following.shape)
@@ -114,6 +133,11 @@ class HostPlans:
                 plan, values = self._read(scheme, rest)
                 is_written = plan.is_sorted
         return None
+
+    def _with_other_start(self, rest: str) -> str | None:
+        """What a substring rule makes of what stands behind the first slash; None where none fires."""
+        found = self._substrings.fire(f"/{rest}") if self._substrings is not None else None
+        return found[1][1:] if found is not None else None
 
     def _read(self, scheme: str, rest: str) -> tuple[Plan, Values]:
         """As :func:`dedup_crawler.urls.keyvalue.read_rest` reads, without the names of keys."""

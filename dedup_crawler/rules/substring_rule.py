@@ -82,6 +82,10 @@ class SubstringIndex:
     def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
         self._new: dict[int, str] = {}
         self._root = _Node()
+        numbered = list(numbered)
+        are_prefixes = len(numbered) <= _FEW and all(rule.at_start and not rule.at_end for _, rule in numbered)
+        self.prefixes = [(number, rule.old, rule.new) for number, rule in numbered] if are_prefixes else None
+        """The rules, where there are few and all speak of the start: such ask for no index."""
         for number, rule in numbered:
             self._new[number] = rule.new
             node = self._root
@@ -93,6 +97,8 @@ class SubstringIndex:
         """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
         if len(rest) > MAX_LENGTH:
             return None
+        if self.prefixes is not None:
+            return self._fire_prefix(rest)
         tokens = [START, *split_tokens(rest), END, _BEYOND]
         root = self._root
         best: tuple[int, str] | None = None
@@ -105,6 +111,15 @@ class SubstringIndex:
                 node = node.get(tokens[end])
                 end += 1
         return best
+
+    def _fire_prefix(self, rest: str) -> tuple[int, str] | None:
+        """As :meth:`fire`, where few rules all speak of the start."""
+        for number, old, new in self.prefixes or ():
+            if rest.startswith(old):
+                following = rest[len(old) : len(old) + 1]
+                if (new[:1] or following) == "/" and not (_is_word(old[-1]) and _is_word(following)):
+                    return number, new + rest[len(old) :]
+        return None
 
     def _better(
         self, best: tuple[int, str] | None, tokens: list[str], start: int, end: int, numbers: Iterable[int]
@@ -142,6 +157,13 @@ class SubstringIndex:
         """The URL's rest with these tokens replaced; None where that would be no path."""
         changed = "".join((*tokens[1:start], self._new[number], *tokens[max(end, 1) : -2]))
         return changed if changed[:1] == "/" else None
+
+
+_FEW = 20  # starts that are looked at one by one sooner than a URL is cut into tokens
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "%"
 
 
 _BEYOND = ""  # no token: ends every way through the trie
