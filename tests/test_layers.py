@@ -28,6 +28,7 @@ BASES = {
     "options",
     "pair_classifier",
     "pair_sampling",
+    "proposals",
     "rule_based",
 }  # what the methods share
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
@@ -33,12 +34,15 @@ class Verified(Canonicalizer):
     ----------
     risk
         safe, balanced or eager: how often a rule may be wrong at most.
+    proposals
+        Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
     """
 
     name = "verified"
 
-    def __init__(self, *, risk: str = "balanced") -> None:
+    def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
         self.risk = risk
+        self.proposals = proposals
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
@@ -70,7 +74,9 @@ class Verified(Canonicalizer):
         rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
         self.n_tried_ = 0
-        for host, places in sorted(_by_host(urls).items()):
+        places_of = _by_host(urls)
+        proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
+        for host, places in sorted(places_of.items()):
             crawl = HostCrawl(
                 host,
                 [urls[place] for place in places],
@@ -79,12 +85,20 @@ class Verified(Canonicalizer):
                 [each and normal_form(each) for each in map(referrers.__getitem__, places)],
             )
             belief = Belief(RISKS[self.risk])
-            found = learn_rules(crawl, belief, self.name)
+            found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
             rules += found
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
+
+    def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
+        """Host -> what the model given proposes, if one was."""
+        if self.proposals is None:
+            return {}
+        from dedup_crawler.methods.proposals import read_proposals
+
+        return read_proposals(Path(self.proposals), urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         if referrer is not None:

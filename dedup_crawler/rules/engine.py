@@ -57,16 +57,17 @@ class RuleEngine:
                 of_host[rule.host].append((number, rule))
         self._tries = {host: Trie(numbered) for host, numbered in of_host.items()}
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
+        few = {host: index for host, index in self._substrings.items() if index.are_few}
         self._plans = {
             host: HostPlans(
                 self._tries.get(host) or Trie(()),
                 self.maps.get(host, _KEY_VALUES),
                 self._query_keys.get(host),
-                self._substrings.get(host),
+                few.get(host),
             )
-            for host in self._tries.keys() | self._substrings.keys()
+            for host in self._tries.keys() | few.keys()
         }
-        self._unplanned = {host: index for host, index in self._substrings.items() if index.prefixes is None}
+        self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""

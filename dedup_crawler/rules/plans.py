@@ -75,7 +75,7 @@ class HostPlans:
     query_keys
         The only names in a query that are known; None for any.
     substrings
-        The host's substring rules; those that speak of the start of the path alone are applied here.
+        The host's substring rules, if they are few; applied where no other rule fires.
     """
 
     def __init__(
@@ -91,7 +91,8 @@ class HostPlans:
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
         self._plans: dict[Shape, Plan] = {}
         self._substrings = substrings
-        self._starts = tuple(old[1:] for _, old, _ in (substrings and substrings.prefixes) or ())
+        self._starts = tuple(old[1:] for old in substrings.starts) if substrings is not None else ()
+        self._others = substrings.others if substrings is not None else ()
 
     def form(self, scheme: str, authority: str, rest: str) -> str | None:
         """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked."""
@@ -106,7 +107,8 @@ class HostPlans:
             if action is None:
                 if not is_written:
                     rest = (plan.text.template % plan.text.pick(values))[1:]
-                shorter = self._with_other_start(rest) if rest.startswith(self._starts) else None
+                may_fire = rest.startswith(self._starts) or (self._others and self._holds_other(rest))
+                shorter = self._replaced(rest) if may_fire else None
                 if shorter is None:
                     return f"{scheme}://{authority}/{rest}"
                 if shorter[:1] == "/":
@@ -134,7 +136,11 @@ class HostPlans:
                 is_written = plan.is_sorted
         return None
 
-    def _with_other_start(self, rest: str) -> str | None:
+    def _holds_other(self, rest: str) -> bool:
+        text = f"/{rest}"
+        return any(old in text for old in self._others)
+
+    def _replaced(self, rest: str) -> str | None:
         """What a substring rule makes of what stands behind the first slash; None where none fires."""
         found = self._substrings.fire(f"/{rest}") if self._substrings is not None else None
         return found[1][1:] if found is not None else None

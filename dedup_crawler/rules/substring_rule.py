@@ -23,6 +23,9 @@ START, END = "<", ">"
 MAX_LENGTH = 4_096
 """Characters of path and query up to which substring rules are applied: a longer one could be shrunk for seconds."""
 
+FEW = 20
+"""Rules that are looked for one by one sooner than a URL is cut into tokens."""
+
 split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal form % stands in escapes alone
 """Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
 
@@ -83,9 +86,13 @@ class SubstringIndex:
         self._new: dict[int, str] = {}
         self._root = _Node()
         numbered = list(numbered)
-        are_prefixes = len(numbered) <= _FEW and all(rule.at_start and not rule.at_end for _, rule in numbered)
-        self.prefixes = [(number, rule.old, rule.new) for number, rule in numbered] if are_prefixes else None
-        """The rules, where there are few and all speak of the start: such ask for no index."""
+        self.starts = tuple({rule.old for _, rule in numbered if rule.at_start})
+        """What the rules replace at the start of the path ..."""
+        self.others = tuple({rule.old for _, rule in numbered if not rule.at_start})
+        """... and anywhere."""
+        self.are_few = len(numbered) <= FEW
+        are_prefixes = self.are_few and all(rule.at_start and not rule.at_end for _, rule in numbered)
+        self._prefixes = [(number, rule.old, rule.new) for number, rule in numbered] if are_prefixes else None
         for number, rule in numbered:
             self._new[number] = rule.new
             node = self._root
@@ -97,7 +104,7 @@ class SubstringIndex:
         """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
         if len(rest) > MAX_LENGTH:
             return None
-        if self.prefixes is not None:
+        if self._prefixes is not None:
             return self._fire_prefix(rest)
         tokens = [START, *split_tokens(rest), END, _BEYOND]
         root = self._root
@@ -113,8 +120,8 @@ class SubstringIndex:
         return best
 
     def _fire_prefix(self, rest: str) -> tuple[int, str] | None:
-        """As :meth:`fire`, where few rules all speak of the start."""
-        for number, old, new in self.prefixes or ():
+        """As :meth:`fire`, where few rules all speak of the start: such ask for no index."""
+        for number, old, new in self._prefixes or ():
             if rest.startswith(old):
                 following = rest[len(old) : len(old) + 1]
                 if (new[:1] or following) == "/" and not (_is_word(old[-1]) and _is_word(following)):
@@ -157,9 +164,6 @@ class SubstringIndex:
         """The URL's rest with these tokens replaced; None where that would be no path."""
         changed = "".join((*tokens[1:start], self._new[number], *tokens[max(end, 1) : -2]))
         return changed if changed[:1] == "/" else None
-
-
-_FEW = 20  # starts that are looked at one by one sooner than a URL is cut into tokens
 
 
 def _is_word(character: str) -> bool:
