@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
-from ablation import PARTS, beyond, judged_miner, without
+from ablation import PARTS, proposing, without
 from calibration import Kept, bins, promises
 from knowable import Vain, fetches_in_vain
 from made import made_crawl
@@ -28,11 +28,10 @@ from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.rules.belief import RISKS
+from dedup_crawler.rules.proposers import PROPOSERS
 from dedup_crawler.rules.url_shapes import Shapes, written
 
 MINERS = ("rewrite-rules", "decision-tree", "pattern-tree", "dustbuster", "duster")
-TRANSLATED = ("forum", "shop")
-"""Sites that the network is trained on for its proposals."""
 BASELINES = ("keep-all", "scrapy")
 SEEDS = (0, 1, 2)
 LEARNT_FROM = (300, 1_000, 3_000)
@@ -220,34 +219,34 @@ class Benchmark:
             row(part, *cells)
 
     def proposers(self) -> None:
-        """What others would add."""
+        """What others add."""
         print(
-            "\n## What other proposers would add\n\n"
-            "Their proposals beside the rules of `verified`: a URL is dropped if either knows its form. Of the"
+            "\n## Proposers\n\n"
+            "What the miners of the literature propose of the duplicates that are left, and a translator's templates\n"
+            "(`train verified --proposals MODEL`; the default preset, trained on the same pages). Each is judged like\n"
+            "any other hypothesis. Each cell: saved, pages lost (proposals believed, of those asked). Warm.\n"
         )
-        print(
-            "miners those rules that pass the bound of the balanced profile in their merge groups; of the network the"
-        )
-        print("translations that its own gate lets through (20 groups). Each cell: fetches saved besides, pages lost")
-        print("besides (proposals that pass, of all).\n")
-        head("proposer", *NAMES)
-        for spec in (*MINERS, "seq2seq"):
-            cells = []
-            for name in NAMES:
-                crawl = self.site(name)
-                if spec == "seq2seq" and name not in TRANSLATED:
-                    cells.append("-")
-                    continue
-                if spec == "seq2seq":
-                    other, _ = self.fitted(spec, name)
-                    quality = other.quality_
-                    counted = f"{quality['translated_templates']} of {quality['templates']}"
-                else:
-                    other, n_kept, n_rules = judged_miner(spec, crawl)
-                    counted = f"{n_kept} of {n_rules}"
-                added = beyond(self.fitted("verified balanced", name)[0], other, crawl)
-                cells.append(f"{added.n_saved}, {added.n_lost} ({counted})")
-            row(spec, *cells)
+        head("proposers", *NAMES)
+        miners = {"none": (), **{name: (name,) for name in PROPOSERS}, "all miners": tuple(PROPOSERS)}
+        for title, names in miners.items():
+            row(title, *(self._proposed(name, names, None) for name in NAMES))
+        row("seq2seq", *(self._proposed(name, (), self._translator(name)) for name in NAMES))
+
+    def _proposed(self, name: str, miners: Sequence[str], model: str | None) -> str:
+        with proposing(miners) as asked:
+            method, _ = fit(Verified(proposals=model), self.site(name))
+        assert isinstance(method, Verified)
+        warm = self.site(name).warm(method)
+        n_believed = sum(rule.origin != Verified.name for rule in method.engine_.rules)
+        return f"{warm.saved:.1%}, {warm.n_lost} ({n_believed} of {len(asked)})"
+
+    def _translator(self, name: str) -> str:
+        """Folder of a translator trained on a site; some minutes, if it was not done before."""
+        folder = Path("build/translators") / name
+        if not folder.is_dir():
+            self.site(name).fit(translator := make_method("seq2seq"))
+            translator.save(folder)
+        return str(folder)
 
     def shuffled(self) -> None:
         """Nothing to learn."""

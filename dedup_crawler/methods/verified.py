@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
+_ALIASES_FILE = "host_aliases.json"
 
 
 class Verified(Canonicalizer):
@@ -47,7 +50,8 @@ class Verified(Canonicalizer):
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
         rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        lines = [rule_sentence(rule) for rule in rules]
+        lines = [alias_sentence(alias) for alias in self.aliases_.of_host.values()]
+        lines += [rule_sentence(rule) for rule in rules]
         for links in self.links_.values():
             lines += [referrer_sentence(rule) for rule in links.referrer_rules.values()]
             lines += [coverage_sentence(rule) for rule in links.coverage_rules.values()]
@@ -56,10 +60,10 @@ class Verified(Canonicalizer):
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
         self._check_fitted()
-        normal = normal_form(url)
-        links = self.links_.get(host_of(normal))
-        if referrer is not None and links is not None and not self.engine_.is_strange(normal):
-            again = links.referrer_rule_of(normal, normal_form(referrer.url))
+        home = self.aliases_.at_home(normal_form(url))
+        links = self.links_.get(host_of(home))
+        if referrer is not None and links is not None and not self.engine_.is_strange(home):
+            again = links.referrer_rule_of(home, self.aliases_.at_home(normal_form(referrer.url)))
             if again is not None:
                 return Explanation(url, referrer.form, referrer_sentence(again))
         return super().explain(url, referrer)
@@ -71,18 +75,23 @@ class Verified(Canonicalizer):
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
+        pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
+        belief = Belief(RISKS[self.risk])
+        self.aliases_ = learn_host_aliases(urls, pages, belief)
+        self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
+        at_home = self.aliases_.at_home
+        urls = [at_home(url) for url in urls]
         rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
-        self.n_tried_ = 0
         places_of = _by_host(urls)
         proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
         for host, places in sorted(places_of.items()):
             crawl = HostCrawl(
                 host,
                 [urls[place] for place in places],
-                [UNKNOWN if targets[place] not in crawled else clusters[place] for place in places],
-                [targets[place] for place in places],
-                [each and normal_form(each) for each in map(referrers.__getitem__, places)],
+                [pages[place] for place in places],
+                [each and at_home(each) for each in map(targets.__getitem__, places)],
+                [each and at_home(normal_form(each)) for each in map(referrers.__getitem__, places)],
             )
             belief = Belief(RISKS[self.risk])
             found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
@@ -101,9 +110,12 @@ class Verified(Canonicalizer):
         return read_proposals(Path(self.proposals), urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
+        if self.aliases_.of_host:
+            url = self.aliases_.at_home(url)
         if referrer is not None:
             links = self.links_[host_of(url)]
-            if links.is_referrer_again(url, normal_form(referrer.url)) and not self.engine_.is_strange(url):
+            found_on = self.aliases_.at_home(normal_form(referrer.url))
+            if links.is_referrer_again(url, found_on) and not self.engine_.is_strange(url):
                 return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form
@@ -123,10 +135,19 @@ class Verified(Canonicalizer):
         return self.links_[host_of(url)]
 
     def _is_covered(self, url: str) -> bool:
+        url = self.aliases_.at_home(url)
         links = self.links_[host_of(url)]
         return links.is_covered(url) and not self.engine_.is_strange(url)
 
     def _explain(self, url: str, form: str) -> Explanation:
+        home = self.aliases_.at_home(url)
+        if home == url:
+            return self._explain_at_home(url, form)
+        alias = alias_sentence(self.aliases_.of_host[host_of(url)])
+        found = self._explain_at_home(home, form)
+        return replace(found, url=url, reason=f"{alias}; then {found.reason}")
+
+    def _explain_at_home(self, url: str, form: str) -> Explanation:
         links = self.links_[host_of(url)]
         if self.engine_.is_strange(url):
             return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
@@ -147,12 +168,13 @@ class Verified(Canonicalizer):
     def n_learnt(self) -> int | None:
         """Rules of all kinds."""
         quality = self.quality_
-        return int(quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
+        return int(quality["host_aliases"] + quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
         n_groups = sum(rule.statistics.evidence.n_groups for rule in rules)
         return {
+            "host_aliases": len(self.aliases_.of_host),
             "rules": len(rules),
             "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
@@ -164,6 +186,7 @@ class Verified(Canonicalizer):
 
     def _tables(self) -> dict[str, Any]:
         return {
+            _ALIASES_FILE: self.aliases_.to_json(),
             _RULES_FILE: rules_to_json(self.engine_.rules),
             _TITLES_FILE: [
                 {"rule": number, "section": section, "shared": sorted(values)}
@@ -174,6 +197,7 @@ class Verified(Canonicalizer):
 
     def _restore(self, files: ModelFiles) -> None:
         try:
+            self.aliases_ = HostAliases.from_json(files.tables[_ALIASES_FILE], _ALIASES_FILE)
             shared = {
                 (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
                 for entry in files.tables[_TITLES_FILE]
@@ -188,7 +212,7 @@ class Verified(Canonicalizer):
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
-        if missing := self.hosts - self.links_.keys():
+        if missing := self.hosts - self.aliases_.of_host.keys() - self.links_.keys():
             raise DamagedModelError(f"{_LINKS_FILE} says nothing of {min(missing)}. Train again.")
 
 
