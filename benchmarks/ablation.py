@@ -6,21 +6,28 @@ something else in its place for the time of one fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import belief, contexts, host_crawl, proposers, verified_rules
+from dedup_crawler.rules import belief, contexts, host_crawl, merge_trials, proposers, verified_rules
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules.budget import expected_lost
+from dedup_crawler.rules.columns import Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
+
+PROPOSED = 0.6
+"""Share of the crawl that proposes, where it does not judge."""
+LOST_COSTS = 10
+"""Fetches that a lost page is worth."""
 
 Swap = tuple[Any, str, Any]
 """Where, what, and what stands there instead."""
@@ -42,6 +49,49 @@ def _counted(self: Belief, n_groups: int, n_wrong: int) -> bool:
     return n_groups >= MIN_GROUPS and n_wrong <= self.risk.max_wrong * n_groups
 
 
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
+    """Every rule that saves more than ten times what it may be expected to lose."""
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
+
+
+def _judged_later(self: Belief, evidence: Evidence) -> bool:
+    return self.may_hold(evidence.n_late, evidence.n_late_wrong)
+
+
+def _of_earlier(options: Callable[[ContextSearch, Mask], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    return lambda self, live: options(self, live & ~self._trials.is_late)
+
+
+def _proposed_earlier(self: ContextSearch, conditions: Any, live: Mask, options: Sequence[Any]) -> bool:
+    """Take the best condition whose earlier groups are right often enough; its later groups have to pass the bound."""
+    most = self._belief.risk.max_wrong
+    good = [each for each in options if each.n_groups >= MIN_GROUPS and each.n_wrong <= most * each.n_groups]
+    for option in sorted(good, key=lambda each: each.n_wrong - each.n_groups):
+        chosen = live & option.mask
+        evidence = self._trials.evidence(chosen)
+        if self._explains(live, chosen) and self._believed((*conditions, option.condition), chosen, evidence):
+            return True
+    return False
+
+
+_believed = ContextSearch._believed
+
+
+def _fresh_evidence(self: ContextSearch, conditions: Any, chosen: Mask, evidence: Evidence) -> bool:
+    """Where a condition was chosen, only groups that did not choose it count for the bound."""
+    if not conditions:
+        return _believed(self, conditions, chosen, evidence)
+    with patch.object(Belief, "holds", _judged_later):
+        return _believed(self, conditions, chosen, evidence)
+
+
+_EARLIER: tuple[Swap, ...] = (
+    (ContextSearch, "_item_options", _of_earlier(ContextSearch._item_options)),
+    (ContextSearch, "_value_options", _of_earlier(ContextSearch._value_options)),
+    (ContextSearch, "_take_best", _proposed_earlier),
+    (merge_trials, "LATE", PROPOSED),
+)
+
 PARTS: Mapping[str, tuple[Swap, ...]] = {
     "all of it": (),
     "no value conditions": ((ContextSearch, "_value_options", _nothing),),
@@ -61,6 +111,12 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no late confirmation": ((Belief, "holds", _bounded),),
     "no correction for hypotheses tried": ((Belief, "confidence", property(lambda self: 1 - belief.LEVEL)),),
     "no bound: 8 groups, 10 % wrong": ((Belief, "may_hold", _counted),),
+    "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
+    "proposed on the first 60 %, judged on the rest": (*_EARLIER, (Belief, "holds", _judged_later)),
+    "contexts proposed on the first 60 %, judged on the rest": (
+        *_EARLIER,
+        (ContextSearch, "_believed", _fresh_evidence),
+    ),
     "neither bound nor late confirmation": ((Belief, "may_hold", _counted), (Belief, "holds", _bounded)),
 }
 """What is taken out -> how."""
