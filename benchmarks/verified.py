@@ -37,6 +37,8 @@ SEEDS = (0, 1, 2)
 LEARNT_FROM = (300, 1_000, 3_000)
 MADE_SIZES = (25_000, 50_000, 100_000)
 _EXAMPLES = 12
+LOOKED_AT = 200
+"""Fetches in vain of a mirror that are looked at: each is compared with many URLs in many ways."""
 
 
 class Benchmark:
@@ -90,28 +92,43 @@ class Benchmark:
             "\n## What is left\n\n"
             "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
             "`benchmarks/knowable.py`): from *our labels* of the training part; only with *true labels* of it; not at\n"
-            "all. *Saved of what could be known*: by our labels, and by true labels.\n"
+            "all. *Saved of what could be known*: by our labels, and by true labels. Mirrors (one order) have one\n"
+            f"kind of labels, their hashes; {LOOKED_AT} of their fetches are drawn, and the counts scaled.\n"
         )
         head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
              "saved of what could be known", "... with true labels")  # fmt: skip
         examples: dict[str, list[tuple[str, str, str, int]]] = {}
         for name in NAMES:
-            crawl = self.site(name)
-            method, _ = self.fitted("verified balanced", name)
-            warm = crawl.warm(method)
-            vain = fetches_in_vain(crawl, continued(method, crawl))
-            n_ours = sum(bool(each.by_labels) for each in vain)
-            n_true = sum(bool(each.by_labels or each.by_truth) for each in vain)
-            saved = warm.n_avoidable - len(vain)
-            shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
-            counts = len(vain), n_ours, n_true - n_ours, len(vain) - n_true
-            row(crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", *counts, *shares)
-            examples[crawl.name] = kinds_of(crawl, vain)
+            self._left_of(self.site(name), self.fitted("verified balanced", name)[0], None, examples)
+        for number in range(len(self._mirrors)):
+            crawl = self.mirror(number, 0)
+            method, _ = fit(Verified(), crawl)
+            if crawl.warm(method).n_avoidable:
+                self._left_of(crawl, method, LOOKED_AT, examples)
         print("\nExamples, the most frequent kinds of each site:\n")
         head("site", "fetches", "could be known by", "fetched in vain", "the same page, fetched before")
         for name, kinds in examples.items():
             for kind, url, other, n in sorted(kinds, key=lambda kind: -kind[3])[:_EXAMPLES]:
                 row(name, n, kind, code(url), code(other))
+
+    def _left_of(
+        self,
+        crawl: Crawl,
+        method: Canonicalizer,
+        most: int | None,
+        examples: dict[str, list[tuple[str, str, str, int]]],
+    ) -> None:
+        warm, way = crawl.warm(method), continued(method, crawl)
+        vain = fetches_in_vain(crawl, way, most)
+        n_vain, scale = len(way.useless), len(way.useless) / max(1, len(vain))
+        n_ours = round(scale * sum(bool(each.by_labels) for each in vain))
+        n_true = round(scale * sum(bool(each.by_labels or each.by_truth) for each in vain))
+        saved = warm.n_avoidable - n_vain
+        shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
+        row(
+            crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", n_vain, n_ours, n_true - n_ours, n_vain - n_true, *shares
+        )
+        examples[crawl.name] = kinds_of(crawl, vain)
 
     def mirrors(self) -> None:
         """Mirrors, with the pages that were lost."""
