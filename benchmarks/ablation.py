@@ -1,4 +1,4 @@
-"""``verified`` with one part taken out, and with proposals of other methods beside it.
+"""``verified`` with one part taken out, and with proposals of some of the miners alone.
 
 The product has no switches for its parts, for nobody should run it without one. Here a part is taken out by putting
 something else in its place for the time of one fit.
@@ -6,25 +6,28 @@ something else in its place for the time of one fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from recorded import Crawl
-
-from dedup_crawler.methods import Canonicalizer, Referrer, make_method
-from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import belief, contexts, host_crawl, verified_rules
-from dedup_crawler.rules.belief import MIN_GROUPS, RISKS, Belief
-from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules import belief, contexts, host_crawl, merge_trials, proposers, verified_rules
+from dedup_crawler.rules.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.budget import expected_lost
+from dedup_crawler.rules.columns import Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
-from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.verified_rules import RuleLearner
+
+PROPOSED = 0.6
+"""Share of the crawl that proposes, where it does not judge."""
+LOST_COSTS = 10
+"""Fetches that a lost page is worth."""
 
 Swap = tuple[Any, str, Any]
 """Where, what, and what stands there instead."""
@@ -46,6 +49,49 @@ def _counted(self: Belief, n_groups: int, n_wrong: int) -> bool:
     return n_groups >= MIN_GROUPS and n_wrong <= self.risk.max_wrong * n_groups
 
 
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
+    """Every rule that saves more than ten times what it may be expected to lose."""
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
+
+
+def _judged_later(self: Belief, evidence: Evidence) -> bool:
+    return self.may_hold(evidence.n_late, evidence.n_late_wrong)
+
+
+def _of_earlier(options: Callable[[ContextSearch, Mask], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    return lambda self, live: options(self, live & ~self._trials.is_late)
+
+
+def _proposed_earlier(self: ContextSearch, conditions: Any, live: Mask, options: Sequence[Any]) -> bool:
+    """Take the best condition whose earlier groups are right often enough; its later groups have to pass the bound."""
+    most = self._belief.risk.max_wrong
+    good = [each for each in options if each.n_groups >= MIN_GROUPS and each.n_wrong <= most * each.n_groups]
+    for option in sorted(good, key=lambda each: each.n_wrong - each.n_groups):
+        chosen = live & option.mask
+        evidence = self._trials.evidence(chosen)
+        if self._explains(live, chosen) and self._believed((*conditions, option.condition), chosen, evidence):
+            return True
+    return False
+
+
+_believed = ContextSearch._believed
+
+
+def _fresh_evidence(self: ContextSearch, conditions: Any, chosen: Mask, evidence: Evidence) -> bool:
+    """Where a condition was chosen, only groups that did not choose it count for the bound."""
+    if not conditions:
+        return _believed(self, conditions, chosen, evidence)
+    with patch.object(Belief, "holds", _judged_later):
+        return _believed(self, conditions, chosen, evidence)
+
+
+_EARLIER: tuple[Swap, ...] = (
+    (ContextSearch, "_item_options", _of_earlier(ContextSearch._item_options)),
+    (ContextSearch, "_value_options", _of_earlier(ContextSearch._value_options)),
+    (ContextSearch, "_take_best", _proposed_earlier),
+    (merge_trials, "LATE", PROPOSED),
+)
+
 PARTS: Mapping[str, tuple[Swap, ...]] = {
     "all of it": (),
     "no value conditions": ((ContextSearch, "_value_options", _nothing),),
@@ -54,6 +100,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
+    "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
@@ -64,6 +111,12 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no late confirmation": ((Belief, "holds", _bounded),),
     "no correction for hypotheses tried": ((Belief, "confidence", property(lambda self: 1 - belief.LEVEL)),),
     "no bound: 8 groups, 10 % wrong": ((Belief, "may_hold", _counted),),
+    "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
+    "proposed on the first 60 %, judged on the rest": (*_EARLIER, (Belief, "holds", _judged_later)),
+    "contexts proposed on the first 60 %, judged on the rest": (
+        *_EARLIER,
+        (ContextSearch, "_believed", _fresh_evidence),
+    ),
     "neither bound nor late confirmation": ((Belief, "may_hold", _counted), (Belief, "holds", _bounded)),
 }
 """What is taken out -> how."""
@@ -78,59 +131,18 @@ def without(part: str) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Beyond:
-    """What another method's proposals add to a crawl that ``verified`` steers."""
+@contextmanager
+def proposing(names: Iterable[str]) -> Iterator[list[AnyRule]]:
+    """Ask only these miners for a while; gives what they, and a model that is given, propose."""
+    asked: list[AnyRule] = []
+    ask = RuleLearner.learn_proposed
 
-    n_saved: int
-    """Fetches in vain that are saved besides."""
-    n_lost: int
-    """Pages that are lost besides."""
+    def noted(self: RuleLearner, proposed: Iterable[AnyRule]) -> list[AnyRule]:
+        asked.extend(proposed)
+        return ask(self, asked)
 
-
-def judged_miner(name: str, crawl: Crawl) -> tuple[Canonicalizer, int, int]:
-    """A miner with those of its rules that the bound of ``verified`` believes; how many, and of how many."""
-    miner = make_method(name)
-    crawl.fit(miner)
-    assert isinstance(miner, RuleBased)
-    belief_ = Belief(RISKS["balanced"])
-    rules = miner.engine_.rules
-    kept = [rule for rule in rules if belief_.may_hold(*_groups(rule.statistics.evidence))]
-    miner.engine_ = RuleEngine(kept, miner.engine_.maps)
-    return miner, len(kept), len(rules)
-
-
-def _groups(evidence: Any) -> tuple[int, int]:
-    return evidence.n_groups, evidence.n_wrong
-
-
-def beyond(method: Canonicalizer, other: Canonicalizer, crawl: Crawl) -> Beyond:
-    """Go on with a crawl twice: by *method*, and dropping also what *other* says was seen."""
-    alone, both = _crawl_on(method, None, crawl), _crawl_on(method, other, crawl)
-    n_lost = len(alone[1] - both[1])
-    return Beyond(alone[0] - both[0] - n_lost, n_lost)
-
-
-def _crawl_on(method: Canonicalizer, other: Canonicalizer | None, crawl: Crawl) -> tuple[int, set[object]]:
-    """URLs fetched, and needed pages that were."""
-    n = crawl.cut
-    forms = method.canonicalize_many(crawl.urls[:n])
-    form_of = dict(zip(crawl.urls[:n], forms, strict=True))
-    seen, proposed = set(forms), set(other.canonicalize_many(crawl.urls[:n])) if other else set()
-    covered: set[object] = set()
-    n_fetched = 0
-    for place in range(n, len(crawl.urls)):
-        url, referrer = crawl.urls[place], crawl.referrers[place]
-        if method.is_covered(url):
-            continue
-        found_on = form_of.get(referrer) if referrer is not None else None
-        form = method.canonicalize(url, Referrer(referrer, found_on) if referrer and found_on is not None else None)
-        proposal = other.canonicalize(url) if other else ""
-        if form not in seen and proposal not in proposed:
-            seen.add(form)
-            form_of[url] = form
-            n_fetched += 1
-            covered.add(crawl.pages[place])
-            if other:
-                proposed.add(proposal)
-    return n_fetched, covered - set(crawl.pages[:n])
+    with ExitStack() as stack:
+        chosen = {name: propose for name, propose in proposers.PROPOSERS.items() if name in names}
+        stack.enter_context(patch.object(proposers, "PROPOSERS", chosen))
+        stack.enter_context(patch.object(RuleLearner, "learn_proposed", noted))
+        yield asked

@@ -15,6 +15,7 @@ corrected for the dozens of kinds that are tried for a URL, and nothing has to b
 
 from __future__ import annotations
 
+import random
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -49,13 +50,14 @@ class Vain:
     """The same with true labels of the training part."""
 
 
-def fetches_in_vain(crawl: Crawl, way: Continued) -> list[Vain]:
-    """All fetches of the test part that brought nothing new, with what could have been known."""
+def fetches_in_vain(crawl: Crawl, way: Continued, most: int | None = None) -> list[Vain]:
+    """Fetches of the test part that brought nothing new, with what could have been known; *most* of them, drawn."""
     ours, true = Changes(crawl, crawl.labels), Changes(crawl, crawl.pages[: crawl.cut])
     urls_of: dict[Hashable, list[str]] = defaultdict(list)
     for url, page in zip(crawl.urls[: crawl.cut], crawl.pages, strict=False):
         urls_of[page].append(url)
-    useless = set(way.useless)
+    draw = random.Random(0)
+    useless = set(way.useless if most is None or len(way.useless) <= most else draw.sample(way.useless, most))
     found = []
     for place in way.fetched:
         url, page = crawl.urls[place], crawl.pages[place]

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
-from ablation import PARTS, beyond, judged_miner, without
+from ablation import PARTS, proposing, without
 from calibration import Kept, bins, promises
 from knowable import Vain, fetches_in_vain
 from made import made_crawl
@@ -28,16 +28,17 @@ from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.rules.belief import RISKS
+from dedup_crawler.rules.proposers import PROPOSERS
 from dedup_crawler.rules.url_shapes import Shapes, written
 
 MINERS = ("rewrite-rules", "decision-tree", "pattern-tree", "dustbuster", "duster")
-TRANSLATED = ("forum", "shop")
-"""Sites that the network is trained on for its proposals."""
 BASELINES = ("keep-all", "scrapy")
 SEEDS = (0, 1, 2)
 LEARNT_FROM = (300, 1_000, 3_000)
 MADE_SIZES = (25_000, 50_000, 100_000)
 _EXAMPLES = 12
+LOOKED_AT = 200
+"""Fetches in vain of a mirror that are looked at: each is compared with many URLs in many ways."""
 
 
 class Benchmark:
@@ -91,28 +92,43 @@ class Benchmark:
             "\n## What is left\n\n"
             "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
             "`benchmarks/knowable.py`): from *our labels* of the training part; only with *true labels* of it; not at\n"
-            "all. *Saved of what could be known*: by our labels, and by true labels.\n"
+            "all. *Saved of what could be known*: by our labels, and by true labels. Mirrors (one order) have one\n"
+            f"kind of labels, their hashes; {LOOKED_AT} of their fetches are drawn, and the counts scaled.\n"
         )
         head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
              "saved of what could be known", "... with true labels")  # fmt: skip
         examples: dict[str, list[tuple[str, str, str, int]]] = {}
         for name in NAMES:
-            crawl = self.site(name)
-            method, _ = self.fitted("verified balanced", name)
-            warm = crawl.warm(method)
-            vain = fetches_in_vain(crawl, continued(method, crawl))
-            n_ours = sum(bool(each.by_labels) for each in vain)
-            n_true = sum(bool(each.by_labels or each.by_truth) for each in vain)
-            saved = warm.n_avoidable - len(vain)
-            shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
-            counts = len(vain), n_ours, n_true - n_ours, len(vain) - n_true
-            row(crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", *counts, *shares)
-            examples[crawl.name] = kinds_of(crawl, vain)
+            self._left_of(self.site(name), self.fitted("verified balanced", name)[0], None, examples)
+        for number in range(len(self._mirrors)):
+            crawl = self.mirror(number, 0)
+            method, _ = fit(Verified(), crawl)
+            if crawl.warm(method).n_avoidable:
+                self._left_of(crawl, method, LOOKED_AT, examples)
         print("\nExamples, the most frequent kinds of each site:\n")
         head("site", "fetches", "could be known by", "fetched in vain", "the same page, fetched before")
         for name, kinds in examples.items():
             for kind, url, other, n in sorted(kinds, key=lambda kind: -kind[3])[:_EXAMPLES]:
                 row(name, n, kind, code(url), code(other))
+
+    def _left_of(
+        self,
+        crawl: Crawl,
+        method: Canonicalizer,
+        most: int | None,
+        examples: dict[str, list[tuple[str, str, str, int]]],
+    ) -> None:
+        warm, way = crawl.warm(method), continued(method, crawl)
+        vain = fetches_in_vain(crawl, way, most)
+        n_vain, scale = len(way.useless), len(way.useless) / max(1, len(vain))
+        n_ours = round(scale * sum(bool(each.by_labels) for each in vain))
+        n_true = round(scale * sum(bool(each.by_labels or each.by_truth) for each in vain))
+        saved = warm.n_avoidable - n_vain
+        shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
+        row(
+            crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", n_vain, n_ours, n_true - n_ours, n_vain - n_true, *shares
+        )
+        examples[crawl.name] = kinds_of(crawl, vain)
 
     def mirrors(self) -> None:
         """Mirrors, with the pages that were lost."""
@@ -220,34 +236,34 @@ class Benchmark:
             row(part, *cells)
 
     def proposers(self) -> None:
-        """What others would add."""
+        """What others add."""
         print(
-            "\n## What other proposers would add\n\n"
-            "Their proposals beside the rules of `verified`: a URL is dropped if either knows its form. Of the"
+            "\n## Proposers\n\n"
+            "What the miners of the literature propose of the duplicates that are left, and a translator's templates\n"
+            "(`train verified --proposals MODEL`; the default preset, trained on the same pages). Each is judged like\n"
+            "any other hypothesis. Each cell: saved, pages lost (proposals believed, of those asked). Warm.\n"
         )
-        print(
-            "miners those rules that pass the bound of the balanced profile in their merge groups; of the network the"
-        )
-        print("translations that its own gate lets through (20 groups). Each cell: fetches saved besides, pages lost")
-        print("besides (proposals that pass, of all).\n")
-        head("proposer", *NAMES)
-        for spec in (*MINERS, "seq2seq"):
-            cells = []
-            for name in NAMES:
-                crawl = self.site(name)
-                if spec == "seq2seq" and name not in TRANSLATED:
-                    cells.append("-")
-                    continue
-                if spec == "seq2seq":
-                    other, _ = self.fitted(spec, name)
-                    quality = other.quality_
-                    counted = f"{quality['translated_templates']} of {quality['templates']}"
-                else:
-                    other, n_kept, n_rules = judged_miner(spec, crawl)
-                    counted = f"{n_kept} of {n_rules}"
-                added = beyond(self.fitted("verified balanced", name)[0], other, crawl)
-                cells.append(f"{added.n_saved}, {added.n_lost} ({counted})")
-            row(spec, *cells)
+        head("proposers", *NAMES)
+        miners = {"none": (), **{name: (name,) for name in PROPOSERS}, "all miners": tuple(PROPOSERS)}
+        for title, names in miners.items():
+            row(title, *(self._proposed(name, names, None) for name in NAMES))
+        row("seq2seq", *(self._proposed(name, (), self._translator(name)) for name in NAMES))
+
+    def _proposed(self, name: str, miners: Sequence[str], model: str | None) -> str:
+        with proposing(miners) as asked:
+            method, _ = fit(Verified(proposals=model), self.site(name))
+        assert isinstance(method, Verified)
+        warm = self.site(name).warm(method)
+        n_believed = sum(rule.origin != Verified.name for rule in method.engine_.rules)
+        return f"{warm.saved:.1%}, {warm.n_lost} ({n_believed} of {len(asked)})"
+
+    def _translator(self, name: str) -> str:
+        """Folder of a translator trained on a site; some minutes, if it was not done before."""
+        folder = Path("build/translators") / name
+        if not folder.is_dir():
+            self.site(name).fit(translator := make_method("seq2seq"))
+            translator.save(folder)
+        return str(folder)
 
     def shuffled(self) -> None:
         """Nothing to learn."""

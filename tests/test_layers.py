@@ -29,6 +29,7 @@ BASES = {
     "options",
     "pair_classifier",
     "pair_sampling",
+    "proposals",
     "rule_based",
     "switched_off",
 }  # what the methods share

@@ -3,7 +3,8 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.rewrite_rules import RewriteRules, as_rule, generalized, pairwise_rules
+from dedup_crawler.methods.rewrite_rules import RewriteRules
+from dedup_crawler.rules.pairwise import as_rule, generalized, pairwise_rules
 from dedup_crawler.rules.rule import ANY, Copy, Drop, KeyValueMap, Literal, Set, Star
 from dedup_crawler.urls.keyvalue import key_values
 from planted_site import HOST, session_ids
@@ -19,7 +20,7 @@ def figure_3_rules(names):
     keep = ("query[K1]", "query[K2]", "query[K3]", "query[K4]", "query[K5]")
     maps = [{key: key_values(url)[key] for key in keep} for url in urls]
     found = generalized(set(pairwise_rules(maps)), 2, random.Random(0))
-    return [as_rule("a.example", rule) for rule in found]
+    return [as_rule("a.example", rule, "rewrite-rules") for rule in found]
 
 
 def is_r3(rule):
@@ -40,7 +41,7 @@ def test_one_missing_example_breaks_the_chain():
 
 def pair(left, right):
     maps = [KeyValueMap().read(rest, "http") for rest in (left, right)]
-    return as_rule("a.example", next(iter(pairwise_rules(maps))))
+    return as_rule("a.example", next(iter(pairwise_rules(maps))), "rewrite-rules")
 
 
 def test_a_pair_refers_to_values_before_it_names_them():

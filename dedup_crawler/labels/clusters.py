@@ -8,7 +8,9 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
    that is little;
 4. the same lines in another order (a list sorted otherwise), under a title: the lines of a text file have an order;
 5. the same content under titles that differ only in the page's name, where the content speaks for itself;
-6. the same title, and at least 100 words of which hardly any differ.
+6. the same title, and at least 100 words of which hardly any differ;
+7. the same but for the page's own address, in folders that share all they hold
+   (:mod:`~dedup_crawler.labels.folders`).
 
 A page without text is joined by redirects only. An error page is never joined with one of another status.
 """
@@ -21,6 +23,7 @@ from collections.abc import Callable, Hashable, Iterable
 import numpy as np
 
 from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
+from dedup_crawler.labels.folders import join_folders
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import digest_of_all
@@ -68,6 +71,7 @@ def cluster_pages(pages: Pages) -> Clustering:
     _join_reordered(clustering, site.signatures)
     _join_named(clustering, site)
     _join_near(clustering, site)
+    join_folders(clustering, site.redirects.positions, site.signatures)
     return clustering
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from dedup_crawler.labels.addresses import address_free
 from dedup_crawler.labels.arguments import Argument, arguments
 from dedup_crawler.labels.layout import SiteLayout
 from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, lines_of, numbers_of
@@ -35,6 +36,7 @@ class Draft:
     plain_title: int | None = None
     template: int = 0
     open_arguments: tuple[Argument, ...] = ()
+    address_free: int | None = None
 
     @classmethod
     def read(cls, page: LabelledPage, facts: LineFacts) -> Draft:
@@ -43,7 +45,8 @@ class Draft:
         known["digest"], known["n_words"] = facts.digests, facts.n_words
         known["is_id"] = _ids(page.url, facts.numbers)
         known["is_main"] = [line[:1] != "\t" for line in page.main_text.split("\n")]
-        return cls(page.status, digest(page.title), known, facts.clocks if facts.clocks.any() else NO_LINES)
+        clocks = facts.clocks if facts.clocks.any() else NO_LINES
+        return cls(page.status, digest(page.title), known, clocks, address_free=address_free(page))
 
     def find_name(self, page: LabelledPage, layout: SiteLayout) -> None:
         """Look for the page's name in its title and lines, once the layout knows the naming keys."""
@@ -78,6 +81,7 @@ class Draft:
             plain_title=self.plain_title,
             template=self.template,
             open_arguments=self.open_arguments,
+            address_free=self.address_free,
         )
 
     def _main(self, content: npt.NDArray[np.void], n_content_words: int) -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dedup_crawler.labels.addresses import address_free
 from dedup_crawler.labels.arguments import Argument
 from dedup_crawler.labels.comparing import MIN_WORDS, has_words
 from dedup_crawler.labels.lines import digest
@@ -56,13 +57,15 @@ class Signature:
     """Of the URL without the values of its open arguments; 0 where there is no plain title."""
     open_arguments: tuple[Argument, ...]
     """Those that do not name the page and do not choose its kind."""
+    address_free: int | None
+    """Of title and lines without the page's own address; None where it is not printed."""
 
 
 def plain_signature(page: LabelledPage) -> Signature:
     """Of a page without a title, mostly a text file: only the whole text counts."""
     text = digest(page.main_text)
     n = MIN_WORDS if has_words(page.main_text, MIN_WORDS) else 0  # nobody asks for more
-    return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, ())
+    return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), address_free(page))
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:

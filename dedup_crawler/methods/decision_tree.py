@@ -6,7 +6,7 @@ follows the abstract, patents of the same group, and SIGIR'17, who discard rules
 
 The stages are those of their MapReduce job, each a pure function of a key and its values, so that an engine may run
 them on many machines: delimiters of a host (:func:`dedup_crawler.rules.deep_keys.learn_cuts`), templates of a cluster
-(:func:`templates_of_cluster`), summed per host, rows of a cluster (:func:`rows_of_cluster`), rules of a host
+summed per host and rows of a cluster (:mod:`dedup_crawler.rules.tree_rows`), rules of a host
 (:func:`dedup_crawler.rules.decision_tree.generalized`). What is drawn for a cluster depends on the seed and the cluster
 alone, never on the order of clusters.
 
@@ -21,28 +21,12 @@ Cost: O(n k d log n) for n rows of k keys in a tree of depth d; a cluster gives 
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import DeepRuleBased
-from dedup_crawler.rules.decision_tree import Row, Transformation, generalized
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.pairs import (
-    STRUCTURE,
-    Constants,
-    KeyTemplate,
-    constants_of,
-    pair_operations,
-    stratified,
-    template_of,
-)
-from dedup_crawler.rules.rule import Operation, Rule, Set, Star
+from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.selection import naive_selection, qualified
-from dedup_crawler.urls.keyvalue import KeyValues
-
-_MAX_SOURCES = 10  # of one shape and cluster
+from dedup_crawler.rules.tree_rows import leaf_rules
 
 
 class DecisionTree(DeepRuleBased):
@@ -72,96 +56,6 @@ class DecisionTree(DeepRuleBased):
             raise BadInputError(f"decision-tree: min_coverage is {self.min_coverage}; give 1 URL or more.")
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        clusters = {
-            cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()
-        }
-        constants = constants_of([url.values for url in crawl.urls])
-        votes = Counter(
-            template
-            for cluster, maps in clusters.items()
-            for template in templates_of_cluster(cluster, maps, constants=constants)
-        )
-        rows = [
-            row
-            for cluster, maps in clusters.items()
-            for row in rows_of_cluster(cluster, maps, votes=votes, constants=constants, seed=self.seed)
-        ]
-        rules = [
-            Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, self.name)
-            for leaf in generalized(rows)
-        ]
+        rules = leaf_rules(crawl, self.name, seed=self.seed)
         kept = qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_coverage)
         return naive_selection(kept, crawl)
-
-
-def templates_of_cluster(cluster: int, maps: Sequence[KeyValues], *, constants: Constants) -> set[KeyTemplate]:
-    """What a cluster of several URLs votes for; a single URL has no choice."""
-    return {template_of(values, constants) for values in maps} if len(maps) > 1 else set()
-
-
-def rows_of_cluster(
-    cluster: int,
-    maps: Sequence[KeyValues],
-    *,
-    votes: Mapping[KeyTemplate, int],
-    constants: Constants,
-    seed: int,
-) -> list[Row]:
-    """Pairwise rules from the sources of a cluster to its target, and the target's own row.
-
-    Parameters
-    ----------
-    cluster, maps
-        Key and values of this stage.
-    votes
-        Template -> clusters that hold it: templates are chosen before URLs, lest clusters contradict each other.
-    """
-    draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
-    n_urls = Counter(item for values in maps for item in set(values.values()))
-
-    def rank(values: KeyValues) -> tuple[object, ...]:
-        own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
-        return len(own), *_target_rank(values, votes, constants)
-
-    target = min(maps, key=rank)
-    rows: list[Row] = []
-    ignored: set[str] = set()
-    for source in _sources(maps, target, draw):
-        operations = pair_operations(source, target, Counter(source.values()))
-        is_alike = template_of(source, constants) == template_of(target, constants)
-        transformation = _transformation(operations, constants, is_alike=is_alike)
-        if transformation is not None:
-            rows.append(Row(source, transformation))
-            ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
-    return [*rows, Row(target, frozenset((key, Star()) for key in ignored))]
-
-
-def _target_rank(values: KeyValues, votes: Mapping[KeyTemplate, int], constants: Constants) -> tuple[object, ...]:
-    """Smaller is the better target; all but the last two are the same for all URLs of a template."""
-    is_dynamic = any(key.startswith("query[") for key in values)
-    written = sorted((key, value or "") for key, value in values.items())
-    length = sum(len(value) for _, value in written)
-    return is_dynamic, -votes.get(template_of(values, constants), 0), len(values), length, written
-
-
-def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:
-    by_shape: dict[frozenset[str], list[KeyValues]] = {}
-    for values in maps:
-        if values is not target:
-            by_shape.setdefault(frozenset(values), []).append(values)
-    for alike in by_shape.values():
-        yield from stratified(alike, _MAX_SOURCES, draw)
-
-
-def _transformation(
-    operations: Mapping[str, Operation], constants: Constants, *, is_alike: bool
-) -> Transformation | None:
-    """Operations with rare literals ignored between URLs of one template; None where one would have to be made up."""
-    said: dict[str, Operation] = {}
-    for key, operation in operations.items():
-        if isinstance(operation, Set) and key not in STRUCTURE and (key, operation.value) not in constants:
-            if not is_alike:
-                return None
-            operation = Star()
-        said[key] = operation
-    return frozenset(said.items())

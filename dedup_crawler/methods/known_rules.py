@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from dedup_crawler.methods.base import KnownRule
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.host_aliases import HostAliases
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_files import HostLinks
-from dedup_crawler.rules.rule_ids import coverage_identifier, order_identifier, referrer_identifier
-from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, order_identifier, referrer_identifier
+from dedup_crawler.rules.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
 
 
 def order_rules(hosts: Iterable[str]) -> dict[str, KnownRule]:
@@ -22,6 +23,13 @@ def engine_rules(engine: RuleEngine) -> dict[str, KnownRule]:
     return {
         known: known_rule(rule_sentence(rule), rule.statistics.evidence)
         for known, rule in zip(engine.identifiers, engine.rules, strict=True)
+    }
+
+
+def alias_rules(aliases: HostAliases) -> dict[str, KnownRule]:
+    """The hosts that are another one."""
+    return {
+        alias_identifier(alias): known_rule(alias_sentence(alias), alias.evidence) for alias in aliases.of_host.values()
     }
 
 

@@ -5,29 +5,33 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
-from dedup_crawler.methods.known_rules import engine_rules, link_rules, order_rules
+from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
-from dedup_crawler.rules.link_files import HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.rule_ids import coverage_identifier, referrer_identifier
-from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
+from dedup_crawler.rules.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
+_ALIASES_FILE = "host_aliases.json"
 
 
 class Verified(Canonicalizer):
@@ -37,17 +41,21 @@ class Verified(Canonicalizer):
     ----------
     risk
         safe, balanced or eager: how often a rule may be wrong at most.
+    proposals
+        Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
     """
 
     name = "verified"
 
-    def __init__(self, *, risk: str = "balanced") -> None:
+    def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
         self.risk = risk
+        self.proposals = proposals
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
         rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        lines = [rule_sentence(rule) for rule in rules]
+        lines = [alias_sentence(alias) for alias in self.aliases_.of_host.values()]
+        lines += [rule_sentence(rule) for rule in rules]
         for links in self.links_.values():
             lines += [referrer_sentence(rule) for rule in links.referrer_rules.values()]
             lines += [coverage_sentence(rule) for rule in links.coverage_rules.values()]
@@ -56,8 +64,8 @@ class Verified(Canonicalizer):
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
         self._check_fitted()
-        normal = normal_form(url)
-        if referrer is not None and (again := self._again(normal, referrer)) is not None:
+        home = self.aliases_.at_home(normal_form(url))
+        if referrer is not None and (again := self._again(home, referrer)) is not None:
             return Explanation(url, referrer.form, referrer_sentence(again))
         return super().explain(url, referrer)
 
@@ -68,26 +76,43 @@ class Verified(Canonicalizer):
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
+        pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
+        belief = Belief(RISKS[self.risk])
+        self.aliases_ = learn_host_aliases(urls, pages, belief)
+        self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
+        at_home = self.aliases_.at_home
+        urls = [at_home(url) for url in urls]
         rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
-        self.n_tried_ = 0
-        for host, places in sorted(_by_host(urls).items()):
+        places_of = _by_host(urls)
+        proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
+        for host, places in sorted(places_of.items()):
             crawl = HostCrawl(
                 host,
                 [urls[place] for place in places],
-                [UNKNOWN if targets[place] not in crawled else clusters[place] for place in places],
-                [targets[place] for place in places],
-                [each and normal_form(each) for each in map(referrers.__getitem__, places)],
+                [pages[place] for place in places],
+                [each and at_home(each) for each in map(targets.__getitem__, places)],
+                [each and at_home(normal_form(each)) for each in map(referrers.__getitem__, places)],
             )
             belief = Belief(RISKS[self.risk])
-            found = learn_rules(crawl, belief, self.name)
+            found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
             rules += found
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
 
+    def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
+        """Host -> what the model given proposes, if one was."""
+        if self.proposals is None:
+            return {}
+        from dedup_crawler.methods.proposals import read_proposals
+
+        return read_proposals(Path(self.proposals), urls)
+
     def _form(self, url: str, referrer: Referrer | None) -> str:
+        if self.aliases_.of_host:
+            url = self.aliases_.at_home(url)
         if referrer is not None and self._again(url, referrer) is not None:
             return referrer.form
         form = self.engine_.form(url)
@@ -97,23 +122,30 @@ class Verified(Canonicalizer):
         """The rule that says that *url* shows the page that links it, which is of the same host."""
         host = host_of(url)
         links = self.links_.get(host)
-        if links is None or not links.referrer_rules or host_of(page := normal_form(referrer.url)) != host:
+        if links is None or not links.referrer_rules:
+            return None
+        page = self.aliases_.at_home(normal_form(referrer.url))
+        if host_of(page) != host:
             return None
         return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        if referrer is not None and (again := self._again(url, referrer)) is not None:
-            return (referrer_identifier(host_of(url), again),)
-        return self.engine_.fired(url, form)
+        home = self.aliases_.at_home(url)
+        alias = () if home == url else (alias_identifier(self.aliases_.of_host[host_of(url)]),)
+        if referrer is not None and (again := self._again(home, referrer)) is not None:
+            return (*alias, referrer_identifier(host_of(home), again))
+        return alias if home == form else (*alias, *self.engine_.fired(home, form))
 
     def _covering(self, url: str) -> tuple[str, ...]:
-        covered = self.links_[host_of(url)].coverage_of(url)
-        if covered is None or self.engine_.is_strange(url):
+        home = self.aliases_.at_home(url)
+        covered = self._links_of(home).coverage_of(home)
+        if covered is None or self.engine_.is_strange(home):
             return ()
-        return (coverage_identifier(host_of(url), covered),)
+        alias = () if home == url else (alias_identifier(self.aliases_.of_host[host_of(url)]),)
+        return (*alias, coverage_identifier(host_of(home), covered))
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        known = {**order_rules(self.hosts), **engine_rules(self.engine_)}
+        known = {**order_rules(self.hosts), **engine_rules(self.engine_), **alias_rules(self.aliases_)}
         for host, links in self.links_.items():
             known.update(link_rules(host, links))
         return known
@@ -122,6 +154,8 @@ class Verified(Canonicalizer):
         left = copy.copy(self)
         left.engine_ = self.engine_.without(identifiers)
         left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
+        aliases = self.aliases_.of_host.values()
+        left.aliases_ = HostAliases(alias for alias in aliases if alias_identifier(alias) not in identifiers)
         return left
 
     def _must_stay(self, url: str, form: str) -> bool:
@@ -134,16 +168,25 @@ class Verified(Canonicalizer):
 
     def _links_of(self, url: str) -> HostLinks:
         """What was learnt about the links of a URL's host, which is known; most models know one."""
-        if len(self.links_) == 1:
+        if len(self.links_) == 1 and not self.aliases_.of_host:
             return next(iter(self.links_.values()))
-        return self.links_[host_of(url)]
+        return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
     def _is_covered(self, url: str) -> bool:
-        links = self.links_[host_of(url)]
+        url = self.aliases_.at_home(url)
+        links = self._links_of(url)
         return links.is_covered(url) and not self.engine_.is_strange(url)
 
     def _explain(self, url: str, form: str) -> Explanation:
-        links = self.links_[host_of(url)]
+        home = self.aliases_.at_home(url)
+        if home == url:
+            return self._explain_at_home(url, form)
+        alias = alias_sentence(self.aliases_.of_host[host_of(url)])
+        found = self._explain_at_home(home, form)
+        return replace(found, url=url, reason=f"{alias}; then {found.reason}")
+
+    def _explain_at_home(self, url: str, form: str) -> Explanation:
+        links = self._links_of(url)
         if self.engine_.is_strange(url):
             return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
         if links.is_out_of_order(url):
@@ -163,12 +206,13 @@ class Verified(Canonicalizer):
     def n_learnt(self) -> int | None:
         """Rules of all kinds."""
         quality = self.quality_
-        return int(quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
+        return int(quality["host_aliases"] + quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
         n_groups = sum(rule.statistics.evidence.n_groups for rule in rules)
         return {
+            "host_aliases": len(self.aliases_.of_host),
             "rules": len(rules),
             "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
@@ -180,6 +224,7 @@ class Verified(Canonicalizer):
 
     def _tables(self) -> dict[str, Any]:
         return {
+            _ALIASES_FILE: self.aliases_.to_json(),
             _RULES_FILE: rules_to_json(self.engine_.rules),
             _TITLES_FILE: [
                 {"rule": number, "section": section, "shared": sorted(values)}
@@ -190,6 +235,7 @@ class Verified(Canonicalizer):
 
     def _restore(self, files: ModelFiles) -> None:
         try:
+            self.aliases_ = HostAliases.from_json(files.tables[_ALIASES_FILE], _ALIASES_FILE)
             shared = {
                 (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
                 for entry in files.tables[_TITLES_FILE]
@@ -204,7 +250,7 @@ class Verified(Canonicalizer):
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:
             raise DamagedModelError(f"{error} Train again.") from error
-        if missing := self.hosts - self.links_.keys():
+        if missing := self.hosts - self.aliases_.of_host.keys() - self.links_.keys():
             raise DamagedModelError(f"{_LINKS_FILE} says nothing of {min(missing)}. Train again.")
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]
@@ -69,6 +69,7 @@ class UrlColumns:
         self.n_urls = len(urls)
         self.columns: dict[str, Column] = {}
         self._maps: list[KeyValues] = []
+        self._rests: list[str] | None = None  # written when they are first asked for
         for row, url in enumerate(urls):
             scheme, _, behind = url.partition("://")
             self._maps.append(_KEY_VALUES.read(behind[behind.find("/") :], scheme))
@@ -90,23 +91,27 @@ class UrlColumns:
 
     def rest(self, row: int) -> str:
         """Path and query of one row."""
-        return _KEY_VALUES.write(self._maps[row])
+        if self._rests is None:
+            self._rests = [_KEY_VALUES.write(values) for values in self._maps]
+        return self._rests[row]
 
     def changed(self, rule: AnyRule) -> Iterator[tuple[int, KeyValues]]:
         """Rows that a rule changes, and what it makes of them."""
         if isinstance(rule, SubstringRule):
-            yield from self._with_other_start(rule)
+            yield from self._replaced(rule)
             return
         for row in np.flatnonzero(self.matching(rule)).tolist():
             after = rule.apply(self._maps[row])
             if after != self._maps[row]:
                 yield row, after
 
-    def _with_other_start(self, rule: SubstringRule) -> Iterator[tuple[int, KeyValues]]:
+    def _replaced(self, rule: SubstringRule) -> Iterator[tuple[int, KeyValues]]:
+        index = SubstringIndex([(0, rule)])
         for row, values in enumerate(self._maps):
             rest = self.rest(row)
-            if rest.startswith(rule.old):
-                yield row, _KEY_VALUES.read(f"{rule.new}{rest[len(rule.old) :]}", str(values["scheme"]))
+            found = index.fire(rest) if rule.old in rest else None
+            if found is not None:
+                yield row, _KEY_VALUES.read(found[1], str(values["scheme"]))
 
     def matching(self, rule: Rule) -> Mask:
         """Which rows a rule may be applied to."""
@@ -125,7 +130,9 @@ class UrlColumns:
 
     def apply(self, rule: AnyRule) -> None:
         """Apply a rule once to all rows that it changes."""
-        for row, after in list(self.changed(rule)):
+        changed = list(self.changed(rule))
+        self._rests = None
+        for row, after in changed:
             for key in self._maps[row].keys() - after.keys():
                 self.columns[key].numbers[row] = -1
             self._maps[row] = after

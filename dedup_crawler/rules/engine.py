@@ -58,20 +58,27 @@ class RuleEngine:
             else:
                 of_host[rule.host].append((number, rule))
         self._tries = {host: Trie(numbered) for host, numbered in of_host.items()}
-        self._plans = {
-            host: HostPlans(trie, self.maps.get(host, _KEY_VALUES), self._query_keys.get(host))
-            for host, trie in self._tries.items()
-        }
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
+        few = {host: index for host, index in self._substrings.items() if index.are_few}
+        self._plans = {
+            host: HostPlans(
+                self._tries.get(host) or Trie(()),
+                self.maps.get(host, _KEY_VALUES),
+                self._query_keys.get(host),
+                few.get(host),
+            )
+            for host in self._tries.keys() | few.keys()
+        }
+        self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
-        if self._substrings and (substrings := self._substrings.get(host := host_of(url))) is not None:
+        if self._unplanned and (substrings := self._unplanned.get(host := host_of(url))) is not None:
             return url if self.is_strange(url) else self._shrunk(url, host, substrings) or self.trace(url)[0]
         form = self._planned(url)
         if form is not None:
             return form
-        if host_of(url) in self._tries or self.is_strange(url):
+        if host_of(url) in self._plans or self.is_strange(url):
             return self.trace(url)[0]
         return _read(url, self.maps.get(host_of(url), _KEY_VALUES), None)[0] if "&" in url else url
 

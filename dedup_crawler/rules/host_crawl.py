@@ -13,6 +13,7 @@ from dedup_crawler.rules.engine import RuleEngine, read_url
 from dedup_crawler.rules.hypotheses import MIN_URLS
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.proposers import proposals
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
 from dedup_crawler.rules.rule import KeyValueMap
 from dedup_crawler.rules.substring_rule import AnyRule
@@ -36,9 +37,16 @@ class HostCrawl:
     referrers: Sequence[str | None]
 
 
-def learn_rules(crawl: HostCrawl, belief: Belief, origin: str) -> list[AnyRule]:
-    """Rules that the crawl confirms, as many as may be expected to lose no more pages than the risk allows."""
-    found = RuleLearner(UrlColumns(crawl.host, crawl.urls, crawl.pages), belief, origin).learn()
+def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
+    """Rules that the crawl confirms, as many as may be expected to lose no more pages than the risk allows.
+
+    What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
+    rules.
+    """
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages)
+    learner = RuleLearner(columns, belief, origin)
+    learner.learn()
+    found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     kept = within_budget([rule.statistics for rule in found], belief.risk.lost_per_thousand * n_pages / 1000)
     return [rule for rule in found if any(rule.statistics is statistics for statistics in kept)]

@@ -46,6 +46,10 @@ class HostLinks:
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
 
+NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
+"""Of a host of which nothing was learnt."""
+
+
 def links_to_json(links: HostLinks) -> dict[str, Any]:
     """As JSON values."""
     return {

@@ -15,6 +15,7 @@ from dedup_crawler.rules.actions import Action, Places, Text, Values, compiled
 from dedup_crawler.rules.deep_keys import DeepMap
 from dedup_crawler.rules.rule import Cut, Rule, UrlMap
 from dedup_crawler.rules.shapes import Shape, read_query, written_names
+from dedup_crawler.rules.substring_rule import SubstringIndex
 from dedup_crawler.rules.trie import Node, Trie
 from dedup_crawler.urls.keyvalue import KeyValues, is_sorted, read_rest
 from dedup_crawler.urls.normal import normal_form
@@ -73,14 +74,25 @@ class HostPlans:
         How its URLs are read.
     query_keys
         The only names in a query that are known; None for any.
+    substrings
+        The host's substring rules, if they are few; applied where no other rule fires.
     """
 
-    def __init__(self, trie: Trie, url_map: UrlMap, query_keys: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        trie: Trie,
+        url_map: UrlMap,
+        query_keys: frozenset[str] | None = None,
+        substrings: SubstringIndex | None = None,
+    ) -> None:
         self._trie = trie
         self._query_keys = query_keys
         self._map = url_map
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
         self._plans: dict[Shape, Plan] = {}
+        self._substrings = substrings
+        self._starts = tuple(old[1:] for old in substrings.starts) if substrings is not None else ()
+        self._others = substrings.others if substrings is not None else ()
 
     def form(self, scheme: str, authority: str, rest: str, fired: list[Rule] | None = None) -> str | None:
         """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked.
@@ -96,9 +108,18 @@ class HostPlans:
         for _ in range(_MAX_FIRED + 1):
             action = self._fire(plan, values)
             if action is None:
-                if is_written:
+                if not is_written:
+                    rest = (plan.text.template % plan.text.pick(values))[1:]
+                may_fire = rest.startswith(self._starts) or (self._others and self._holds_other(rest))
+                shorter = self._replaced(rest) if may_fire else None
+                if shorter is None:
                     return f"{scheme}://{authority}/{rest}"
-                return f"{scheme}://{authority}{plan.text.template % plan.text.pick(values)}"
+                if shorter[:1] == "/":
+                    return None
+                rest = shorter
+                plan, values = self._read(scheme, rest)
+                is_written = plan.is_sorted
+                continue
             if fired is not None:
                 fired.append(action.rule)
             if action.following is not None:
@@ -119,6 +140,15 @@ class HostPlans:
                 plan, values = self._read(scheme, rest)
                 is_written = plan.is_sorted
         return None
+
+    def _holds_other(self, rest: str) -> bool:
+        text = f"/{rest}"
+        return any(old in text for old in self._others)
+
+    def _replaced(self, rest: str) -> str | None:
+        """What a substring rule makes of what stands behind the first slash; None where none fires."""
+        found = self._substrings.fire(f"/{rest}") if self._substrings is not None else None
+        return found[1][1:] if found is not None else None
 
     def _read(self, scheme: str, rest: str) -> tuple[Plan, Values]:
         """As :func:`dedup_crawler.urls.keyvalue.read_rest` reads, without the names of keys."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
 from dedup_crawler.rules.substring_rule import SubstringRule
+from dedup_crawler.urls.starts import different_starts
 
 MIN_PAGES = 8
 """Pages that make a proposal, at least."""
@@ -35,26 +36,9 @@ def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
 def _starts(rests: list[str]) -> Iterator[tuple[str, str]]:
     for place, one in enumerate(rests):
         for other in rests[place + 1 :]:
-            left, right = _different_starts(one, other)
+            left, right = different_starts(one, other)
             if left and right and left != right:
                 yield (left, right) if (len(left), left) > (len(right), right) else (right, left)
-
-
-def _different_starts(one: str, other: str) -> tuple[str, str]:
-    """What stands before the longest common end that begins with a whole token; empty where nothing is common."""
-    n = 0
-    shorter = min(len(one), len(other))
-    while n < shorter and one[-1 - n] == other[-1 - n]:
-        n += 1
-    while n and one[len(one) - n].isalnum() and (_ends_in_word(one, n) or _ends_in_word(other, n)):
-        n -= 1
-    if n and one[len(one) - n] == "/":
-        n -= 1  # the slash belongs to the folder
-    return (one[: len(one) - n], other[: len(other) - n]) if n > 1 else ("", "")
-
-
-def _ends_in_word(rest: str, n: int) -> bool:
-    return n < len(rest) and rest[len(rest) - n - 1].isalnum()
 
 
 def _rule(host: str, old: str, new: str) -> SubstringRule | None:

@@ -10,6 +10,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.rule_files import rules_to_json
 from dedup_crawler.rules.substring_rule import AnyRule
@@ -51,6 +52,12 @@ def referrer_identifier(host: str, rule: ReferrerRule) -> str:
 def coverage_identifier(host: str, rule: CoverageRule) -> str:
     """Of a rule about URLs of *host* that show nothing new."""
     return identifier("coverage", host, rule.shape)
+
+
+@lru_cache(_MAX_CACHED)
+def alias_identifier(alias: HostAlias) -> str:
+    """Of a host that is another one."""
+    return identifier("alias", alias.host, alias.target)
 
 
 @lru_cache(_MAX_CACHED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dedup_crawler.rules.error_bound import jeffreys_bound
+from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
@@ -48,6 +49,12 @@ def coverage_sentence(rule: CoverageRule) -> str:
     """What a coverage rule says."""
     evidence = evidence_sentence(rule.evidence, "pages")
     return f"{written(rule.shape)} shows nothing that is not reached otherwise: {evidence}"
+
+
+def alias_sentence(alias: HostAlias) -> str:
+    """What a host alias says."""
+    evidence = evidence_sentence(alias.evidence, "pages met on both")
+    return f"the host {alias.host} is {alias.target}: {evidence}"
 
 
 def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:

@@ -6,7 +6,7 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,8 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
+
+_PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
 
 class RuleLearner:
@@ -46,14 +48,23 @@ class RuleLearner:
                 break
         return self.rules
 
+    def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
+        """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
+        asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
+        for depth in range(_PROPOSED_DEPTH + 1):
+            self._ask_all(asked, depth)
+        return self.rules
+
     def _ask(self, stage: int, depth: int) -> None:
-        """Test all hypotheses of a stage, those with most right trials first."""
+        self._ask_all([hypothesis for hypothesis in self._hypotheses() if hypothesis.stage == stage], depth)
+
+    def _ask_all(self, asked: Iterable[Hypothesis], depth: int) -> None:
+        """Test hypotheses, those with most right trials first."""
         rated = []
-        for place, hypothesis in enumerate(self._hypotheses()):
-            if hypothesis.stage == stage:
-                n_right = int(self._trials(hypothesis).is_right.sum())
-                if n_right >= MIN_GROUPS:
-                    rated.append((-n_right, place, hypothesis))
+        for place, hypothesis in enumerate(asked):
+            n_right = int(self._trials(hypothesis).is_right.sum())
+            if n_right >= MIN_GROUPS:
+                rated.append((-n_right, place, hypothesis))
         for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
             self._test(hypothesis, self._trials(hypothesis), depth)
 
@@ -80,11 +91,10 @@ class RuleLearner:
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
         statistics = _statistics(context, trials)
+        origin = hypothesis.rule.origin or self._origin
         if isinstance(hypothesis.rule, SubstringRule):
-            return replace(hypothesis.rule, origin=self._origin, statistics=statistics)
-        rule = replace(
-            _in_context(hypothesis.rule, hypothesis.key, context), origin=self._origin, statistics=statistics
-        )
+            return replace(hypothesis.rule, origin=origin, statistics=statistics)
+        rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
         return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
 
     def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:

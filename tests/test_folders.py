@@ -1,0 +1,102 @@
+"""Folders with two addresses whose pages print their own address: joined where all below them is alike, else apart."""
+
+from __future__ import annotations
+
+from dedup_crawler.labels.addresses import address_free
+from dedup_crawler.labels.clusters import cluster_pages
+from dedup_crawler.labels.folders import MIN_CONTENTS
+from dedup_crawler.pages.records import LabelledPage
+from label_pages import SITE, page
+
+
+def listing(path: str, n: int) -> LabelledPage:
+    """A folder's list of files that says whose it is; *n* is what tells its content from that of others."""
+    address = f"/{path.rstrip('/')}"
+    files = "\n".join(f"file{n}-{name}.txt\n2026-01-{name + 10} 10:00\n{n}{name}k" for name in range(4))
+    return page(path, f"Index of {address}\nName Last modified Size\n{files}", title=f"Index of {address}")
+
+
+def two_folders(
+    n_pages: int, n_unlike: int = 0, one: str = "mirror/", other: str = "pub/mirrors/"
+) -> list[LabelledPage]:
+    """The same lists below two folders, but for some that differ."""
+    pages = [listing(f"{one}d{n}/", n) for n in range(n_pages)]
+    return pages + [listing(f"{other}d{n}/", n if n >= n_unlike else -1 - n) for n in range(n_pages)]
+
+
+def n_clusters(pages: list[LabelledPage]) -> int:
+    return len(set(cluster_pages(lambda: pages).numbers()))
+
+
+def test_a_folder_with_two_addresses() -> None:
+    """Enough different lists, each the same below both folders but for the address that it prints: as many pages."""
+    pages = two_folders(MIN_CONTENTS)
+
+    clustering = cluster_pages(lambda: pages)
+
+    numbers = clustering.numbers()
+    assert numbers[:MIN_CONTENTS] == numbers[MIN_CONTENTS:] == list(range(MIN_CONTENTS))
+    (step,) = clustering.explain(0, MIN_CONTENTS)
+    assert step.reason == "the same but for the page's own address, and so is all below /mirror/ and /pub/mirrors/"
+
+
+def test_too_few_lists_are_no_evidence() -> None:
+    """Two packages of one source have some lists in common: below the bound nothing is joined."""
+    assert n_clusters(two_folders(MIN_CONTENTS - 1)) == 2 * (MIN_CONTENTS - 1)
+
+
+def test_folders_that_differ_now_and_then_are_two() -> None:
+    """Two versions of one tree: most lists are equal, some are not, so none is joined."""
+    assert n_clusters(two_folders(2 * MIN_CONTENTS, n_unlike=6)) == 4 * MIN_CONTENTS
+
+
+def test_one_page_may_have_changed() -> None:
+    """A page that changed between two fetches stays apart and hinders nothing."""
+    assert n_clusters(two_folders(2 * MIN_CONTENTS, n_unlike=1)) == 2 * MIN_CONTENTS + 1
+
+
+def test_the_same_content_everywhere_is_one_piece_of_evidence() -> None:
+    """``/a/x was not found`` and ``/b/x was not found`` say nothing of the folders, however many they are."""
+    pages = [
+        page(f"{folder}/d{n}", f"The address /{folder}/d{n} was not found on this server, sorry.", title="Not found")
+        for folder in ("a", "b")
+        for n in range(3 * MIN_CONTENTS)
+    ]
+
+    assert n_clusters(pages) == 6 * MIN_CONTENTS
+
+
+def test_orders_of_one_list_count_once() -> None:
+    """The links that sort a list show it in other orders, which do not make two lists a folder."""
+    pages = []
+    for folder in ("one", "other"):
+        for n in range(4):
+            pages += [listing(f"{folder}/d{n}/?order={order}", 10 * n + order) for order in range(MIN_CONTENTS)]
+
+    assert n_clusters(pages) == len(pages)
+
+
+def test_users_with_two_addresses() -> None:
+    """A folder alias may end inside a path component: ``/~anna/`` is ``/people/anna/``."""
+    assert n_clusters(two_folders(MIN_CONTENTS, one="~", other="people/")) == MIN_CONTENTS
+
+
+def test_other_hosts_are_other_sites() -> None:
+    """The same addresses on another host prove nothing for this one."""
+    pages = two_folders(MIN_CONTENTS)
+    elsewhere = [
+        LabelledPage(
+            each.url.replace(SITE, "http://other.example/"), None, 200, None, each.title, each.main_text, None, None
+        )
+        for each in pages[MIN_CONTENTS:]
+    ]
+
+    assert n_clusters(pages[:MIN_CONTENTS] + elsewhere) == 2 * MIN_CONTENTS
+
+
+def test_the_address_is_masked_as_a_whole_word() -> None:
+    """Escapes are read, longer words that begin alike are not the address, and a page without its address has none."""
+    assert address_free(page("a%20b/", "Index of /a b")) == address_free(page("c", "Index of /c"))
+    assert address_free(page("mirror", "/mirrors are folders")) is None
+    assert address_free(page("", "Index of /")) is None
+    assert address_free(page("x?y=/x", "in /x/1")) == address_free(page("z", "in /z/1"))

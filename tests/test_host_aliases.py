@@ -1,0 +1,196 @@
+"""Hosts that are one site are read as one; hosts that only look alike, or that nobody crawled, are left alone."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods import Referrer, load_model
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.columns import UNKNOWN
+from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
+
+HOME, WWW = "http://site.example", "http://www.site.example"
+Visits = list[tuple[str, int]]
+
+
+def two_hosts(n: int = 100, n_both: int = 60, first: str = HOME, second: str = WWW) -> Visits:
+    """Topics with and without a session; of the first *n_both* both hosts were crawled."""
+    visits: Visits = []
+    for i in range(n):
+        visits += [(f"{first}/topic?t={i}", i), (f"{first}/topic?sid={i * 7919:x}&t={i}", i)]
+        if i < n_both:
+            visits.append((f"{second}/topic?t={i}", i))
+        else:
+            visits.append((f"{second}/user/{i}", 10_000 + i))
+    random.Random(0).shuffle(visits)
+    return visits
+
+
+def fitted(visits: Visits) -> Verified:
+    return Verified().fit([url for url, _ in visits], [page for _, page in visits])
+
+
+def aliases(visits: Visits) -> dict[str, str]:
+    found = learn_host_aliases([url for url, _ in visits], [page for _, page in visits], Belief(RISKS["balanced"]))
+    return {alias.host: alias.target for alias in found.of_host.values()}
+
+
+def test_two_names_of_a_host_are_one() -> None:
+    """A URL of the longer name has the form of the shorter, and what was learnt on either holds for both."""
+    learnt = fitted(two_hosts())
+
+    assert learnt.canonicalize(f"{WWW}/topic?t=5000") == f"{HOME}/topic?t=5000"
+    assert learnt.canonicalize(f"{WWW}/topic?sid=00c0ffee&t=5000") == f"{HOME}/topic?t=5000"
+    assert learnt.quality_["host_aliases"] == 1
+    assert learnt.learnt()[0] == (
+        "the host www.site.example is site.example: 60 pages met on both, 0 contradictions, at most 3.1 % wrong (95 %)"
+    )
+    assert learnt.explain(f"{WWW}/topic?t=5000").reason.startswith("the host www.site.example is site.example: ")
+    assert learnt.explain(f"{WWW}/topic?t=5000").url == f"{WWW}/topic?t=5000"
+
+
+def test_a_host_that_was_not_crawled_is_left_alone() -> None:
+    """However its name looks: no third name is guessed, no other site touched."""
+    learnt = fitted(two_hosts())
+
+    for url in ("http://www2.site.example/topic?t=1", "http://www.other.example/topic?sid=1&t=1"):
+        assert learnt.canonicalize(url) == url
+        assert "no pages of" in learnt.explain(url).reason
+
+
+def test_hosts_that_differ_now_and_then_are_two() -> None:
+    """A language each: most pages differ. And a copy that is out of date in one page of ten."""
+    languages = [(url, page + 500 * (WWW in url)) for url, page in two_hosts()]
+    outdated = [(url, page + 5_000 * (WWW in url and page % 10 == 0)) for url, page in two_hosts()]
+
+    assert aliases(languages) == aliases(outdated) == {}
+
+
+def test_too_few_pages_are_no_evidence() -> None:
+    """Thirty pages alike on both are enough for a rule, not for half a site."""
+    assert aliases(two_hosts(n_both=30)) == {}
+
+
+def test_one_page_everywhere_is_one_piece_of_evidence() -> None:
+    """A parked host shows one page under every path, and so does the log-in page of another: nothing is concluded."""
+    parked = [(f"{host}/p/{i}", 0) for i in range(200) for host in (HOME, WWW)]
+    log_in = [
+        *((f"{HOME}/p/{i}", i) for i in range(200)),
+        *((f"{WWW}/p/{i}", i if i < 100 else -5) for i in range(200)),
+    ]
+
+    assert aliases(parked) == aliases(log_in) == {}
+
+
+def test_what_nobody_saw_is_no_evidence() -> None:
+    """Redirects to pages that were not crawled."""
+    assert aliases([(url, UNKNOWN) for url, _ in two_hosts()]) == {}
+
+
+def test_an_early_impression_has_to_be_confirmed() -> None:
+    """All pages that both hosts show were met at the start: the end of the crawl says nothing of it."""
+    both = [(f"{host}/p/{i}", i) for i in range(60) for host in (HOME, WWW)]
+    alone = [(f"{HOME}/q/{i}", 1_000 + i) for i in range(600)]
+
+    assert aliases(both + alone) == {}
+    assert aliases(alone + both) == {"www.site.example": "site.example"}
+
+
+def test_three_names_become_the_shortest() -> None:
+    """Also where two of them were never compared; ports are part of a name."""
+    third = "https://www.site.example:8443"
+    visits = two_hosts() + two_hosts(first=WWW, second=third)
+
+    assert aliases(visits) == {"www.site.example": "site.example", "www.site.example:8443": "site.example"}
+
+
+def test_scheme_and_slash_are_aliases_as_well() -> None:
+    """``http`` is ``https`` and ``/x/`` is ``/x`` where the crawl says so, on one host and across two."""
+    visits: Visits = []
+    for i in range(400):
+        visits += [(f"https://site.example/d/{i}", i), (f"http://site.example/d/{i}", i)]
+        visits += [(f"https://site.example/d/{i}/", i), (f"http://www.site.example/d/{i}", i)]
+    random.Random(1).shuffle(visits)
+    learnt = fitted(visits)
+
+    forms = {
+        learnt.canonicalize(f"{start}/d/9999{end}")
+        for start in ("http://site.example", "https://site.example", "http://www.site.example")
+        for end in ("", "/")
+    }
+    assert forms == {"https://site.example/d/9999"}
+
+
+def test_links_know_the_host_that_they_stand_on() -> None:
+    """A referrer at the other name of the host is the same page; coverage is asked at home."""
+    from planted_forum import HOST, forum
+
+    crawl = forum(with_alone=True)
+    other = HOST.replace("://", "://www.")
+    topics = sorted({url for url in crawl.urls if "/topic/" in url and "?" not in url})[:80]
+    page_of = dict(zip(crawl.urls, crawl.clusters, strict=True))
+    urls = crawl.urls + [url.replace(HOST, other) for url in topics]
+    learnt = Verified().fit(
+        urls,
+        crawl.clusters + [page_of[url] for url in topics],
+        crawl.referrers + [None] * len(topics),
+        crawl.redirects + [None] * len(topics),
+    )
+    topic, post = f"{other}/topic/7777", f"{other}/post/123456"
+
+    assert learnt.quality_["host_aliases"] == 1
+    assert learnt.canonicalize(post, Referrer(topic, learnt.canonicalize(topic))) == f"{HOST}/topic/7777"
+    assert "is that page again" in learnt.explain(post, Referrer(topic, f"{HOST}/topic/7777")).reason
+    assert not learnt.is_covered(post)
+
+
+def test_a_model_keeps_its_aliases(tmp_path: Path) -> None:
+    """Saved and loaded, forms and sentences are the same."""
+    learnt = fitted(two_hosts())
+    again = load_model(learnt.save(tmp_path / "model"))
+
+    for url in (f"{WWW}/topic?sid=1&t=9", f"{HOME}/topic?t=9", f"{WWW}/user/7", "http://a.example/"):
+        assert again.canonicalize(url) == learnt.canonicalize(url)
+        assert again.explain(url) == learnt.explain(url)
+    assert again.learnt() == learnt.learnt()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [{"host": "a"}], [{"host": "a", "is": "b", "pages": "many", "wrong": 0}], "ab"],
+)
+def test_what_is_no_list_of_aliases_is_an_error(value: object) -> None:
+    """A damaged file never becomes an alias."""
+    with pytest.raises(BadInputError, match=r"host_aliases\.json"):
+        HostAliases.from_json(value, "host_aliases.json")
+
+
+def test_chains_of_aliases_are_an_error() -> None:
+    """A host is another one, or what others are: forms of forms would change."""
+    chain = [
+        {"host": "c.example", "is": "b.example", "pages": 60, "wrong": 0},
+        {"host": "b.example", "is": "a.example", "pages": 60, "wrong": 0},
+    ]
+
+    with pytest.raises(BadInputError, match=r"b\.example is both"):
+        HostAliases.from_json(chain, "host_aliases.json")
+
+
+@settings(deadline=None)  # the first bound loads scipy
+@given(
+    st.lists(st.tuples(st.sampled_from(["a.example", "b.example", "c.example"]), st.integers(0, 3), st.integers(0, 3)))
+)
+def test_forms_of_forms_stay(visits: list[tuple[str, int, int]]) -> None:
+    """Whatever is learnt, what is at home stays there."""
+    urls = [f"http://{host}/{path}" for host, path, _ in visits] or ["http://a.example/"]
+    found = learn_host_aliases(urls, [page for *_, page in visits] or [0], Belief(RISKS["eager"]))
+
+    for url in urls:
+        assert found.at_home(found.at_home(url)) == found.at_home(url)

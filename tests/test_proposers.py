@@ -1,0 +1,75 @@
+"""What the miners of the literature propose to our own method, and what it makes of that."""
+
+from __future__ import annotations
+
+import pytest
+
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules import host_crawl
+from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.proposers import MAX_PROPOSALS, PROPOSERS, proposals
+from planted_visits import HOST, Visits, numbered, shuffled
+
+
+def stories(n: int = 80) -> Visits:
+    """Every second story has two addresses, which differ inside of a path component: no key of one is in the other."""
+    visits: Visits = []
+    for i in range(n):
+        visits += [(i, f"/story_{7 * i + 1}"), (f"user {i}", f"/user?id={i}")]
+        if i % 2:
+            visits.append((i, f"/story?id={7 * i + 1}"))
+    return shuffled(visits)
+
+
+def fitted(visits: Visits) -> Verified:
+    return Verified().fit(*numbered(visits))
+
+
+def test_a_rule_that_only_a_miner_can_say() -> None:
+    """DustBuster says ``/story?id=7`` is ``/story_7``; the crawl confirms it, and the rule says who proposed it."""
+    learnt = fitted(stories())
+
+    (rule,) = learnt.engine_.rules
+    assert rule.origin == "dustbuster"
+    assert learnt.canonicalize(f"http://{HOST}/story?id=5000") == f"http://{HOST}/story_5000"
+    assert learnt.canonicalize(f"http://{HOST}/user?id=5000") == f"http://{HOST}/user?id=5000"
+    assert learnt.learnt()[0].startswith("replace '/story?id=' at the start by '/story_': 40 groups, 0 contradictions")
+
+
+def test_without_miners_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted rule is none of our own hypotheses."""
+    monkeypatch.setattr(host_crawl, "proposals", lambda columns: [])
+
+    assert fitted(stories()).learnt() == []
+
+
+def test_a_proposal_is_judged_like_any_hypothesis() -> None:
+    """The same addresses with other pages behind one in three: miners propose what they like, nothing is believed."""
+    visits = [
+        (("alone", page) if rest.startswith("/story?id=") and int(rest[10:]) % 3 == 0 else page, rest)
+        for page, rest in stories(200)
+    ]
+
+    assert proposals(UrlColumns(HOST, *numbered(visits))) != []
+    assert fitted(visits).learnt() == []
+
+
+def test_explained_duplicates_are_no_reason_to_propose() -> None:
+    """Where nothing is left, nobody is asked; what nobody knows is not a duplicate."""
+    urls, pages = numbered(stories())
+
+    assert proposals(UrlColumns(HOST, urls, list(range(len(urls))))) == []
+    assert proposals(UrlColumns(HOST, urls, [UNKNOWN] * len(urls))) == []
+    assert proposals(UrlColumns(HOST, urls, pages)) != []
+
+
+def test_proposals_are_few_and_always_the_same() -> None:
+    """At most so many of each miner, signed by it, in an order that does not change."""
+    urls, pages = numbered(stories(300))
+
+    found = proposals(UrlColumns(HOST, urls, pages))
+
+    assert found == proposals(UrlColumns(HOST, urls, pages))
+    for name in PROPOSERS:
+        assert sum(rule.origin == name for rule in found) <= MAX_PROPOSALS
+    assert {rule.origin for rule in found} <= PROPOSERS.keys()
