@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -47,6 +47,7 @@ class DropReport:
         self._crawler = crawler
         self._is_debug = is_debug
         self._owners: OrderedDict[bytes, str] = OrderedDict()  # the most recent ones: a form holds no URL
+        self._counts: Counter[str] = Counter()  # what the stats lack
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
         self._reasons: dict[tuple[str, ...], str] = {}
@@ -54,8 +55,8 @@ class DropReport:
         self._has_listeners: bool | None = None
 
     def count(self, name: str, count: int = 1) -> None:
-        """Add to a stat."""
-        self._crawler.stats.inc_value(f"dedup/{name}", count)
+        """Add to a stat, which is written with the next :meth:`flush`: there are several for every link of a crawl."""
+        self._counts[name] += count
 
     def owned(self, digest: bytes, url: str) -> None:
         """Remember who owns a form."""
@@ -116,12 +117,16 @@ class DropReport:
         logger.info("%s", text, extra={"spider": self._crawler.spider})
 
     def flush(self) -> None:
-        """Write the drops so far."""
+        """Write the stats and the drops so far."""
+        for name, count in self._counts.items():
+            self._crawler.stats.inc_value(f"dedup/{name}", count)
+        self._counts.clear()
         if self._file is not None:
             self._guarded(self._file.flush)
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what is left."""
+        self.flush()
         if self._file is not None:
             self._guarded(self._file.close)
             self._file = None

@@ -141,6 +141,7 @@ class DuplicateFilter:
         for rule in self._explorer.run_dry(is_idle=reason == "finished"):
             self._models.evidence.switch_off(rule)
         self._models.write_evidence()
+        self._report.flush()
         line = summary(
             self._crawler,
             self._models.evidence,
@@ -171,6 +172,7 @@ class DuplicateFilter:
             deferred_from_coro(coroutine)
 
     async def _ran_dry(self) -> bool:
+        self._report.flush()
         for rule in self._explorer.run_dry(is_idle=True):
             self._switch_off(rule)
         try:
