@@ -117,6 +117,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "logs": logs,
     "capstone": capstone,
     "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
+    "soak": partial(script, "Crawls that are killed and resumed", "soak.py"),
     "demo": demo,
     "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -12,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import version_info
@@ -38,6 +40,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
     body: bytes = b""
     delay_s: float = 0.0
+    is_reset: bool = False
+    """Break the connection instead of answering."""
 
 
 class Site:
@@ -79,9 +83,15 @@ class Site:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer one request; of several answers to a URL the last one stays."""
         self.asked.append(handler.path)
-        known = self.answers.get(handler.path, Answer(404))
+        known = self.lookup(handler.path)
         answer = known if isinstance(known, Answer) else known.pop(0) if len(known) > 1 else known[0]
         time.sleep(answer.delay_s + self.delay_s)
+        if answer.is_reset:
+            # closed at once, and not in order: the crawler sees a reset
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.close()
+            handler.close_connection = True
+            return
         try:
             handler.send_response(answer.status)
             for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
@@ -90,6 +100,10 @@ class Site:
             handler.wfile.write(answer.body)
         except OSError:
             pass  # the crawler was killed
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """What is to be said to *path*; a site that changes while it is crawled says it here."""
+        return self.answers.get(path, Answer(404))
 
     def page(self, path: str, *links: str, status: int = 200, delay_s: float = 0.0, html: str = "") -> None:
         """Serve a page that holds *links* (written as ``href`` values) and *html*."""
@@ -151,8 +165,8 @@ def crawl_content(url: str, db: Path, *arguments: str, **settings: object) -> Cr
     return run(line)
 
 
-def walk(site: Site, folder: Path, *, addon: bool = True, prefix: Sequence[str] = (), **settings: object) -> Crawl:
-    """Crawl with a stranger's spider (tests/walker.py) in a folder that is no project."""
+def walk_command(site: Site, folder: Path, *, addon: bool = True, **settings: object) -> list[str]:
+    """The command line of a crawl with a stranger's spider (tests/walker.py)."""
     out = folder / "walk.json"
     own: dict[str, object] = {
         **QUICK,
@@ -166,8 +180,13 @@ def walk(site: Site, folder: Path, *, addon: bool = True, prefix: Sequence[str] 
     if addon:
         own["ADDONS"] = json.dumps({"dedup_crawler.Addon": 500})
     walker = str(REPOSITORY / "tests" / "walker.py")
-    line = command("runspider", walker, "-a", f"url={site.url}/", "-a", f"out={out}", settings={**own, **settings})
-    crawl = run([*prefix, *line], folder)
+    return command("runspider", walker, "-a", f"url={site.url}/", "-a", f"out={out}", settings={**own, **settings})
+
+
+def walk(site: Site, folder: Path, *, prefix: Sequence[str] = (), **settings: Any) -> Crawl:
+    """Crawl with a stranger's spider in a folder that is no project."""
+    out = folder / "walk.json"
+    crawl = run([*prefix, *walk_command(site, folder, **settings)], folder)
     if out.exists():
         written = json.loads(out.read_text())
         crawl.stats, crawl.seen = written["stats"], written["seen"]

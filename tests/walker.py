@@ -1,7 +1,9 @@
 """A stranger's spider: follows links, writes down what its callbacks were given, and what was dropped before that.
 
 The class of a link says how to ask: ``optout``, ``post``, ``again`` (dont_filter), ``media`` (no callback),
-``copy`` (the meta of the response, as spiders often do).
+``copy`` (the meta of the response, as spiders often do), ``anywhere`` (allowed off the site), ``plain`` (a callback
+that is a plain generator, and fails where a link has the class ``raise``). What the callbacks were given is also
+appended to a file ``got``, line by line, for crawls that are killed.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ async def download(engine: Any, request: Request) -> Any:
     return await maybe_deferred_to_future(engine.download(request))  # until Scrapy 2.14
 
 
+METAS: dict[Any, dict[str, Any]] = {"optout": {"dedup": False}, "anywhere": {"allow_offsite": True}}
+
+
 class Walker(Spider):
     """Follows all links."""
 
@@ -48,6 +53,8 @@ class Walker(Spider):
     async def parse(self, response: Any) -> Any:
         """Follow."""
         self.note(response.request, status=response.status)
+        with Path(self.out).with_name("got").open("a") as file:
+            file.write(f"{response.url}\n")
         if not isinstance(response, HtmlResponse):
             return
         for link in response.css("a"):
@@ -59,10 +66,19 @@ class Walker(Spider):
             yield Request(
                 url,
                 method="POST" if how == "post" else "GET",
-                meta={"dedup": False} if how == "optout" else response.meta if how == "copy" else {},
+                meta=response.meta if how == "copy" else METAS.get(how, {}),
                 dont_filter=how == "again",
+                callback=self.plain if how == "plain" else self.parse,
                 errback=self.failed,
             )
+
+    def plain(self, response: Any) -> Any:
+        """Follow at once, and fail where the page says so."""
+        self.note(response.request, status=response.status)
+        for link in response.css("a"):
+            if link.attrib.get("class") == "raise":
+                raise RuntimeError("a fault of the spider")
+            yield Request(response.urljoin(link.attrib["href"]))
 
     def failed(self, failure: Any) -> None:
         """Note what was not fetched, and why."""

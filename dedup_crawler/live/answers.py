@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.request_text import request_of
+from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.sinks import Sinks
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dedup_crawler.live.explorer import Explorer
     from dedup_crawler.live.seen.protocol import SeenSet
 
+_MAX_WITHDRAWN = 20_000
 _SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
 
 
@@ -56,7 +58,9 @@ class Answers:
         self._report = report
         self._on_failing = on_failing
         self._sinks = Sinks()
-        self._left_over: list[str] = []
+        self._left_over: list[str | Request] = []
+        self._is_resumed = False
+        self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
 
     def received(self, request: Request, response: Response) -> Coroutine[Any, Any, None] | None:
         """Confirm the forms that *request* stands for, or release them; gives what has to be awaited, if anything.
@@ -80,6 +84,7 @@ class Answers:
             refused |= self._sinks.note(forms[-1], forms[:-1])
         for form in forms:
             if form not in refused:
+                self._withdrawn.discard(form)
                 self._seen.answered(form)
         if refused:
             request.meta[marks.FORMS] = [form for form in forms if form not in refused]
@@ -87,11 +92,13 @@ class Answers:
             self._seen.processed(marks.forms_of(request))
         if failing is not None:
             self._on_failing(failing)
-        return self.release(refused) if refused else None
+        for form in self._explorer.take_unwalled(is_idle=False):
+            self._send_alternative(form)
+        return self._withdraw(refused) if refused else None
 
     def processed(self, request: Request) -> None:
         """Say that the spider is through with the answer to *request*, links and all."""
-        if forms := marks.forms_of(request):
+        if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:
             self._seen.processed(forms)
 
     async def failed(self, request: Request) -> None:
@@ -105,23 +112,57 @@ class Answers:
         """Hear that the dupefilter took *request* for one that it had seen.
 
         If it is the target of a redirect, its source brought no page of its own; if it is a link that was let pass,
-        its form has no owner after all.
+        its form has no owner after all. But the dupefilter of a crawl that was resumed knows requests that were never
+        answered: they are sent when the crawl runs dry.
         """
-        if marks.is_redirected(request) or marks.is_decided(request):
+        is_redirected = marks.is_redirected(request)
+        if is_redirected or marks.is_decided(request):
             if (failing := self._explorer.swallowed(request)) is not None:
                 self._on_failing(failing)
-            await self.failed(request)
+            if self._is_resumed and not is_redirected:
+                if marks.forms_of(request):
+                    self._left_over.append(request)
+            else:
+                await self.failed(request)
 
     async def release(self, forms: Iterable[bytes]) -> None:
-        """Free *forms*, and send their substitutes."""
+        """Free *forms*, and send what was dropped in favour of their owners."""
         for form in forms:
             try:
                 substitute = await self._seen.release(form)
             except SeenUnavailableError:
-                continue  # the set frees what is not confirmed by itself, when this crawler is gone
+                substitute = None  # the set frees what is not confirmed by itself, when this crawler is gone
             if substitute is not None:
-                self._report.count("request/released")
-                self._send(substitute, marks.SUBSTITUTE)
+                self._replace_owner(form, substitute)
+            elif not self._explorer.is_walled(form):
+                self._send_alternative(form)
+
+    def _replace_owner(self, form: bytes, substitute: Request | str) -> None:
+        """Send the substitute of a form; behind a wall it waits, like the others that were dropped."""
+        request = self._request_of(substitute)
+        if request is None:
+            return
+        url = request.url
+        self._explorer.alternatives.forget(form, lambda other: other.url == url)
+        if self._explorer.is_walled(form):
+            self._explorer.alternatives.add(form, request)
+        else:
+            self._send_substitute(request)
+
+    async def _withdraw(self, forms: set[bytes]) -> None:
+        """Free forms that were answered, but not with a page of theirs."""
+        if len(self._withdrawn) > _MAX_WITHDRAWN:
+            self._withdrawn.clear()
+        self._withdrawn |= forms
+        await self.release(forms)
+
+    def _send_alternative(self, form: bytes) -> bool:
+        request = self._explorer.alternatives.take(form)
+        return request is not None and self._send_substitute(request)
+
+    def _send_substitute(self, each: Request | str) -> bool:
+        self._report.count("request/released")
+        return self._send(each, marks.SUBSTITUTE)
 
     async def look_after(self, *, is_idle: bool) -> bool:
         """Send what is left: of an earlier process, of owners that were swallowed, of other crawlers that died.
@@ -134,21 +175,34 @@ class Answers:
             self._left_over = [*left, *self._left_over]
         if n_sent:
             return True
+        n_sent = sum(map(self._send_alternative, self._explorer.take_unwalled(is_idle=is_idle)))
         try:
             abandoned = await self._seen.abandoned(is_idle=is_idle)
         except SeenUnavailableError:
-            return False
-        for each in abandoned:
-            self._report.count("request/released")
-            n_sent += self._send(each, marks.SUBSTITUTE)
+            return n_sent > 0
+        n_sent += sum(map(self._send_substitute, abandoned))
         return n_sent > 0
 
-    def leave_over(self, texts: Iterable[str]) -> None:
+    @property
+    def has_left_over(self) -> bool:
+        """Whether requests of an earlier process were not sent yet: no queue has them."""
+        return bool(self._left_over)
+
+    def leave_over(self, texts: Iterable[str], *, is_resumed: bool) -> None:
         """Note the requests that an earlier process did not get to; they are sent when the crawl runs dry.
 
         By then it has found most of them by itself.
+
+        Parameters
+        ----------
+        texts
+            The requests.
+        is_resumed
+            Whether the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
+            requests than were answered.
         """
         self._left_over += texts
+        self._is_resumed = is_resumed
 
     def recover(self, requests: Iterable[Request]) -> None:
         """Send what a rule dropped that was wrong."""
@@ -157,12 +211,17 @@ class Answers:
 
     def _send(self, each: Request | str, why: str) -> bool:
         """Send a request that was dropped, or never answered."""
+        request = self._request_of(each)
+        if request is None:
+            return False
+        # the dupefilter may not have met it: a link is dropped before it is queued
+        if (dupefilter := getattr(scheduler_of(self._crawler), "df", None)) is not None:
+            dupefilter.request_seen(request)
+        self._crawler.engine.crawl(marks.send_again(request, why))
+        return True
+
+    def _request_of(self, each: Request | str) -> Request | None:
         request = request_of(each, self._crawler.spider) if isinstance(each, str) else each
         if request is None:
             self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
-            return False
-        request = request.replace(dont_filter=True)
-        marks.unmark(request)
-        request.meta[marks.AGAIN] = why
-        self._crawler.engine.crawl(request)
-        return True
+        return request

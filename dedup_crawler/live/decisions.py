@@ -40,8 +40,8 @@ class Question:
     is_covered: bool
     """Whether the whole template shows nothing new."""
     must_pass: bool
-    claims_again: bool
-    """Whether an earlier process let this very request pass, and was stopped before its answer came."""
+    answers_again: bool
+    """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
 
 
 class Decisions:
@@ -119,10 +119,11 @@ class Decisions:
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
-        was_decided = marks.is_decided(request)
-        if not marks.is_redirected(request) and marks.AGAIN not in request.meta:
+        was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
+        again = marks.take_again(request)
+        if not is_redirected:
             marks.unmark(request)
-        marks.mark_decided(request, self._crawl)
+        marks.mark_decided(request, self._crawl, is_redirected=is_redirected)
         if marks.is_exempt(request):
             self._count("request/skipped")
             return None
@@ -134,14 +135,14 @@ class Decisions:
         self._count("request/processed")
         referrer = self._referrer_of(request, model)
         form = model.canonicalize(url, referrer)
-        must_pass = is_start or marks.must_pass(request)
+        is_wanted = request.dont_filter or is_redirected or (was_decided and bool(request.meta.get("retry_times")))
+        must_pass = is_start or is_wanted
         # what no page links to is what somebody wants to start with
         is_covered = referrer is not None and not must_pass and model.is_covered(url)
         rules = model.fired(url, referrer) if form != url or is_covered else ()
-        claims_again = was_decided or request.meta.get(marks.AGAIN) == marks.RESUMED
-        return Question(
-            request, model, url, referrer, form, form_digest(form), rules, is_covered, must_pass, claims_again
-        )
+        answers_again = is_wanted or was_decided or again is not None
+        digest = form_digest(form)
+        return Question(request, model, url, referrer, form, digest, rules, is_covered, must_pass, answers_again)
 
     def _referrer_of(self, request: Request, model: Canonicalizer) -> Referrer | None:
         url = referrer_of(request)
@@ -175,11 +176,14 @@ class Decisions:
         if holder.standing is Standing.NEW:
             self._report.owned(question.digest, question.request.url)
             return self._kept(question)
+        rules = tuple(dict.fromkeys([*question.rules, *self._codes.rules_of(holder.rules)]))
         if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
-            return self._kept(question, answers=question.must_pass or question.claims_again)
+            # but it does not see what the filter sends itself, nor what an earlier process had queued
+            if question.answers_again and not question.must_pass and not await self._is_awaited(question):
+                return self._dropped(question, rules)
+            return self._kept(question, answers=question.answers_again)
         if question.must_pass or await self._is_redirected_here(question):
             return self._kept(question)
-        rules = tuple(dict.fromkeys([*question.rules, *self._codes.rules_of(holder.rules)]))
         if holder.standing is Standing.AWAITED and not self._is_dry_run:
             if not await self._waits(question):
                 return self._kept(question)
@@ -218,6 +222,12 @@ class Decisions:
         except SeenUnavailableError:
             return False
 
+    async def _is_awaited(self, question: Question) -> bool:
+        try:
+            return await self._seen.is_awaited(question.digest)
+        except SeenUnavailableError:
+            return True
+
     async def _is_redirected_here(self, question: Question) -> bool:
         """Whether the owner is one of the redirects that led here, for a spider that follows them itself.
 
@@ -236,14 +246,12 @@ class Decisions:
         """Let a request pass; it answers for its own form and for those of the redirects that led to it."""
         request, meta = question.request, question.request.meta
         if answers:
-            n_redirects = meta.get("redirect_times", 0)
+            n_redirects = meta["redirect_times"] if marks.is_redirected(request) else 0
             inherited = marks.forms_of(request) if n_redirects else []
             own = [form_digest(question.model.canonicalize(url)) for url in meta.get(REDIRECTED_KEY, ())]
             # bounded: a spider that copies the meta of each response to the next must not make the list grow
             meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
         meta["dedup_canonical"] = question.form
-        if meta.pop(marks.AGAIN, None) is not None:
-            request.dont_filter = False  # it had to pass the dupefilter once more; its redirects need not
         self._count("request/kept")
         return True
 
@@ -256,5 +264,5 @@ class Decisions:
     def _dropped(self, question: Question, rules: tuple[str, ...]) -> bool:
         self._count("request/dropped")
         self._report.dropped(question, rules)
-        self._explorer.dropped(rules, question.request)
+        self._explorer.dropped(rules, question.request, question.digest)
         return False

@@ -72,6 +72,8 @@ class DuplicateFilter:
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
         self._noted: dict[str, str] = {}
+        self._is_open = False
+        self._is_refused = False
         self._is_looking = False
         self._looked_at = -1  # answers when nothing was left to send
 
@@ -116,6 +118,7 @@ class DuplicateFilter:
             await self.seen.clear()  # the process ended between learning and noting it; the database knows the pages
             self._models.expect(None)
         elif host is not None:
+            self._is_refused = True
             stop_at_start(
                 self._crawler,
                 "dedup_seen_of_another_model",
@@ -124,9 +127,11 @@ class DuplicateFilter:
             )
             return
         self._codes.switch_off(self._models.evidence.switched_off)
+        is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
+        self.answers.leave_over(left_over, is_resumed=is_resumed)
         self._n_earlier = self._restore()
         self._report.count("seen/restored", len(self.seen))
-        self.answers.leave_over(left_over)
+        self._is_open = True
         for each, seconds in ((self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)):
             clock = create_looping_call(each)
             clock.start(seconds, now=False)
@@ -134,6 +139,11 @@ class DuplicateFilter:
 
     async def close(self, spider: Spider, reason: str) -> None:
         """Write what was learnt, and say what the crawl came to."""
+        if not self._is_open:
+            self._report.close()
+            if self._is_refused:
+                await self.seen.close(is_clean=False)  # what it awaits is still to be sent, with the right model
+            return
         for clock in self._clocks:
             clock.stop()
         if self._learner is not None:
@@ -152,7 +162,7 @@ class DuplicateFilter:
         self._report.inform(line)
         self._report.close()
         await self._note_facts()
-        await self.seen.close(is_clean=True)
+        await self.seen.close(is_clean=not self.answers.has_left_over)
 
     def is_busy_when_idle(self) -> bool:
         """Send what is left when the crawl has run dry; whether the spider has to wait for it."""
@@ -232,6 +242,7 @@ class DuplicateFilter:
         self._models.switch_off(rule)
         self._codes.switch_off([rule])
         self._decisions.forget_referrer()
+        self._models.write_evidence()  # a crawl that is killed goes on without it as well
         dropped = self._explorer.switch_off(rule)
         counts = self._models.evidence.counts()[rule]
         self._report.switched_off(

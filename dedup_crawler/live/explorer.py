@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.exploration.alternatives import Alternatives
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
 from dedup_crawler.live.exploration.freeze import SiteFreeze, page_signature
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_HOSTS = 100
+_MAX_WALLED = 20_000
 _PATIENCE = 1_000
 """A page behind a covered template that no other link has reached after so many more answers counts as lost."""
 
@@ -55,8 +57,11 @@ class Explorer:
         self._pages = OwnerPages()
         self._chrome = ChromeOfHosts()
         self._reservoir: Reservoir[Request] = Reservoir()
+        self.alternatives: Alternatives[Request] = Alternatives()
+        """What was dropped, by its form."""
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
+        self._wall_forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall for a page
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._credit: dict[tuple[str, ...], float] = {}
         self._unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
@@ -81,9 +86,22 @@ class Explorer:
         self._credit[rules] = credit - 1 if is_chosen else credit
         return is_chosen
 
-    def dropped(self, rules: tuple[str, ...], request: Request) -> None:
-        """Remember what was dropped, in case its rule turns out wrong."""
+    def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
+        """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
         self._reservoir.add(rules, request)
+        self.alternatives.add(form, request)
+
+    def is_walled(self, form: bytes) -> bool:
+        """Whether a wall has answered for *form*, and still stands."""
+        return form in self._wall_forms
+
+    def take_unwalled(self, *, is_idle: bool) -> list[bytes]:
+        """Forms that a wall had answered for, now that none stands, or (*is_idle*) that nothing else is left to do."""
+        if not self._wall_forms or (self._frozen and not is_idle):
+            return []
+        forms = list(self._wall_forms)
+        self._wall_forms.clear()
+        return forms
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> str | None:
         """Compare an explored page with the one it was taken for; gives the rule that has to go, if one has."""
@@ -131,6 +149,10 @@ class Explorer:
             for form in forms:
                 if form not in refused:
                     self._pages.put(form, page)
+        for form in refused:
+            self._wall_forms[form] = None
+            if len(self._wall_forms) > _MAX_WALLED:
+                self._wall_forms.popitem(last=False)
         return refused
 
     def _walled(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:

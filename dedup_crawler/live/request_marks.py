@@ -19,7 +19,7 @@ FORMS = "dedup_forms"
 """Digests of the forms that the request answers for: its own, and those of the redirects that led to it."""
 
 DECIDED = "dedup_decided"
-"""The crawl that decided about the request, and the tag of the URL it was decided for."""
+"""The crawl that decided about the request, the tag of the URL it was decided for, and whether a redirect led there."""
 
 EXPLORES = "dedup_explores"
 """What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
@@ -33,12 +33,12 @@ REACHED_ALONE = "reached alone"
 """It redirected to a form that no link has led to yet."""
 
 AGAIN = "dedup_again"
-"""Why the filter itself sends the request: see below."""
+"""Why the filter itself sends the request, see below, and whether it had ``dont_filter`` before; gone once decided."""
 
 SUBSTITUTE = "substitute"
-"""The URL that was fetched in its place failed: it is sent whatever the filter thinks."""
+"""The URL that was fetched in its place failed."""
 RECOVERED = "recovered"
-"""The rule that dropped it was switched off: it is decided anew."""
+"""The rule that dropped it was switched off."""
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 
@@ -55,21 +55,37 @@ def is_exempt(request: Request) -> bool:
     )
 
 
-def must_pass(request: Request) -> bool:
-    """Whether *request* is never dropped, though it may own its form."""
-    if request.meta.get(AGAIN) == RECOVERED:
-        return False
-    return request.dont_filter or is_redirected(request) or bool(request.meta.get("retry_times"))
-
-
 def is_redirected(request: Request) -> bool:
-    """Whether Scrapy made *request* of a redirect."""
-    return bool(request.meta.get("redirect_times"))
+    """Whether Scrapy made *request* of a redirect, and no spider copied that into its meta."""
+    decided = request.meta.get(DECIDED)
+    if decided is None or not request.meta.get("redirect_times"):
+        return False
+    if decided[1] == owner_tag(request.url):
+        return bool(decided[2])
+    sources = request.meta.get("redirect_urls")
+    return sources is not None and bool(sources) and bool(decided[1] == owner_tag(sources[-1]))
 
 
-def mark_decided(request: Request, crawl: str) -> None:
+def mark_decided(request: Request, crawl: str, *, is_redirected: bool) -> None:
     """Note that *crawl* has decided about the URL of *request*."""
-    request.meta[DECIDED] = [crawl, owner_tag(request.url)]
+    request.meta[DECIDED] = [crawl, owner_tag(request.url), is_redirected]
+
+
+def send_again(request: Request, why: str) -> Request:
+    """*request* as the filter itself sends it, past the dupefilter."""
+    again = request.replace(dont_filter=True)
+    unmark(again)
+    again.meta[AGAIN] = [why, request.dont_filter]
+    return again
+
+
+def take_again(request: Request) -> str | None:
+    """Why the filter itself sent *request*; from now on it is one like any other, and so are its redirects."""
+    again = request.meta.pop(AGAIN, None)
+    if again is None:
+        return None
+    why, request.dont_filter = again
+    return str(why)
 
 
 def is_decided(request: Request, crawl: str | None = None) -> bool:

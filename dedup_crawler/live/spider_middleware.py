@@ -66,16 +66,21 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Drop links; those of a page are asked about together, unless the spider takes its time between them."""
         batch = 1 if _takes_its_time(response, self.crawler.spider) else _BATCH
         waiting: list[Request] = []
-        async for each in result:
-            if not isinstance(each, Request):
-                yield each
-                continue
-            self._note_referrer(each, response)
-            waiting.append(each)
-            if len(waiting) >= batch:
-                for request in await self._kept(waiting):
-                    yield request
-                waiting = []
+        try:
+            async for each in result:
+                if not isinstance(each, Request):
+                    yield each
+                    continue
+                self._note_referrer(each, response)
+                waiting.append(each)
+                if len(waiting) >= batch:
+                    for request in await self._kept(waiting):
+                        yield request
+                    waiting = []
+        except Exception:
+            for request in await self._kept(waiting):  # what the spider gave before it failed
+                yield request
+            raise
         for request in await self._kept(waiting):
             yield request
         self._processed(response)

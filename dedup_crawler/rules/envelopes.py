@@ -129,7 +129,8 @@ class TokenTable:
                 if part.n_classes > 1:
                     fits &= (left - length) % part.n_classes == part.number
                 inside = block[fits]
-                behind = self._hashes(inside + length, end_of[fits], n_before[fits] + length)
+                ends = end_of[fits].astype(np.int64, copy=False)
+                behind = self._hashes(inside + length, ends, n_before[fits] + length)
                 yield mixed(before[fits], behind), inside, length
 
 

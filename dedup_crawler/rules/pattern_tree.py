@@ -147,7 +147,7 @@ def _best_split(
         return None
     key = best[1]
     values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)
-    pooled, names = _pooled(columns[key], values, n)
+    pooled, names = _pooled(columns[key], values.astype(np.int64, copy=False), n.astype(np.int64, copy=False))
     own = salient(dict(zip(pooled.names.tolist(), pooled.counts.tolist(), strict=True)), n_urls)
     if not own:
         return None

@@ -71,6 +71,10 @@ class MemorySeenSet(SeenSet[T]):
             self._n_substitutes += 1
         return True
 
+    async def is_awaited(self, digest: bytes) -> bool:
+        """Whether the answer has not come."""
+        return digest in self._awaited
+
     def answered(self, digest: bytes) -> None:
         """The form is seen."""
         self._forget_substitute(digest)

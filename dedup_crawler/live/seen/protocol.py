@@ -134,6 +134,16 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
+    async def is_awaited(self, digest: bytes) -> bool:
+        """Whether somebody has a form whose answer has not come.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+
+    @abstractmethod
     def answered(self, digest: bytes) -> None:
         """A good answer came: the form is seen for this process at once, and its substitute is forgotten.
 

@@ -101,6 +101,10 @@ class RedisSeenSet(SeenSet[str]):
         """Keep *substitute* in Redis, if none waits for the form."""
         return digest in self._answered or bool(await self._run(scripts.WAIT, digest, substitute))
 
+    async def is_awaited(self, digest: bytes) -> bool:
+        """Whether the answer has not come."""
+        return digest not in self._answered and bool(await self._link.command("HEXISTS", self._key("awaited"), digest))
+
     def answered(self, digest: bytes) -> None:
         """The form is seen for this process; for the others when its page is processed."""
         self._answered.add(digest)

@@ -117,6 +117,11 @@ class SQLiteSeenSet(SeenSet[str]):
             self._change(digest, entry, entry._replace(substitute=substitute))
         return True
 
+    async def is_awaited(self, digest: bytes) -> bool:
+        """Whether the answer has not come."""
+        entry = self._entry(digest)
+        return entry is not None and entry.is_awaited and digest not in self._answered
+
     def answered(self, digest: bytes) -> None:
         """The form is seen for this process; in the file when its page is processed."""
         self._answered.add(digest)
@@ -126,7 +131,7 @@ class SQLiteSeenSet(SeenSet[str]):
         digests = list(digests)
         try:
             for digest, entry in self._entries(digests).items():
-                if entry.is_awaited:
+                if entry.is_awaited and not _is_handed_out(entry):
                     self._change(digest, entry, Entry(entry.value))
         except SeenUnavailableError as error:
             logger.warning("%s; pages are not noted as seen", error)

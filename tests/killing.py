@@ -1,0 +1,100 @@
+"""Crawls that are killed at random moments and resumed until they end, and what that cost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from live_site import Answer, Site, walk_command
+
+if TYPE_CHECKING:
+    from random import Random
+
+CONCURRENCY = 8
+PER_KILL = 2 * CONCURRENCY + 1
+"""Pages that may be fetched again after each kill: those in flight, as many whose answer the spider had not got through
+with, and the start page."""
+TIME_LIMIT_S = 600
+
+
+def build(site: Site, n_pages: int) -> None:
+    """Pages under two URLs each, all reached in several ways; every tenth first URL fails, every seventh redirects."""
+    site.robots()
+    site.page("/", *(f"/page{n}?v=1" for n in range(0, n_pages, 10)))
+    for n in range(n_pages):
+        links = [f"/page{(n + step) % n_pages}?v={version}" for step in (1, 2, 5) for version in (1, 2)]
+        for version in (1, 2):
+            site.page(f"/page{n}?v={version}", *links)
+        if n % 10 == 3:
+            site.page(f"/page{n}?v=1", status=404)
+        elif n % 7 == 5:
+            site.redirect(f"/page{n}?v=1", f"/page{n}?v=3")
+            site.page(f"/page{n}?v=3", *links)
+
+
+@dataclass
+class Ended:
+    """What a crawl came to after all its kills."""
+
+    n_kills: int
+    lost: list[str]
+    """Pages that no callback was given."""
+    n_again: int
+    """Requests for pages that had been given before, under whatever URL."""
+    most_again: int
+    """The most of them after one kill."""
+    logs: list[str]
+
+
+def form_of(url: str) -> str:
+    """The page that a URL shows."""
+    return url.partition("?")[0]
+
+
+def crawl_with_kills(
+    site: Site, folder: Path, draw: Random, *, n_kills: int, n_pages: int, per_run: int, **settings: Any
+) -> Ended:
+    """Kill the crawl after up to *per_run* requests, at most *n_kills* times, and let it end."""
+    line = walk_command(site, folder, CONCURRENT_REQUESTS=CONCURRENCY, **settings)
+    killed, again, logs = 0, [], []
+    is_done = False
+    while not is_done:
+        n_before = len(site.asked)
+        target = n_before + draw.randint(1, per_run) if killed < n_kills else None
+        jitter_s = draw.random() * 0.1
+        with (folder / "log").open("w+") as log:
+            crawl = subprocess.Popen(line, cwd=folder, stderr=log, start_new_session=True)
+            deadline = time.monotonic() + TIME_LIMIT_S
+            while crawl.poll() is None:
+                if time.monotonic() > deadline:
+                    crawl.kill()
+                    raise AssertionError((folder / "log").read_text()[-2000:])
+                if target is not None and len(site.asked) >= target:
+                    time.sleep(jitter_s)
+                    crawl.send_signal(signal.SIGKILL)
+                    break
+                time.sleep(0.002)
+            is_done = crawl.wait() != -signal.SIGKILL
+            killed += not is_done
+            log.seek(0)
+            logs.append(log.read())
+        again.append(_n_again(site, n_before))
+    got = {form_of(url.removeprefix(site.url)) for url in (folder / "got").read_text().split()}
+    wanted = {"/", *(f"/page{n}" for n in range(n_pages))}
+    return Ended(killed, sorted(wanted - got), sum(again), max(again), logs)
+
+
+def _n_again(site: Site, n_before: int) -> int:
+    """How many of the requests from the *n_before*-th on were for pages that had been given before."""
+    n_again = 0
+    given = set()
+    for i, path in enumerate(site.asked):
+        answer = site.answers[path]
+        if path != "/robots.txt" and isinstance(answer, Answer) and answer.status == 200:
+            n_again += i >= n_before and form_of(path) in given
+            given.add(form_of(path))
+    return n_again

@@ -1,0 +1,207 @@
+"""A rule that turns out wrong, and a site that hides behind a wall, while a crawl over real HTTP runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from live_site import Answer, Crawl, Site, strip_query_model, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+N_GOOD, N_BAD = 40, 40
+N_WALLED = 60
+_WORDS = ["".join(random.Random(n).choices("bcdfghklmnprstvwz", k=7)) for n in range(2000)]
+
+
+def text(seed: object) -> str:
+    """A page's worth of words, the same for the same seed."""
+    draw = random.Random(str(seed))
+    return "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(5))
+
+
+def pair(n: int) -> tuple[str, str]:
+    """Two URLs of one form."""
+    return f"/item{n}?v=1", f"/item{n}?v=2"
+
+
+def show(site: Site, path: str, seed: object) -> None:
+    """Serve a page that says nothing of its own address."""
+    site.answers[path] = Answer(body=f"<html><title>About {seed}</title><body>{text(seed)}</body></html>".encode())
+
+
+def build_chain(site: Site, first: int, last: int, is_right: Iterable[bool]) -> None:
+    """Hubs in a chain, ten items each; the second URLs stand two hubs later, when the first have been answered."""
+    site.robots()
+    hubs = range((last - first) // 10 + 3)
+    for hub in hubs:
+        owners = [pair(n)[0] for n in range(first + 10 * hub, min(last, first + 10 * hub + 10))]
+        seconds = [pair(n)[1] for n in range(first + 10 * hub - 20, min(last, first + 10 * hub - 10)) if n >= first]
+        onward = [f"/hub{hub + 1}"] if hub + 1 in hubs else []
+        site.page(f"/hub{hub}" if hub else "/", *owners, *seconds, *onward, html=text(f"hub {hub}"))
+    for n, right in zip(range(first, last), is_right, strict=True):
+        one, other = pair(n)
+        show(site, one, n)
+        show(site, other, n if right else f"another {n}")
+
+
+def status(crawl: Crawl, path: str) -> object:
+    """Status that the spider's callback was given, None where it was not called."""
+    return crawl.seen.get(path, {}).get("status")
+
+
+SLOWLY = {"CONCURRENT_REQUESTS": 4, "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Crawl, Path]:
+    """A crawl in which the query begins to mean something, the next crawl of the site, and the model's folder."""
+    folder = tmp_path_factory.mktemp("broken")
+    with Site() as site:
+        build_chain(site, 0, N_GOOD + N_BAD, [True] * N_GOOD + [False] * N_BAD)
+        model = strip_query_model(folder / "model", site.host)
+        crawl = walk(site, folder, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.5", **SLOWLY)
+        build_chain(site, 0, 10, [True] * 10)
+        again = walk(site, folder, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.5", **SLOWLY)
+    return crawl, again, model
+
+
+def test_a_rule_that_becomes_wrong_is_switched_off_within_50_explorations(broken: tuple[Crawl, Crawl, Path]):
+    """Its good past does not hide it, and one warning says so."""
+    crawl, _, _ = broken
+    n_agreed, n_wrong = (int(str(crawl.stats[f"dedup/explored/{verdict}"])) for verdict in ("agree", "disagree"))
+    assert n_agreed >= N_GOOD // 8
+    assert 2 <= n_wrong <= 50
+    assert crawl.stats["dedup/rules/switched_off"] == 1
+    assert len([line for line in crawl.lines("WARNING") if "is switched off" in line]) == 1
+
+
+def test_the_pages_that_it_dropped_are_fetched(broken: tuple[Crawl, Crawl, Path]):
+    """Every page of the site has reached the spider in the end."""
+    crawl, _, _ = broken
+    assert crawl.stats["dedup/request/dropped"] > N_GOOD // 4
+    assert [n for n in range(N_GOOD + N_BAD) if status(crawl, pair(n)[0]) != 200] == []
+    assert [n for n in range(N_GOOD, N_GOOD + N_BAD) if status(crawl, pair(n)[1]) != 200] == []
+
+
+def test_the_next_crawl_starts_without_the_rule(broken: tuple[Crawl, Crawl, Path]):
+    """What was learnt stands beside the model, and is not learnt twice."""
+    crawl, again, model = broken
+    written = json.loads(model.with_name("model.evidence.json").read_text())
+    assert written["rules"]["strip-query"]["switched_off"] is True
+    assert written["rules"]["strip-query"]["disagreed"] == crawl.stats["dedup/explored/disagree"]
+    assert "dedup/request/dropped" not in again.stats
+    assert "dedup/rules/switched_off" not in again.stats
+    assert [status(again, pair(n)[1]) for n in range(10)] == [200] * 10
+
+
+@pytest.mark.parametrize(("share", "n_explored"), [(1, 30), (0, 0)])
+def test_all_duplicates_are_explored_or_none(tmp_path: Path, share: float, n_explored: int):
+    """DEDUP_EXPLORATION = 1 fetches every duplicate whose page is there, 0 not a single one."""
+    with Site() as site:
+        build_chain(site, 0, 30, [True] * 30)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=share, **SLOWLY)
+    assert crawl.stats.get("dedup/request/explored", 0) == n_explored
+    assert crawl.stats.get("dedup/request/dropped", 0) == 30 - n_explored
+    assert model.with_name("model.evidence.json").exists() == bool(share)
+
+
+def test_a_dry_run_tells_the_precision(tmp_path: Path):
+    """All 30 duplicates are fetched; one was another page, and the summary says so."""
+    with Site() as site:
+        build_chain(site, 0, 30, [True] * 29 + [False])
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DRY_RUN="True", DEDUP_EXPLORATION="0", **SLOWLY)
+    assert [status(crawl, pair(n)[1]) for n in range(30)] == [200] * 30
+    n_agreed = int(str(crawl.stats["dedup/explored/agree"]))
+    n_judged = n_agreed + 1
+    assert n_agreed >= 15  # the first pages come before it is known what all pages share
+    said = f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of 30)"
+    assert said in crawl.log
+
+
+class WalledSite(Site):
+    """Answers with a log-in form, status 200, from the first item of one group until the first of another."""
+
+    def __init__(self, first: int, last: int) -> None:
+        super().__init__()
+        self._first, self._last = pair(first)[0], pair(last)[0]
+        self.is_walled = False
+        self.walled: list[str] = []
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """The page, or the wall."""
+        if path in (self._first, self._last):
+            self.is_walled = path == self._first
+        if self.is_walled and path.startswith("/item"):
+            self.walled.append(path)
+            form = f"<form action='/login?next={path}'>Who are you?</form>"
+            return Answer(body=f"<html><title>Log in</title><body>{form}</body></html>".encode())
+        return super().lookup(path)
+
+
+GROUP = 20
+LINKED = {2: 0, 4: 3, 5: 1, 10: 6}
+"""Hub -> the group whose second URLs it links."""
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]:
+    """
+    A crawl of eleven groups, each followed by its hub. The wall stands in front of groups 3, 4 and 5.
+
+    It is recognised when group 5 is fetched, and its end when group 8 is.
+    """
+    folder = tmp_path_factory.mktemp("walled")
+    with WalledSite(3 * GROUP, 6 * GROUP) as site:
+        site.robots()
+        links = []
+        for group in range(11):
+            numbers = range(GROUP * group, GROUP * group + GROUP)
+            for n in numbers:
+                for url in pair(n):
+                    show(site, url, n)
+            links += [*(pair(n)[0] for n in numbers), f"/hub{group}"]
+            later = LINKED.get(group)
+            seconds = [pair(n)[1] for n in range(GROUP * later, GROUP * later + GROUP)] if later is not None else []
+            site.page(f"/hub{group}", *seconds, html=text(f"hub {group}"))
+        site.page("/", *links)
+        model = strip_query_model(folder / "model", site.host)
+        crawl = walk(site, folder, DEDUP_MODEL=model, **SLOWLY)
+    return crawl, site
+
+
+def seconds_of(group: int) -> list[str]:
+    """The second URLs of a group."""
+    return [pair(n)[1] for n in range(GROUP * group, GROUP * group + GROUP)]
+
+
+def test_a_wall_in_front_of_the_site_is_said_once(walled: tuple[Crawl, WalledSite]):
+    """One warning when it is recognised, one line when it is gone."""
+    crawl, _ = walled
+    assert crawl.log.count("suddenly answers with one page for many URLs") == 1
+    assert crawl.log.count("shows different pages again") == 1
+
+
+def test_nothing_is_dropped_while_the_wall_stands(walled: tuple[Crawl, WalledSite]):
+    """Before and after it, the duplicates of pages that were seen are dropped; meanwhile they are fetched."""
+    crawl, site = walled
+    assert [site.count(path) for path in seconds_of(0)] == [0] * GROUP
+    assert [site.count(path) for path in seconds_of(1)] == [1] * GROUP
+    assert [site.count(path) for path in seconds_of(6)] == [0] * GROUP
+    assert crawl.stats["dedup/request/frozen"] == GROUP
+
+
+def test_what_the_wall_answered_for_does_not_count_as_seen(walled: tuple[Crawl, WalledSite]):
+    """
+    The duplicates of group 3 were dropped before anybody knew of the wall: they are fetched when it is gone.
+    """
+    crawl, site = walled
+    assert {status(crawl, path) for path in seconds_of(3)} == {200}
+    assert [path for path in seconds_of(3) if path in site.walled] == []

@@ -1,0 +1,239 @@
+"""Crawls that are killed, stopped, resumed, and robbed of their disk, their model or their Redis."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import dedup_crawler.live
+from killing import PER_KILL, build, crawl_with_kills, form_of
+from live_site import Answer, Crawl, Site, strip_query_model, walk, walk_command
+from redis_server import RedisServer, require_redis
+
+N_PAGES = 60
+
+
+@pytest.mark.parametrize("with_job", [True, False])
+def test_a_crawl_that_is_killed_five_times_loses_nothing(tmp_path: Path, with_job: bool):
+    """
+    SIGKILL at random moments, with JOBDIR (whose queue Scrapy loses) or a seen file alone: every page reaches the
+    spider in the end, and only what was on its way at a kill is fetched again.
+    """
+    with Site() as site:
+        site.delay_s = 0.02
+        build(site, N_PAGES)
+        model = strip_query_model(tmp_path / "model", site.host)
+        kept: dict[str, object] = {"JOBDIR": tmp_path / "job"} if with_job else {"DEDUP_SEEN": tmp_path / "a.seen"}
+        ended = crawl_with_kills(
+            site, tmp_path, random.Random(with_job), n_kills=5, n_pages=N_PAGES, per_run=15, DEDUP_MODEL=model, **kept
+        )
+    assert ended.lost == []
+    assert ended.n_kills == 5
+    assert ended.most_again <= PER_KILL
+    assert "Traceback" not in "".join(ended.logs)
+
+
+def statuses(crawl: Crawl, *paths: str) -> list[object]:
+    """Status that the spider's callback was given, None where it was not called."""
+    return [crawl.seen.get(path, {}).get("status") for path in paths]
+
+
+def start(site: Site, folder: Path, **settings: object) -> subprocess.Popen[bytes]:
+    """Begin a crawl."""
+    with (folder / "log").open("w") as log:
+        return subprocess.Popen(walk_command(site, folder, **settings), cwd=folder, stderr=log, start_new_session=True)
+
+
+def wait_for(site: Site, n_asked: int) -> None:
+    """Wait until the site was asked so often."""
+    deadline = time.monotonic() + 120
+    while len(site.asked) < n_asked:
+        assert time.monotonic() < deadline, site.asked
+        time.sleep(0.005)
+
+
+def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
+    """After Ctrl-C, and after a kill followed by Ctrl-C, all pages come, and none of those that answered twice."""
+    with Site() as site:
+        site.delay_s = 0.02
+        build(site, N_PAGES)
+        settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
+        for n_asked, stop in ((15, signal.SIGKILL), (30, signal.SIGINT), (45, signal.SIGINT)):
+            crawl = start(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
+            wait_for(site, n_asked)
+            crawl.send_signal(stop)
+            crawl.wait(timeout=120)
+        walk(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
+        got = (tmp_path / "got").read_text().split()
+        asked = [path for path in site.asked if path not in ("/", "/robots.txt")]
+    assert {form_of(url.removeprefix(site.url)) for url in got} == {"/", *(f"/page{n}" for n in range(N_PAGES))}
+    assert len(asked) - len(set(asked)) <= PER_KILL
+
+
+def small(site: Site, *, delay_s: float = 0.0) -> Site:
+    """Three pages in a chain, each with a duplicate."""
+    site.robots()
+    site.page("/", "/a?1", "/a?2")
+    for path in ("/a?1", "/a?2"):
+        site.page(path, "/b?1", "/b?2", delay_s=delay_s)
+    for path in ("/b?1", "/b?2"):
+        site.page(path, "/c?1", "/c?2", delay_s=delay_s)
+    for path in ("/c?1", "/c?2"):
+        site.page(path)
+    return site
+
+
+def test_a_model_that_is_replaced_in_mid_crawl_is_not_mixed_in(tmp_path: Path):
+    """The crawl ends with the model it began with; the next crawl on the same job refuses the other one."""
+    with Site() as site:
+        small(site, delay_s=0.3)
+        model = strip_query_model(tmp_path / "model", site.host)
+
+        def replace() -> None:
+            wait_for(site, 3)
+            (model / "model.json").write_text("{")
+
+        other = threading.Thread(target=replace)
+        other.start()
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, JOBDIR=tmp_path / "job")
+        other.join()
+        assert crawl.status == 0
+        assert statuses(crawl, "/b?1", "/b?2", "/c?1", "/c?2") == [200, None, 200, None]
+
+        strip_query_model(model, site.host, "other.example")
+        n_asked = len(site.asked)
+        again = walk(site, tmp_path, DEDUP_MODEL=model, JOBDIR=tmp_path / "job")
+        assert len(site.asked) == n_asked
+    assert again.status == 1
+    assert len(again.lines("ERROR")) == 1
+    assert "were made by another model" in again.lines("ERROR")[0]
+    assert "dedup.seen" in again.lines("ERROR")[0]
+
+
+def test_a_damaged_seen_file_stops_the_crawl_at_its_start(tmp_path: Path):
+    """One ERROR line that names the file, exit status 1, not one request; the file stays as it was."""
+    (tmp_path / "a.seen").write_bytes(b"a shopping list" * 100)
+    with Site() as site:
+        small(site)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_SEEN=tmp_path / "a.seen")
+        assert site.asked == []
+    assert crawl.status == 1
+    assert len(crawl.lines("ERROR")) == 1
+    assert str(tmp_path / "a.seen") in crawl.lines("ERROR")[0]
+    assert "Traceback" not in crawl.log
+    assert (tmp_path / "a.seen").read_bytes() == b"a shopping list" * 100
+
+
+def test_a_full_disk_costs_what_is_written_and_no_page(tmp_path: Path):
+    """The file of drops and the seen file can grow no more: each is said once, and the crawl filters to its end."""
+    with Site() as site:
+        site.robots()
+        names = [f"{n}-{'x' * 150}" for n in range(60)]
+        site.page("/", *(f"/{name}?{version}" for name in names for version in [1, *[2] * 20]))
+        for name in names:
+            site.page(f"/{name}?1")
+        crawl = walk(
+            site,
+            tmp_path,
+            prefix=["bash", "-c", 'ulimit -f 200; exec "$@"', "bash"],
+            DEDUP_MODEL=strip_query_model(tmp_path / "model", site.host),
+            DEDUP_SEEN=tmp_path / "a.seen",
+            DEDUP_DROPPED=tmp_path / "dropped.jsonl",
+            LOG_LEVEL="INFO",
+        )
+        assert [site.count(f"/{name}?2") for name in names] == [0] * 60
+    assert crawl.status == 0
+    assert statuses(crawl, *(f"/{name}?1" for name in names)) == [200] * 60
+    assert crawl.log.count("DEDUP_DROPPED cannot be written") == 1
+    assert crawl.log.count("is kept in memory until it can be written") == 1
+    assert "Traceback" not in crawl.log
+    for line in (tmp_path / "dropped.jsonl").read_text().splitlines()[:-1]:
+        json.loads(line)
+
+
+@pytest.fixture
+def redis(tmp_path: Path):
+    """A Redis that may be stopped."""
+    require_redis()
+    server = RedisServer(tmp_path)
+    yield server
+    server.stop()
+
+
+class BothAtOnce(Site):
+    """Shows its start page when two crawlers have asked for it."""
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """Wait, if it is the start page."""
+        deadline = time.monotonic() + 120
+        while path == "/" and self.count("/") < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return super().lookup(path)
+
+
+def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
+    """Together they fetch each page once, the start page apart."""
+    with BothAtOnce() as site:
+        site.delay_s = 0.1
+        build(site, N_PAGES)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawls = []
+        settings = {"CONCURRENT_REQUESTS": 4, "DEDUP_MODEL": model, "DEDUP_SEEN": redis.url("shared")}
+        for name in "ab":
+            (tmp_path / name).mkdir()
+            crawls.append(start(site, tmp_path / name, **settings))
+        assert [crawl.wait(timeout=120) for crawl in crawls] == [0, 0]
+        got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
+    pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]
+    assert set(pages) == {"/", *(f"/page{n}" for n in range(N_PAGES))}
+    assert len(pages) - len(set(pages)) == 1
+    assert all(len(each) > N_PAGES // 10 for each in got)
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 3.0])
+def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path, redis: RedisServer, pause_s: float):
+    """It forgets all it knew; while it is away nothing is dropped, and afterwards the crawl filters again."""
+    with Site() as site:
+        site.delay_s = 0.05
+        build(site, N_PAGES)
+        model = strip_query_model(tmp_path / "model", site.host)
+
+        def interrupt() -> None:
+            wait_for(site, 15)
+            redis.stop()
+            time.sleep(pause_s)
+            redis.start()
+
+        other = threading.Thread(target=interrupt)
+        other.start()
+        crawl = walk(site, tmp_path, CONCURRENT_REQUESTS=2, DEDUP_MODEL=model, DEDUP_SEEN=redis.url("crawl"))
+        other.join()
+        got = (tmp_path / "got").read_text().split()
+    assert crawl.status == 0
+    assert {form_of(url.removeprefix(site.url)) for url in got} == {"/", *(f"/page{n}" for n in range(N_PAGES))}
+    assert crawl.stats["dedup/request/dropped"] > 0
+    assert crawl.log.count("until it answers nothing is dropped") <= 1
+    assert "Traceback" not in crawl.log
+
+
+def test_nothing_is_decided_by_the_clock_on_the_wall():
+    """A clock that is set back decides nothing: ``time.time()`` is for what is written for people to read alone."""
+    folder = Path(dedup_crawler.live.__file__).parent
+    readers = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in {"time", "now", "utcnow", "today"}:
+                value = node.value
+                if isinstance(value, ast.Name) and value.id in {"time", "datetime", "date"}:
+                    readers.add(path.relative_to(folder).as_posix())
+    assert readers <= {"drop_report.py", "items.py", "collector.py"}

@@ -1,0 +1,177 @@
+"""Pages that mean ill: links without end, URLs that want to break the log, and sites that want each other's rules."""
+
+from __future__ import annotations
+
+import gc
+import random
+import tracemalloc
+from pathlib import Path
+
+from scrapy import Request
+from scrapy.utils.test import get_crawler
+
+from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.duplicate_filter import DuplicateFilter
+from dedup_crawler.live.exploration.alternatives import MAX_OF_FORM
+from dedup_crawler.live.exploration.reservoir import MAX_OF_RULE
+from dedup_crawler.live.request_text import request_of, request_text
+from dedup_crawler.live.seen.protocol import form_digest
+from dedup_crawler.methods import make_method
+from live_site import Site, strip_query_model, walk
+from planted_site import HOST, session_ids
+
+N_LINKS = 20_000
+MAX_BYTES_OF_LINK = 700
+"""The URL of its owner (of the latest 20,000 alone) and its place among the awaited forms are the most of it."""
+
+
+def endless_links(n: int) -> list[str]:
+    """Links with keys, paths and values that nobody has seen before."""
+    draw = random.Random(0)
+    words = [f"{draw.getrandbits(48):012x}" for _ in range(4 * n)]
+    kinds = (
+        "/trap?{0}={1}",
+        "/{0}/{1}/{2}",
+        "/trap/{0}?{1}={2}&{3}=1",
+        "/x;{0}={1}?t=1&t=2&{2}",
+        "/%F0%9F%92%A9{0}/../{1}//{2}?%ED%A0%80={3}",
+    )
+    return [kinds[i % len(kinds)].format(*words[4 * i : 4 * i + 4]) for i in range(n)]
+
+
+def filter_of(folder: Path) -> DuplicateFilter:
+    """The filter of a crawl that never starts, with mined rules for a planted site."""
+    planted = session_ids()
+    model = make_method("verified").fit(planted.urls, planted.clusters).save(folder / "model")
+    made = DuplicateFilter.of(get_crawler(settings_dict={"DEDUP_MODEL": str(model)}))
+    assert made is not None
+    return made
+
+
+def test_endless_links_cost_a_bounded_number_of_bytes_each(tmp_path: Path):
+    """
+    20,000 links whose keys, paths and values are all new pass through the filter: each costs what its digest takes in
+    the seen set and its place among those whose answer is awaited, and nothing else grows with them.
+    """
+    crawl = filter_of(tmp_path)
+    urls = [HOST + path for path in endless_links(N_LINKS)]
+
+    def ask(urls: list[str]) -> int:
+        """Bytes that were kept."""
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for start in range(0, len(urls), 500):
+            requests = [Request(url) for url in urls[start : start + 500]]
+            assert at_once(crawl.decide(requests)) == [True] * len(requests)
+        del requests
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
+    try:
+        ask(urls[: N_LINKS // 2])  # fills what is bounded
+        n_bytes = ask(urls[N_LINKS // 2 :])
+    finally:
+        tracemalloc.stop()
+    assert n_bytes / (N_LINKS // 2) < MAX_BYTES_OF_LINK, f"{n_bytes / (N_LINKS // 2):.0f} bytes a link"
+
+
+def test_endless_duplicates_cost_no_more_than_the_bounds(tmp_path: Path):
+    """
+    One page under 20,000 session ids: what was dropped is kept, in case its rule turns out wrong, up to a number.
+    """
+    crawl = filter_of(tmp_path)
+    urls = [f"{HOST}/topic.php?t=5&sid={n:016x}" for n in range(N_LINKS)]
+    kept = [at_once(crawl.decide([Request(url)]))[0] for url in urls]
+    assert kept == [True] + [False] * (N_LINKS - 1)
+    alternatives = crawl._explorer.alternatives
+    assert len(crawl._explorer._reservoir) == MAX_OF_RULE
+    assert len(alternatives) == 1
+    form = form_digest(f"{HOST}/topic.php?t=5")
+    assert [alternatives.take(form) is None for _ in range(MAX_OF_FORM + 1)] == [*[False] * MAX_OF_FORM, True]
+
+
+ODD = [
+    "/odd?a=1&b=\\u2028\\u2029",
+    "/odd?a=2&\\x00\\x1b[31m",
+    "/odd?a=3&%0d%0a2026-01-01 ERROR: forged",
+    "/odd?a=4&\\ud800",
+    "/odd?a=5&{curly}%(percent)s%s",
+    "/odd?a=6&\\u202e&#10;2026-01-01 ERROR: forged",
+    "/odd?a=7&<b>'",
+]
+
+
+def test_urls_cannot_write_lines_of_the_log(tmp_path: Path):
+    """
+    Control characters, line separators, half surrogates and format strings in links: the crawl ends, and the log has no
+    line that the filter did not write, with every drop shown.
+    """
+    with Site() as site:
+        site.robots()
+        links = [link.encode().decode("unicode_escape") for link in ODD]
+        site.page("/")
+        anchors = "".join(f'<a href="{link}">x</a>' for link in links)
+        site.answers["/"].body = f"<html><body>{anchors}</body></html>".encode("utf-8", "surrogatepass")
+        site.page("/odd?a=1&b=%E2%80%A8%E2%80%A9")
+        model = strip_query_model(tmp_path / "model", site.host)
+        dropped = tmp_path / "dropped.jsonl"
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DEBUG="True", DEDUP_DROPPED=dropped)
+    assert crawl.status == 0
+    assert "Traceback" not in crawl.log
+    ours = [line for line in crawl.log.splitlines() if "Filtered duplicate-content" in line]
+    assert len(ours) == crawl.stats["dedup/request/dropped"] == len(dropped.read_text().splitlines()) >= 5
+    assert not [line for line in crawl.log.splitlines() if line.lstrip().startswith("2026-01-01")]
+    assert all(char.isprintable() for line in ours for char in line)
+
+
+def test_a_referrer_cannot_write_lines_of_the_log(tmp_path: Path):
+    """The address of the page that holds a link comes from its server, and stands in the log as well."""
+    with Site() as site:
+        site.robots()
+        site.page("/", "/start")
+        site.redirect("/start", "/here?\x0b\x0c\x85\xa0")
+        site.answers["/start"].headers["Location"] = "/here?x=\x0b\x0c\x85 2026-01-01 ERROR: forged"
+        for path in [f"/here?x={middle}%202026-01-01%20ERROR:%20forged" for middle in ("%0B%0C%85", "%0B%0C%C2%85")]:
+            site.page(path, "/a?1", "/a?2")
+        site.page("/a?1")
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DEBUG="True")
+    assert crawl.stats["dedup/request/dropped"] == 1
+    (line,) = [line for line in crawl.log.splitlines() if "Filtered duplicate-content" in line]
+    assert "(referer: " in line
+    assert line.isprintable()
+
+
+def test_rules_of_one_host_are_never_applied_to_another(tmp_path: Path):
+    """
+    One server under two names, with models for one of them only and, in its folder, rules that name the other: the
+    duplicates of the first are dropped, the pages of the second are all fetched.
+    """
+    with Site() as site:
+        other = site.host.replace("127.0.0.1", "localhost")
+        site.robots()
+        links = [f"http://{host}/a?{n}" for host in (site.host, other) for n in (1, 2, 3)]
+        site.page("/", html="".join(f'<a class="anywhere" href="{link}">x</a>' for link in links))
+        for n in (1, 2, 3):
+            site.page(f"/a?{n}")
+        models = tmp_path / "models"
+        strip_query_model(models / site.host.replace(":", "_"), site.host, other)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=models)
+        assert [site.count(f"/a?{n}") for n in (1, 2, 3)] == [2, 1, 1]
+    assert crawl.stats["dedup/model/unknown_host"] >= 3
+    assert crawl.stats["dedup/request/dropped"] == 2
+
+
+def test_what_a_request_says_is_read_back_and_never_run():
+    """Text of a seen file that somebody else wrote: a class, a callback or a type of his gives nothing."""
+    request = Request("http://a.example/?q=%ED%A0%80", meta={"depth": 1, "text": "\ud800"})
+    text = request_text(request, None)
+    assert text is not None
+    told = request_of(text, None)
+    assert told is not None
+    assert (told.url, told.meta) == (request.url, request.meta)
+    for hostile in ("", "[]", "null", "{", '{"url": 1}', text.replace('"callback": null', '"callback": "__class__"')):
+        assert request_of(hostile, None) is None
+    imported = text.replace("{", '{"_class": "os.system", ', 1)
+    assert type(request_of(imported, None)) is Request
