@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
-from urllib.parse import unquote
 
-from recorded import NAMES, Continued, Crawl, continued, labelled_pages, site
+from recorded import NAMES, Crawl, continued, labelled_pages, site
+from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
-from dedup_crawler.methods import Canonicalizer, duster, method_from_spec
+from dedup_crawler.methods import duster, method_from_spec
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules import node_rules
 from dedup_crawler.rules.translations import TranslationTable
@@ -54,15 +54,16 @@ def print_duster(crawls: dict[str, Crawl]) -> None:
         with patch.object(duster, "_MAX_SEEN", 0):
             row(name, "any value where it knows only those it has seen", "duster", crawl)
     forum = crawls["forum"]
-    before = continued(forum.fit(method_from_spec("duster")), forum)
+    was = continued(forum.fit(method_from_spec("duster")), forum)
     method = fitted("duster", forum, [redirect is None for redirect in forum.redirects])
     way = row("forum", "without the URLs that redirect, in training", method, forum)
-    show("forum, saved without the redirects", forum, gained(before, way))
+    print()
+    show("forum, saved without the redirects", forum, gained(was, way))
     wiki = crawls["dokuwiki"]
-    before = continued(wiki.fit(method_from_spec("duster")), wiki)
+    was = continued(wiki.fit(method_from_spec("duster")), wiki)
     with patch.object(duster, "_MAX_SEEN", 0):
         after = continued(wiki.fit(method_from_spec("duster")), wiki)
-    show("dokuwiki, saved with any value", wiki, gained(before, after))
+    show("dokuwiki, saved with any value", wiki, gained(was, after))
     lost = [drop for drop in after.dropped if wiki.pages[drop.place] in after.lost]
     show("dokuwiki, lost with any value", wiki, [drop.place for drop in lost], [drop.same_form for drop in lost])
 
@@ -81,10 +82,22 @@ def print_pattern_tree(crawls: dict[str, Crawl]) -> None:
         "forum": ("slugs cut off by a `/` of their own (`/topic/379-a` as `/topic/379/a`)", cut_slug),
         "shop": ("equal names of the query in the order of their values", in_order),
     }
+    afters = {}
     for name, (said, change) in changes.items():
-        crawl, way = crawls[name], ways[name]
-        after = row(name, said, "pattern-tree", replace(crawl, urls=[change(url) for url in crawl.urls]))
-        show(f"{name}, saved by that", crawl, gained(way, after))
+        crawl = crawls[name]
+        afters[name] = row(name, said, "pattern-tree", replace(crawl, urls=[change(url) for url in crawl.urls]))
+    ftp = crawls["ftp"]
+    row(
+        "ftp",
+        "the same with true labels",
+        "pattern-tree",
+        true_labels(replace(ftp, urls=[same_depth(u) for u in ftp.urls])),
+    )
+    print()
+    for name, after in afters.items():
+        show(f"{name}, saved by that", crawls[name], gained(ways[name], after))
+    for said, crawl in (("our labels", ftp), ("truth", true_labels(ftp))):
+        print(f"- ftp, pages of the training part that {said} know under both aliases: {n_under_both(crawl)}")
     alias = [place for place in ways["ftp"].useless if is_seen(crawls["ftp"], place, short_alias)]
     show("ftp, in vain with its alias (`/mirror/`) among the URLs before", crawls["ftp"], alias)
     slug = [place for place in ways["forum"].useless if is_seen(crawls["forum"], place, without_slug)]
@@ -160,44 +173,6 @@ def print_gate(name: str, crawl: Crawl) -> None:
     print(f"| {name} | {cells(method, crawl, continued(method, crawl))} |", flush=True)
 
 
-def head(method: str) -> None:
-    """Start a table."""
-    print(
-        f"\n## {method}\n\n| site | what is changed | rules | in vain | saved | lost | lost cold |\n" + "|---" * 7 + "|"
-    )
-
-
-def row(name: str, said: str, spec: str | Canonicalizer, crawl: Crawl) -> Continued:
-    """One row; *spec* is learnt from the crawl unless it is a method that has learnt."""
-    method = crawl.fit(method_from_spec(spec)) if isinstance(spec, str) else spec
-    way = continued(method, crawl)
-    print(f"| {name} | {said} | {method.n_learnt()} | {cells(method, crawl, way)} |", flush=True)
-    return way
-
-
-def cells(method: Canonicalizer, crawl: Crawl, way: Continued) -> str:
-    """What the method does on the test part."""
-    warm, cold = crawl.warm(method), crawl.cold(method)
-    return f"{len(way.useless)} | {warm.saved:.1%} | {warm.n_lost} | {cold.n_lost}"
-
-
-def true_labels(crawl: Crawl) -> Crawl:
-    """The same crawl, its training part labelled by truth."""
-    numbers: dict[Hashable, int] = {}
-    return replace(crawl, labels=[numbers.setdefault(page, len(numbers)) for page in crawl.pages[: crawl.cut]])
-
-
-def fitted(spec: str, crawl: Crawl, is_kept: Sequence[bool]) -> Canonicalizer:
-    """Learnt from some URLs of the training part."""
-    rows = [place for place in range(crawl.cut) if is_kept[place]]
-    return method_from_spec(spec).fit([crawl.urls[place] for place in rows], [crawl.labels[place] for place in rows])
-
-
-def gained(before: Continued, after: Continued) -> list[int]:
-    """Fetched in vain before the change, and no longer."""
-    return sorted(set(before.useless) - set(after.fetched))
-
-
 def same_depth(url: str) -> str:
     """Two folders of the longer alias as one."""
     return url.replace("/pub/mirrors/", "/pub-mirrors/")
@@ -206,6 +181,16 @@ def same_depth(url: str) -> str:
 def short_alias(url: str) -> str:
     """The file mirror's URL under its shorter alias."""
     return url.replace("/pub/mirrors/", "/mirror/")
+
+
+def n_under_both(crawl: Crawl) -> int:
+    """Pages that the training part shows under the longer and the shorter alias."""
+    aliases: dict[Hashable, set[str]] = defaultdict(set)
+    for url, label in zip(crawl.urls, crawl.labels, strict=False):
+        aliases[label] |= {
+            alias for alias in ("/mirror/", "/pub/mirrors/") if url.split("/", 3)[3].startswith(alias[1:])
+        }
+    return sum(len(each) == 2 for each in aliases.values())
 
 
 def cut_slug(url: str) -> str:
@@ -230,30 +215,6 @@ def is_seen(crawl: Crawl, place: int, change: Url) -> bool:
     return any(
         crawl.urls[each] != crawl.urls[place] and change(crawl.urls[each]) == form for each in before(crawl, place)
     )
-
-
-def before(crawl: Crawl, place: int) -> list[int]:
-    """Places of the earlier URLs of the same page."""
-    return [each for each in range(place) if crawl.pages[each] == crawl.pages[place]]
-
-
-def show(title: str, crawl: Crawl, places: Sequence[int], others: Sequence[str | None] = ()) -> None:
-    """How many, and a pair of URLs: of the same page, or the given other one, which is another page."""
-    example = ""
-    if places:
-        url = crawl.urls[places[0]]
-        earlier = [crawl.urls[each] for each in before(crawl, places[0])]
-        alike = [(len(set(re.split(r"\W", url)) ^ set(re.split(r"\W", each))), each) for each in earlier]
-        other = others[0] if others else min(alike)[1] if alike else None
-        example = f", such as `{short(url)}`" + (
-            f" {'taken for' if others else 'beside'} `{short(other)}`" if other else ""
-        )
-    print(f"- {title}: {len(places)} URLs{example}", flush=True)
-
-
-def short(url: str) -> str:
-    """Without the scheme and host, readable."""
-    return "/" + unquote(url.split("/", 3)[-1]).replace("|", "%7C").replace("`", "%60")
 
 
 RECIPES: dict[str, dict[str, bool]] = {
