@@ -27,6 +27,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.pages.url_sizes import SizeRange, sizes_of
 from dedup_crawler.rules.dust import DustSearch
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.rule import Rule
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.trials import PairsOfRule, pairs_of_substrings, shuffled
 from dedup_crawler.rules.url_list import UrlList
@@ -108,11 +109,17 @@ def pairs_of(rules: Sequence[AnyRule], urls: UrlList) -> list[PairsOfRule]:
 
 def merged_by(rule: AnyRule, urls: UrlList) -> PairsOfRule:
     """Pairs of a parameter rule: each URL that it changes with the first of its form."""
-    engine = RuleEngine([rule])
     groups: dict[str, list[int]] = defaultdict(list)
-    for place, form in enumerate(urls.forms):
-        groups[engine.form(form)].append(place)
+    for place, form in enumerate(forms_by(rule, urls)):
+        groups[form].append(place)
     return shuffled([(place, group[0]) for group in groups.values() for place in group[1:]], seed=0)
+
+
+def forms_by(rule: AnyRule, urls: UrlList) -> list[str]:
+    """What a parameter rule makes of each URL; one without the parameter's name stays, and is not asked for."""
+    engine = RuleEngine([rule])
+    names = [key.removeprefix("query[").removesuffix("]") for key in rule.context] if isinstance(rule, Rule) else []
+    return [engine.form(form) if all(name in form for name in names) else form for form in urls.forms]
 
 
 def right_share(pairs: PairsOfRule, urls: UrlList) -> float | None:

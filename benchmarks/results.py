@@ -23,6 +23,7 @@ from dedup_crawler.methods.rule_based import RuleBased
 ROOT = Path(__file__).resolve().parent.parent
 SITES = ROOT.parent / "shared" / "corpora" / "sites"
 MIRRORS = SITES.parent / "mirrors"
+LOGS = SITES.parent / "logs"
 WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
@@ -60,7 +61,7 @@ def compare(title: str, compared: Sequence[str], page: str) -> None:
 
 def script(title: str, name: str, page: str, shown: str = "") -> None:
     """What a script of this folder prints; *shown* are its arguments; names in capitals stand for folders."""
-    places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS}
+    places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS, "LOGS": LOGS}
     arguments = [str(places.get(word, word)) for word in shown.split()]
     command = [sys.executable, f"benchmarks/{name}", *arguments]
     printed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -76,7 +77,7 @@ def labels(page: str) -> None:
 
 def logs(page: str) -> None:
     """DustBuster on real logs, and its precision on the recorded sites; needs their databases."""
-    command = [sys.executable, "benchmarks/logs.py", os.path.relpath(SITES.parent / "logs", ROOT)]
+    command = [sys.executable, "benchmarks/logs.py", os.path.relpath(LOGS, ROOT)]
     command += [os.path.relpath(WORK, ROOT), os.path.relpath(SITES, ROOT)]
     with (RESULTS / page).open("w", encoding="utf-8") as file:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
@@ -115,6 +116,8 @@ PAGES: dict[str, Callable[..., None]] = {
     "same_page": partial(script, "Whether two pages are the same", "same_page.py", shown="SITES WORK"),
     "labels": labels,
     "logs": logs,
+    "later_half": partial(script, "Rules on the later half of real logs", "later_half.py", shown="LOGS"),
+    "reasons": partial(script, "Why the methods differ from their papers", "reasons.py", shown="SITES WORK"),
     "capstone": capstone,
     "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
     "soak": partial(script, "Crawls that are killed and resumed", "soak.py"),

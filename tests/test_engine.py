@@ -75,6 +75,14 @@ def test_a_circle_ends_at_its_smallest_form():
     assert {form(circle, f"/{start}") for start in "bcdx"} == {"/b"}
 
 
+def test_of_conflicting_rules_the_first_decides():
+    """Two rules for the same URLs that say different things: one form for all, whatever is asked first, no merging."""
+    conflict = [rule({"path[0]": Literal("a")}, {"path[0]": Set(to)}) for to in "xy"]
+
+    assert {form(conflict, f"/a/{n}") for n in range(3)} == {f"/x/{n}" for n in range(3)}
+    assert form(conflict, "/y/1") == "/y/1"
+
+
 def test_what_does_not_settle_keeps_its_own_form():
     """A chain longer than ten rules is not followed half way."""
     chain = [rule({"path[0]": Literal(str(i))}, {"path[0]": Set(str(i + 1))}) for i in range(30)]
