@@ -77,6 +77,8 @@ class HostPlans:
 
     def __init__(self, trie: Trie, url_map: UrlMap, query_keys: frozenset[str] | None = None) -> None:
         self._trie = trie
+        self.need_query = all(any(key.startswith("query[") for key in rule.required()) for rule in trie.rules)
+        """Whether no rule is meant for a URL without a query."""
         self._query_keys = query_keys
         self._map = url_map
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
@@ -87,6 +89,8 @@ class HostPlans:
 
         The rules that lead there are added to *fired*, in order.
         """
+        if self.need_query and "?" not in rest:
+            return f"{scheme}://{authority}/{rest}"
         if rest[:1] == "/":  # a path that begins with "//" may be read anew as something else when a piece is changed
             return None
         plan, values = self._read(scheme, rest)
