@@ -5,7 +5,7 @@ import time
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods import dustbuster, load_model, make_method
 from dedup_crawler.methods.dustbuster import DustBuster
 from planted_site import session_ids
 
@@ -117,6 +117,20 @@ def test_one_page_with_many_urls_is_learnt_in_seconds():
 
     assert time.perf_counter() - started < 20
     assert len({method.canonicalize(url) for url in urls}) == 1
+
+
+def test_of_a_page_with_very_many_urls_the_first_are_learnt_from(monkeypatch):
+    """As if the crawl had ended there for that page; the URLs of other pages all count, wherever they stand."""
+    trap = [f"http://a.example/trap?n={n}" for n in range(40)]
+    others = [f"http://a.example/topic/{n}{end}" for n in range(12) for end in ("", "?print=1")]
+    pages = [1 + n // 2 for n in range(len(others))]
+    bounded = DustBuster().fit(trap[:10] + others, [0] * 10 + pages).learnt()
+    monkeypatch.setattr(dustbuster, "_MAX_OF_PAGE", 10)
+
+    learnt = DustBuster().fit(trap + others, [0] * len(trap) + pages).learnt()
+
+    assert learnt == bounded
+    assert any("print" in rule for rule in learnt)
 
 
 def test_two_sites_are_learnt_apart():

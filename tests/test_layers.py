@@ -28,6 +28,7 @@ BASES = {
     "model_folder",
     "options",
     "pair_classifier",
+    "pair_reading",
     "pair_sampling",
     "proposals",
     "rule_based",

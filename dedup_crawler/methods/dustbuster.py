@@ -11,7 +11,7 @@ length and makes it lexicographically smaller), so that applying them again and 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_MAX_OF_PAGE = 10_000  # URLs of one page that are learnt from: a trap has very many, which say no more
 
 
 class DustBuster(RuleBased):
@@ -116,6 +118,7 @@ class DustBuster(RuleBased):
             raise BadInputError(f"dustbuster: epsilon is {self.epsilon}; give a share from 0 to less than 1.")
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        urls, clusters = _first_of_each_page(urls, clusters)
         return self._search().rules_of(UrlList(host, urls, clusters, clusters, are_clusters=True)), KeyValueMap()
 
     def _search(self) -> DustSearch:
@@ -128,3 +131,14 @@ class DustBuster(RuleBased):
             epsilon=self.epsilon,
             seed=self.seed,
         )
+
+
+def _first_of_each_page(urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[str], Sequence[int]]:
+    """Up to 10,000 URLs of each page, in crawl order: those that were found together differ in least."""
+    n_seen: Counter[int] = Counter()
+    kept = []
+    for place, cluster in enumerate(clusters):
+        n_seen[cluster] += 1
+        if n_seen[cluster] <= _MAX_OF_PAGE:
+            kept.append(place)
+    return [urls[place] for place in kept], [clusters[place] for place in kept]

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.rules.substring_index import SubstringIndex
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]

@@ -17,7 +17,8 @@ from functools import cached_property
 from dedup_crawler.rules.plans import HostPlans
 from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
 from dedup_crawler.rules.rule_ids import order_identifier, rule_identifier
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.rules.substring_index import SubstringIndex
+from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.trie import Numbered, Trie
 from dedup_crawler.urls.keyvalue import is_reordered, is_sorted, with_sorted_query
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -146,24 +147,25 @@ class RuleEngine:
 
     def _shrunk(self, url: str, host: str, substrings: SubstringIndex) -> str | None:
         """What the way of a URL ends in; None where it is long."""
-        has_plans = host in self._plans
-        current: str | None = url
+        start = url.find("/", url.find("://") + 3)
+        if start < 0:
+            return None
+        plans = self._plans.get(host)
+        origin, rest = url[:start], url[start:]
         for _ in range(_MAX_PASSES):
-            if has_plans:
-                current = self._planned(current or "")
-            if current is None:
-                return None
-            start = current.find("/", current.find("://") + 3)
-            if start < 0:
-                return None
-            rest = current[start:]
-            if "&" in rest:
+            if plans is not None and not (plans.need_query and "?" not in rest):
+                planned = self._planned(origin + rest)
+                if planned is None:
+                    return None
+                start = planned.find("/", planned.find("://") + 3)
+                origin, rest = planned[:start], planned[start:]
+            elif "&" in rest:
                 rest = with_sorted_query(rest)
             found = substrings.fire(rest)
             if found is None:
-                return current[:start] + rest
+                return origin + rest
             # of whole tokens in normal form: so is what they make together
-            current = current[:start] + found[1]
+            rest = found[1]
         return None
 
     def _planned(self, url: str, fired: list[Rule] | None = None) -> str | None:

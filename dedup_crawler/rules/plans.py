@@ -15,7 +15,7 @@ from dedup_crawler.rules.actions import Action, Places, Text, Values, compiled
 from dedup_crawler.rules.deep_keys import DeepMap
 from dedup_crawler.rules.rule import Cut, Rule, UrlMap
 from dedup_crawler.rules.shapes import Shape, read_query, written_names
-from dedup_crawler.rules.substring_rule import SubstringIndex
+from dedup_crawler.rules.substring_index import SubstringIndex
 from dedup_crawler.rules.trie import Node, Trie
 from dedup_crawler.urls.keyvalue import KeyValues, is_sorted, read_rest
 from dedup_crawler.urls.normal import normal_form
@@ -86,6 +86,10 @@ class HostPlans:
         substrings: SubstringIndex | None = None,
     ) -> None:
         self._trie = trie
+        self.need_query = substrings is None and all(
+            any(key.startswith("query[") for key in rule.required()) for rule in trie.rules
+        )
+        """Whether no rule is meant for a URL without a query."""
         self._query_keys = query_keys
         self._map = url_map
         self._cuts = list(url_map.cuts.items()) if isinstance(url_map, DeepMap) else []
@@ -99,6 +103,8 @@ class HostPlans:
 
         The rules that lead there are added to *fired*, in order.
         """
+        if self.need_query and "?" not in rest:
+            return f"{scheme}://{authority}/{rest}"
         if rest[:1] == "/":  # a path that begins with "//" may be read anew as something else when a piece is changed
             return None
         plan, values = self._read(scheme, rest)

@@ -9,7 +9,6 @@ lexicographically smaller), so that no rules can go on for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dedup_crawler.errors import BadInputError
@@ -19,12 +18,6 @@ from dedup_crawler.urls.normal import normal_form
 
 START, END = "<", ">"
 """Tokens before the first and behind the last one; no URL in normal form holds these characters."""
-
-MAX_LENGTH = 4_096
-"""Characters of path and query up to which substring rules are applied: a longer one could be shrunk for seconds."""
-
-FEW = 20
-"""Rules that are looked for one by one sooner than a URL is cut into tokens."""
 
 split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal form % stands in escapes alone
 """Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
@@ -77,127 +70,3 @@ class SubstringRule:
 
 
 AnyRule = Rule | SubstringRule
-
-
-class SubstringIndex:
-    """Finds the substring rules of one host in a URL, however many rules.
-
-    Of the tokens of each rule the one that URLs are likely to hold least often is looked for first; around it, rules
-    are a trie over tokens.
-    """
-
-    def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
-        self._new: dict[int, str] = {}
-        self._by_rare: dict[str, dict[int, _Node]] = {}
-        """Token -> how many tokens before it a rule starts -> the rules that do so."""
-        numbered = list(numbered)
-        self.starts = tuple({rule.old for _, rule in numbered if rule.at_start})
-        """What the rules replace at the start of the path ..."""
-        self.others = tuple({rule.old for _, rule in numbered if not rule.at_start})
-        """... and anywhere."""
-        self.are_few = len(numbered) <= FEW
-        are_prefixes = self.are_few and all(rule.at_start and not rule.at_end for _, rule in numbered)
-        self._prefixes = [(number, rule.old, rule.new) for number, rule in numbered] if are_prefixes else None
-        for number, rule in numbered:
-            self._new[number] = rule.new
-            tokens = rule.tokens()
-            rare = max(tokens, key=_rarity)
-            node = self._by_rare.setdefault(rare, {}).setdefault(tokens.index(rare), _Node())
-            for token in tokens:
-                node = node.setdefault(token, _Node())
-            node.numbers = (*node.numbers, number)
-
-    def fire(self, rest: str) -> tuple[int, str] | None:
-        """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
-        if len(rest) > MAX_LENGTH:
-            return None
-        if self._prefixes is not None:
-            return self._fire_prefix(rest)
-        tokens = [START, *split_tokens(rest), END, _BEYOND]
-        by_rare = self._by_rare
-        if by_rare.keys().isdisjoint(tokens):
-            return None
-        best: tuple[int, str] | None = None
-        for place in [place for place, token in enumerate(tokens) if token in by_rare]:
-            for n_before, root in by_rare[tokens[place]].items():
-                start = end = place - n_before
-                node: _Node | None = root if start >= 0 else None
-                while node is not None:
-                    if node.numbers:
-                        best = self._better(best, tokens, start, end, node.numbers)
-                    node = node.get(tokens[end])
-                    end += 1
-        return best
-
-    def _fire_prefix(self, rest: str) -> tuple[int, str] | None:
-        """As :meth:`fire`, where few rules all speak of the start: such ask for no index."""
-        for number, old, new in self._prefixes or ():
-            if rest.startswith(old):
-                following = rest[len(old) : len(old) + 1]
-                if (new[:1] or following) == "/" and not (_is_word(old[-1]) and _is_word(following)):
-                    return number, new + rest[len(old) :]
-        return None
-
-    def _better(
-        self, best: tuple[int, str] | None, tokens: list[str], start: int, end: int, numbers: Iterable[int]
-    ) -> tuple[int, str] | None:
-        """The first of these rules that may be applied, if it comes before the *best* so far."""
-        for number in numbers:
-            if best is not None and best[0] <= number:
-                break
-            changed = self._replaced(tokens, start, end, number)
-            if changed is not None:
-                return number, changed
-        return best
-
-    def matches(self, rest: str, asked: Mapping[int, int], max_asked: int) -> dict[int, str]:
-        """Every rule that may be applied to *rest*, with what it gives where it is applied first.
-
-        Rules that were *asked* for *max_asked* times are left out.
-        """
-        tokens = [START, *split_tokens(rest), END, _BEYOND]
-        found: dict[int, str] = {}
-        for place in [place for place, token in enumerate(tokens) if token in self._by_rare]:
-            for n_before, root in self._by_rare[tokens[place]].items():
-                start = end = place - n_before
-                node: _Node | None = root if start >= 0 else None
-                while node is not None:
-                    for number in node.numbers:
-                        if number in found or asked.get(number, 0) >= max_asked:
-                            continue
-                        if (changed := self._replaced(tokens, start, end, number)) is not None:
-                            found[number] = changed
-                    node = node.get(tokens[end])
-                    end += 1
-        return found
-
-    def _replaced(self, tokens: list[str], start: int, end: int, number: int) -> str | None:
-        """The URL's rest with these tokens replaced; None where that would be no path."""
-        changed = "".join((*tokens[1:start], self._new[number], *tokens[max(end, 1) : -2]))
-        return changed if changed[:1] == "/" else None
-
-
-def _rarity(token: str) -> tuple[int, int]:
-    """Greater for what fewer URLs are likely to hold: words before marks, marks before what every URL has."""
-    return (1, len(token)) if token[0].isalnum() or token[0] == "%" else (0, -_COMMON.find(token))
-
-
-_COMMON = "?=&;.-_:,/" + START + END  # every URL has the last ones
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "%"
-
-
-_BEYOND = ""  # no token: ends every way through the trie
-
-
-class _Node(dict[str, "_Node"]):
-    """Token -> what may follow it."""
-
-    __slots__ = ("numbers",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers: tuple[int, ...] = ()
-        """Rules that end here, the first first."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.substring_rule import SubstringIndex, SubstringRule
+from dedup_crawler.rules.substring_index import SubstringIndex
+from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.rules.url_list import UrlList
 
 _MAX_URLS = 5_000  # that one rule is applied to
