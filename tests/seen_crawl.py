@@ -67,7 +67,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
                     # the authority: what was given by open() or released has no claim yet
                     holder = (await seen.claim([Claim(digest, owner_tag(url), 0, url)]))[0]
                     if holder.standing > Standing.OWN and (
-                        holder.standing is Standing.SEEN or await seen.wait(digest, url)
+                        holder.standing is Standing.SEEN or await seen.wait(digest, url, owner_tag(url))
                     ):
                         continue
                     sent.add(url)
@@ -89,7 +89,7 @@ async def answer(seen: SeenSet[str], url: str) -> list[str]:
     found = []
     for link, claim, holder in zip(links, claims, await seen.claim(claims), strict=True):
         is_awaited = holder.standing is Standing.AWAITED
-        if holder.standing <= Standing.OWN or (is_awaited and not await seen.wait(claim.digest, link)):
+        if holder.standing <= Standing.OWN or (is_awaited and not await seen.wait(claim.digest, link, owner_tag(link))):
             found.append(link)
     seen.processed([digest])
     return found

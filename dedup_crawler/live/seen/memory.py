@@ -60,7 +60,7 @@ class MemorySeenSet(SeenSet[T]):
         self._awaited.setdefault(claim.digest, None)  # taken over from its owner, it keeps the substitute
         return Holder(Standing.NEW, claim.rules)
 
-    async def wait(self, digest: bytes, substitute: T) -> bool:
+    async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
         """Keep *substitute*, if there is room and none waits for the form."""
         if digest not in self._awaited:
             return self._owners.get(digest) is not None

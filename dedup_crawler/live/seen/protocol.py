@@ -121,8 +121,8 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def wait(self, digest: bytes, substitute: T) -> bool:
-        """Keep *substitute* for an awaited form; whether its URL may be dropped.
+    async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
+        """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; whether its URL may be dropped.
 
         True: it is kept, or another one waits already, or the form has been answered since. False: there is no room, or
         nobody has the form any more; the URL is to be fetched.

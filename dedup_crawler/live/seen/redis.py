@@ -97,7 +97,7 @@ class RedisSeenSet(SeenSet[str]):
             standing = Standing.SEEN
         return Holder(standing, reply & 0xFFFF)
 
-    async def wait(self, digest: bytes, substitute: str) -> bool:
+    async def wait(self, digest: bytes, substitute: str, owner: int = 0) -> bool:
         """Keep *substitute* in Redis, if none waits for the form."""
         return digest in self._answered or bool(await self._run(scripts.WAIT, digest, substitute))
 
@@ -210,7 +210,9 @@ class RedisSeenSet(SeenSet[str]):
         restored = list(self._restored.items())[:_WRITES_AT_ONCE]
         tags = [word for pair in restored for word in pair]
         words = (*processed, *tags)
-        self._n = await self._link.run(scripts.BEAT, self._crawler, self._heartbeat_ms, len(processed), *words)
+        size = await self._link.run(scripts.BEAT, self._crawler, self._heartbeat_ms, len(processed), *words)
+        if restored:  # else a claim or a release has told it, perhaps meanwhile
+            self._n = size
         for digest in processed:
             self._processed.pop(digest, None)
             self._answered.discard(digest)

@@ -89,9 +89,11 @@ class SQLiteSeenSet(SeenSet[str]):
                     return Holder(Standing.OWN, rules)
                 is_awaited = entry.is_awaited and claim.digest not in self._answered
                 return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
-            # the request of an earlier owner may be on its way too; until it is claimed itself, it waits
-            is_another = owner != claim.owner and not _is_handed_out(entry)
-            substitute = entry.substitute or (entry.request if is_another else None)
+            # the substitute waits on, unless it is the very URL that claims; else the earlier request does, which may be
+            # on its way too, until it is claimed itself
+            earlier = f"{owner} {entry.request}" if entry.request is not None and owner else None
+            waiting = (text for text in (entry.substitute, earlier) if text is not None)
+            substitute = next((text for text in waiting if _tag_of(text) != claim.owner), None)
         taken = Entry(pack(self._run, claim.rules, claim.owner), True, request, substitute)
         self._change(claim.digest, entry, taken)
         self._answered.discard(claim.digest)
@@ -106,7 +108,7 @@ class SQLiteSeenSet(SeenSet[str]):
         # the requests of a queue that outlived its process come back, each with its owner's tag
         return run == EARLIER or not self._is_queue_kept or earlier_owner == owner
 
-    async def wait(self, digest: bytes, substitute: str) -> bool:
+    async def wait(self, digest: bytes, substitute: str, owner: int = 0) -> bool:
         """Keep *substitute*, if none waits for the form."""
         entry = self._entry(digest)
         if entry is None or self._is_left(entry, -1):
@@ -114,7 +116,7 @@ class SQLiteSeenSet(SeenSet[str]):
         if entry.is_awaited and digest not in self._answered and entry.substitute is None:
             if not self._keeps_texts():
                 return False
-            self._change(digest, entry, entry._replace(substitute=substitute))
+            self._change(digest, entry, entry._replace(substitute=f"{owner} {substitute}"))
         return True
 
     async def is_awaited(self, digest: bytes) -> bool:
@@ -131,7 +133,7 @@ class SQLiteSeenSet(SeenSet[str]):
         digests = list(digests)
         try:
             for digest, entry in self._entries(digests).items():
-                if entry.is_awaited and not _is_handed_out(entry):
+                if entry.is_awaited:
                     self._change(digest, entry, Entry(entry.value))
         except SeenUnavailableError as error:
             logger.warning("%s; pages are not noted as seen", error)
@@ -217,7 +219,7 @@ class SQLiteSeenSet(SeenSet[str]):
         """Hand out the substitute of a form, and keep it where requests are kept."""
         self._answered.discard(digest)
         self._change(digest, entry, None if entry.substitute is None else _handed_out(entry.substitute))
-        return entry.substitute
+        return None if entry.substitute is None else _text_of(entry.substitute)
 
     def _give_left(self) -> list[str]:
         """Requests and substitutes of earlier processes."""
@@ -227,6 +229,7 @@ class SQLiteSeenSet(SeenSet[str]):
             if text is None:
                 text = entry.substitute
                 self._change(digest, entry, None if text is None else _handed_out(text))
+                text = None if text is None else _text_of(text)
             if text is not None:
                 texts.append(text)
         self.flush()
@@ -264,8 +267,18 @@ class SQLiteSeenSet(SeenSet[str]):
         return not self._is_failing or len(self._changes) < _MAX_UNWRITTEN_TEXTS
 
 
-def _handed_out(text: str) -> Entry:
-    return Entry(pack(EARLIER, 0, 0), is_awaited=True, request=text)
+def _handed_out(substitute: str) -> Entry:
+    owner, _, text = substitute.partition(" ")
+    return Entry(pack(EARLIER, 0, int(owner)), is_awaited=True, request=text)
+
+
+def _tag_of(substitute: str) -> int:
+    return int(substitute.partition(" ")[0])
+
+
+def _text_of(substitute: str) -> str:
+    """The request of a substitute, which is kept behind the tag of its URL."""
+    return substitute.partition(" ")[2]
 
 
 def _is_handed_out(entry: Entry) -> bool:
