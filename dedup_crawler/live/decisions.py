@@ -218,7 +218,9 @@ class Decisions:
         """Whether *question* can be dropped before its owner is answered, because it will be sent if that fails."""
         substitute = self._text_of(question.request) if self._seen.is_durable else question.request
         try:
-            return substitute is not None and await self._seen.wait(question.digest, substitute, owner_tag(question.url))
+            return substitute is not None and await self._seen.wait(
+                question.digest, substitute, owner_tag(question.url)
+            )
         except SeenUnavailableError:
             return False
 

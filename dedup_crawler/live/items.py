@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from w3lib.html import strip_html5_whitespace
 from w3lib.url import safe_url_string
 
 from dedup_crawler.pages.records import Page
@@ -14,6 +13,9 @@ from dedup_crawler.pages.records import Page
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
+
+_STRIPPED = "".join(map(chr, range(33)))
+"""What browsers take off both ends of a link: white space and control characters."""
 
 REFERRER_KEY = "dedup_referrer"
 """Meta key: URL of the page that held the link, whatever the site's Referrer-Policy lets a header say."""
@@ -73,7 +75,7 @@ def absolute_url(base: str, link: str) -> str | None:
     fetch: ``mailto:``, ``javascript:``, a broken host.
     """
     try:
-        url = safe_url_string(urljoin(base, strip_html5_whitespace(link)))
+        url = safe_url_string(urljoin(base, link.strip(_STRIPPED)))
     except ValueError:  # "http://[broken", a port that is no number
         return None
     return without_fragment(url) if url.lower().startswith(("http://", "https://")) else None

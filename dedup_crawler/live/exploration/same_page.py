@@ -117,7 +117,10 @@ def _same_content(left: _Page, right: _Page, numbers: frozenset[str]) -> bool | 
         has_names = bool(one.names or other.names)
         if n_own < (MIN_NEAR_WORDS if has_stamps else MIN_OWN_WORDS if has_names else MIN_WORDS):
             return None
-        return one.common == other.common or is_reordered(one.common, other.common)
+        is_same = one.common == other.common or is_reordered(one.common, other.common)
+        # a page that names itself by an id of its address may be another one with the same text
+        has_id = any(not numbers.isdisjoint(numbers_of(line)) for line, _ in (*one.rest, *other.rest))
+        return None if is_same and has_id else is_same
     changed = _changed(left, right)
     if changed is None or n_own < MIN_NEAR_WORDS:
         return False
