@@ -10,7 +10,7 @@ demo: $(READY)  ## the whole job on the recorded example site
 	$(BIN)/dedup-crawler demo
 
 test: $(READY)  ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 compat:  ## the tests of live crawls with the oldest Scrapy that is supported; TESTS="FILE..." chooses some
 	$(PYTHON) benchmarks/compat.py 2.13.0 $(if $(TESTS),--tests $(TESTS))

@@ -35,7 +35,7 @@ setup(
         ],
         "redis": ["redis>=5"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
-        "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4", "warcio>=1.7.5"],
+        "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4", "pytest-xdist>=3.6", "warcio>=1.7.5"],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
     },
     entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.cli:main"]},

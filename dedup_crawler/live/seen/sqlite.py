@@ -89,8 +89,8 @@ class SQLiteSeenSet(SeenSet[str]):
                     return Holder(Standing.OWN, rules)
                 is_awaited = entry.is_awaited and claim.digest not in self._answered
                 return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
-            # the substitute waits on, unless it is the very URL that claims; else the earlier request does, which may be
-            # on its way too, until it is claimed itself
+            # the substitute waits on, unless it is the very URL that claims; else the earlier request does, which may
+            # be on its way too, until it is claimed itself
             earlier = f"{owner} {entry.request}" if entry.request is not None and owner else None
             waiting = (text for text in (entry.substitute, earlier) if text is not None)
             substitute = next((text for text in waiting if _tag_of(text) != claim.owner), None)
