@@ -51,11 +51,9 @@ def models_folder(database: str, model: str | None) -> Path:
     if "://" not in database:
         path = Path(database)
         return path.parent / f"{path.stem}.models"
-    from sqlalchemy import make_url  # a crawl without a database need not load one
-
-    url = make_url(database)
-    name = Path(url.database or "crawl")
-    return (name.parent if url.get_backend_name() == "sqlite" else Path()) / f"{name.stem}.models"
+    scheme, _, rest = database.partition("://")
+    name = Path(rest.partition("/")[2].partition("?")[0] or "crawl")
+    return (name.parent if scheme.partition("+")[0] == "sqlite" else Path()) / f"{name.stem}.models"
 
 
 def _database(crawler: Crawler, options: Options) -> str | None:

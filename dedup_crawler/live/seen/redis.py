@@ -132,6 +132,7 @@ class RedisSeenSet(SeenSet[str]):
         if is_idle:
             await self._beat()
             texts = await self._run(scripts.SWALLOWED, _N_GIVEN, *self._answered)
+            await self._beat()  # it tells the size of the set, which is smaller now
         texts += await self._run(scripts.RESCUE, _N_GIVEN)
         return _as_texts(texts)
 
@@ -210,9 +211,7 @@ class RedisSeenSet(SeenSet[str]):
         restored = list(self._restored.items())[:_WRITES_AT_ONCE]
         tags = [word for pair in restored for word in pair]
         words = (*processed, *tags)
-        size = await self._link.run(scripts.BEAT, self._crawler, self._heartbeat_ms, len(processed), *words)
-        if restored:  # else a claim or a release has told it, perhaps meanwhile
-            self._n = size
+        self._n = await self._link.run(scripts.BEAT, self._crawler, self._heartbeat_ms, len(processed), *words)
         for digest in processed:
             self._processed.pop(digest, None)
             self._answered.discard(digest)
