@@ -340,6 +340,7 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
     """
     seen = sets.fresh()
     owner, waiting, answered, done = {}, {}, set(), set()
+    held = {}  # what waits as far as a stop is concerned: until the page is processed
 
     def ask(form, url):
         standing = sets.claim(seen, form_digest(form), url).standing
@@ -350,6 +351,7 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
             if standing is AWAITED:
                 assert sets.run(seen.wait(form_digest(form), url, owner_tag(url)))
                 waiting.setdefault(form, url)
+                held.setdefault(form, url)
         else:
             assert standing is NEW
             owner[form] = url
@@ -366,8 +368,10 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
         elif event == "done" and form in answered:
             seen.processed([digest])
             done.add(form)
+            held.pop(form, None)
         elif event == "bad" and form in owner and form not in answered | done:
             substitute = waiting.pop(form, None)
+            held.pop(form, None)
             assert sets.run(seen.release(digest)) == substitute
             del owner[form]
             if substitute is not None:
@@ -379,6 +383,7 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
             for form in unanswered:
                 del owner[form]
                 waiting.pop(form, None)
+                held.pop(form, None)
             for text in texts:
                 ask(text.partition("?")[0], text)
         elif event == "stop" and not isinstance(seen, MemorySeenSet):
@@ -389,7 +394,8 @@ def test_no_form_is_lost_and_none_is_new_twice(sets, history):
                 del owner[form]
             # what waited waits on, unless it takes the place of an owner whose request came back as a substitute
             answered = set()
-            waiting = {form: url for form, url in waiting.items() if form not in done and url not in to_send}
+            waiting = {form: url for form, url in held.items() if form not in done and url not in to_send}
+            held = dict(waiting)
             for text in to_send:
                 ask(text.partition("?")[0], text)
     assert len(seen) == len(owner)
