@@ -122,6 +122,8 @@ PAGES: dict[str, Callable[..., None]] = {
     "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
     "soak": partial(script, "Crawls that are killed and resumed", "soak.py"),
     "demo": demo,
+    "replay": partial(script, "Whole crawls over HTTP", "replay.py", shown="SITES WORK"),
+    "live_cost": partial(script, "What the filter costs a crawl", "live_cost.py"),
     "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,
 }
