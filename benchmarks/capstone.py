@@ -123,8 +123,8 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
             if spec == "siamese" and found:
                 yield f"| {site} | {name}, threshold 0.5 | {rates([run['at_half'] for run in found])} | {len(found)} |"
     yield "\nMeans over the runs. The cured network has its threshold from training pairs; all others answer at 0.5."
-    yield "Its first design was made while looking at the pairs judged of seeds 0 and 1; what it is told was revised since"
-    yield "on splits inside a training part alone.\n"
+    yield "Its first design was made while looking at the pairs judged of seeds 0 and 1; what it is told was revised"
+    yield "since, on splits inside a training part alone.\n"
     yield "## Sizes\n\n| site | split | pairs to learn from | pairs judged |\n|---|---|---|---|"
     for site in SITES:
         for by in SPLITS:
