@@ -56,6 +56,7 @@ def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
         "self-driving": {
             **ours,
             "DEDUP_LEARN_AFTER": LEARN_AFTER,
+            "DOWNLOAD_DELAY": 0.02,  # a site would not answer faster than anybody learns
             "DEDUP_COLLECT": folder / "pages.db",
         },
     }
@@ -75,7 +76,9 @@ def crawl(site: RecordedSite, known: Path, settings: Mapping[str, Any], truth: M
     if done.returncode:
         raise SystemExit(f"scrapy ended with status {done.returncode}: {done.stderr[-2000:]}")
     for line in done.stderr.splitlines():
-        if "dedup_crawler" in line and ("Duplicate filter:" in line or "WARNING" in line or "ERROR" in line):
+        if "dedup_crawler" in line and (
+            "Duplicate filter:" in line or "Learn" in line or "WARNING" in line or "ERROR" in line
+        ):
             print(line, file=sys.stderr)
     told = json.loads(out.read_text(encoding="utf-8"))
     reached = {truth.get(site.recorded_url(url)) for urls in told["reached"] for url in urls} - {None}

@@ -15,7 +15,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError, StoreError
 from dedup_crawler.labels.labelling import label_store
-from dedup_crawler.live.refit import refit
+from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model_folder import model_digest
 from dedup_crawler.pages.database import Database
@@ -26,7 +26,7 @@ from planted_pages import pages
 from planted_site import HOST
 from recordings import PYTHON
 
-JOB = [*PYTHON, "-m", "dedup_crawler.live.learn_job"]
+JOB = [*PYTHON, "-m", "dedup_crawler.live.learning.learn_job"]
 SAME = [f"{HOST}/topic.php?t=777", f"{HOST}/topic.php?t=777&sid=0123456789abcdef"]
 
 
@@ -66,7 +66,7 @@ def job(db: Path, models: Path, scratch: Path, *options: str, code: str = "") ->
     """Start a job, as a module or, with *code* before it, from a script."""
     command = JOB
     if code:
-        tail = "import sys; from dedup_crawler.live.learn_job import main; sys.exit(main(sys.argv[1:]))"
+        tail = "import sys; from dedup_crawler.live.learning.learn_job import main; sys.exit(main(sys.argv[1:]))"
         command = [*PYTHON, "-c", f"{textwrap.dedent(code)}\n{tail}"]
     return subprocess.Popen(
         [*command, *options, str(db), str(models)],
@@ -164,8 +164,9 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
 
 def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, scratch: Path):
     """The crawl is killed (-9) while its job works: the job ends by itself, and takes its snapshot away."""
-    slow = "import time; from dedup_crawler.live import refit; refit.label_store = lambda *_, **__: time.sleep(600)"
-    tail = "import sys; from dedup_crawler.live.learn_job import main; main(sys.argv[1:])"
+    slow = "import time; from dedup_crawler.live.learning import refit; refit.label_store = lambda *_, **__: "
+    slow += "time.sleep(600)"
+    tail = "import sys; from dedup_crawler.live.learning.learn_job import main; main(sys.argv[1:])"
     crawl = subprocess.Popen(
         [
             sys.executable,
@@ -215,7 +216,7 @@ def test_a_model_that_ignores_protected_keys_does_not_replace_the_old_one(
     """Whatever taught the new model to ignore the numbers of topics and members: the line names the keys."""
     refit(str(crawled), tmp_path)
     digest = model_digest(tmp_path / "forum.example")
-    monkeypatch.setattr("dedup_crawler.live.refit.METHOD", "strip-query")
+    monkeypatch.setattr("dedup_crawler.live.learning.refit.METHOD", "strip-query")
 
     report = refit(str(crawled), tmp_path)
 

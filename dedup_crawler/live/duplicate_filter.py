@@ -18,7 +18,7 @@ from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
-from dedup_crawler.live.learner import Learner, check_learning
+from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options

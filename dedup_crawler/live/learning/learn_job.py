@@ -1,8 +1,8 @@
-"""``python -m dedup_crawler.live.learn_job DATABASE MODEL_FOLDER``: learn beside a running crawl, in its own process.
+"""``python -m dedup_crawler.live.learning.learn_job DATABASE MODEL_FOLDER``: learn beside a crawl, in its own process.
 
-What became of it is one line of JSON on stdout (:mod:`dedup_crawler.live.refit_report`) and status 0, or one line on
-stderr and status 1. The process gives way to others, and with ``--parent PID`` it ends by itself when that process has
-gone. However it ends, short of ``kill -9``, its temporary files are removed.
+What became of it is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.refit_report`) and status 0, or one
+line on stderr and status 1. The process gives way to others, and with ``--parent PID`` it ends by itself when that
+process has gone. However it ends, short of ``kill -9``, its temporary files are removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GRACE_S = 30.0  # a step in C code may take so long before Python can end
 
 def main(arguments: list[str] | None = None) -> int:
     """Learn; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m dedup_crawler.live.learn_job", description=_SUMMARY)
+    parser = argparse.ArgumentParser(prog="python -m dedup_crawler.live.learning.learn_job", description=_SUMMARY)
     parser.add_argument("database", help="file or SQLAlchemy URL, or - to read it from stdin")
     parser.add_argument("folder", type=Path, help="model folder, or folder of model folders by host")
     parser.add_argument("--parent", type=int, help="process whose end ends this one")
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.parent is not None:
         threading.Thread(target=_watch, args=[given.parent], daemon=True).start()
     try:
-        from dedup_crawler.live.refit import refit
+        from dedup_crawler.live.learning.refit import refit
 
         database = given.database if given.database != "-" else os.fsdecode(sys.stdin.buffer.read())
         print(refit(database, given.folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from dedup_crawler.live.url_groups import MIN_URLS, templates_of
+from dedup_crawler.live.learning.url_groups import MIN_URLS, templates_of
 from dedup_crawler.urls.keyvalue import key_values
 
 SUDDENLY = 0.20

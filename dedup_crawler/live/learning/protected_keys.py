@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.live.url_groups import MIN_URLS, Template, templates_of, varying_keys, written
+from dedup_crawler.live.learning.url_groups import MIN_URLS, Template, templates_of, varying_keys, written
 from dedup_crawler.urls.keyvalue import KeyValues, key_values, url_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -44,9 +44,10 @@ def newly_ignored(
     """Find the keys that *old* keeps and *new* ignores.
 
     A key is a name of the query, or a part of the path that varies, in one template
-    (:mod:`dedup_crawler.live.url_groups`). A model keeps it if mostly other values, one of another URL and one that was
-    not seen, make other forms; where only one value was seen, if leaving it out does. A URL that is covered
-    (:meth:`~dedup_crawler.methods.Canonicalizer.is_covered`) is not looked at, so that none of its keys is kept.
+    (:mod:`~dedup_crawler.live.learning.url_groups`). A model keeps it if mostly other values, one of another URL and
+    one that was not seen, make other forms; where only one value was seen, if leaving it out does. A URL that is
+    covered (:meth:`~dedup_crawler.methods.Canonicalizer.is_covered`) is not looked at, so that none of its keys is
+    kept.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Learning a model from what a crawl has collected so far, beside the crawl: snapshot, labels, fit, guard, save.
 
 A model that is there already is replaced by one that was learnt from as many pages or more, unless one page has
-swallowed the crawl meanwhile (:mod:`dedup_crawler.live.swallowing`) or the new model ignores too many of the keys that
-the old one looks at (:mod:`dedup_crawler.live.protected_keys`).
+swallowed the crawl meanwhile (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many of the
+keys that the old one looks at (:mod:`~dedup_crawler.live.learning.protected_keys`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.labels.labelling import label_store
-from dedup_crawler.live.protected_keys import is_refused, newly_ignored
-from dedup_crawler.live.refit_report import RefitReport
-from dedup_crawler.live.swallowing import swallowing_cluster
+from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
+from dedup_crawler.live.learning.refit_report import RefitReport
+from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model_folder import folder_name
 from dedup_crawler.methods.training_data import TrainingData, training_data

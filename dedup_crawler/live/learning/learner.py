@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.live.refit_report import RefitReport
+from dedup_crawler.live.learning.refit_report import RefitReport
 
 _NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
@@ -52,7 +52,7 @@ class Learner:
     database
         That the crawl writes to: a path or SQLAlchemy URL.
     folder
-        What the models are written to: see :func:`dedup_crawler.live.refit.refit`.
+        What the models are written to: see :func:`dedup_crawler.live.learning.refit.refit`.
     learn_after
         Pages, >= 1, before the first time.
     on_model
@@ -118,7 +118,7 @@ class Learner:
         self._job = _Job(process, n_pages, scratch)
 
     def _process(self, scratch: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dedup_crawler.live.learn_job", "--parent", str(os.getpid())]
+        command = [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", "--parent", str(os.getpid())]
         try:
             with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
                 process = subprocess.Popen(  # noqa: S603 - our own module, with the folder of this crawl

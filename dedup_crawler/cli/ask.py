@@ -1,0 +1,61 @@
+"""Commands that ask a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dedup_crawler.cli.group import main
+from dedup_crawler.cli.output import AS_JSON, print_json, say
+from dedup_crawler.methods import Referrer, load_model
+
+
+@main.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@click.argument("urls", nargs=-1)
+def canonicalize(model: Path, urls: tuple[str, ...]) -> None:
+    """Print the canonical form of each URL, from the arguments or from stdin (`url` or `url<TAB>referrer` a line).
+
+    Lines with a referrer are taken as a crawl in order: the form of a referrer is the one that it was given itself.
+
+    Example: dedup-crawler canonicalize --model models/forum < urls.txt
+    """
+    loaded = load_model(model)
+    told: dict[str, str] = {}  # forms that only the referrer explains
+    for line in urls or sys.stdin:
+        url, _, referrer = line.rstrip("\n").partition("\t")
+        known = Referrer(referrer, told.get(referrer) or loaded.canonicalize(referrer)) if referrer else None
+        form = loaded.canonicalize(url, known)
+        if known is not None and form == known.form:
+            told[url] = form
+        click.echo(form)
+
+
+@main.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@click.argument("url")
+@click.argument("other", required=False)
+@click.option("--referrer", default=None, help="The page that holds the link.")
+@AS_JSON
+def explain(model: Path, url: str, other: str | None, referrer: str | None, as_json: bool) -> None:
+    """Say why a URL has its form, or whether and why two URLs are believed to be the same page.
+
+    Example: dedup-crawler explain --model models/forum http://forum.example/topic/7-title http://forum.example/topic/7
+    """
+    loaded = load_model(model)
+    known = Referrer(referrer, loaded.canonicalize(referrer)) if referrer is not None else None
+    explained = [loaded.explain(each, known) for each in (url, other) if each is not None]
+    same = len({each.form for each in explained}) == 1
+    if as_json:
+        entries = [
+            {"url": each.url, "form": each.form, "reason": each.reason, "evidence": dict(each.evidence)}
+            for each in explained
+        ]
+        print_json(explanations=entries, **({"same": same} if other is not None else {}))
+        return
+    for each in explained:
+        say(f"{each.url}\n  form: {each.form}\n  {each.reason}")
+    if other is not None:
+        say("believed to be the same page" if same else "believed to be different pages")
