@@ -348,7 +348,7 @@ def test_a_file_that_is_no_database_is_left_alone(db: Path, content: bytes):
     Text, an ancient database, zeros: refused by name, byte for byte the same afterwards.
     """
     db.write_bytes(content)
-    with pytest.raises(ForeignDatabaseError, match=r"crawl\.db is not a database"):
+    with pytest.raises(ForeignDatabaseError, match=r"crawl\.db: file is not a database: give another file"):
         PageStore(db)
     assert db.read_bytes() == content
 
@@ -419,3 +419,23 @@ def test_a_store_that_died_while_it_was_made_can_be_made_again(db: Path):
             assert len(store) == 0
         for path in db.parent.iterdir():
             path.unlink()
+
+
+def test_a_database_that_others_open_and_close_can_still_be_written(db: Path):
+    """
+    A crawl writes; the same process reads the database a second time, as a filter does that resumes; then another
+    process has read it, as one that learns does. None of them takes the journal away: what is written later is there.
+    """
+    code = "import sys; from dedup_crawler.pages.store import PageStore; PageStore(sys.argv[1], create=False).close()"
+    with PageStore(db) as store:
+        store.add_many(numbered(3))
+        store.flush()
+        with PageStore(db, create=False) as second:
+            assert len(second) == 3
+        subprocess.run([*PYTHON, "-c", code, db], check=True)
+        store.add_many(numbered(5))
+        store.flush()
+        with PageStore(db, create=False) as third:
+            assert len(third) == 5
+    with PageStore(db, create=False) as store:
+        assert len(store) == 5

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
@@ -129,7 +130,17 @@ def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> 
     if database is None:
         raise NotConfigured
     try:
-        return PageRecorder(database, on_error)
+        recorder = _RECORDERS[crawler] = PageRecorder(database, on_error)
+        return recorder
     except StoreError as error:
         refuse_to_start(crawler, "store_failed", str(error))
         raise NotConfigured from error
+
+
+def write_pages(crawler: Crawler) -> None:
+    """Write what *crawler* has collected so far, for somebody who is about to read its database."""
+    if (recorder := _RECORDERS.get(crawler)) is not None:
+        recorder.flush()
+
+
+_RECORDERS: WeakKeyDictionary[Crawler, PageRecorder] = WeakKeyDictionary()

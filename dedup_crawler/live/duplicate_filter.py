@@ -14,6 +14,7 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.collector import write_pages
 from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
@@ -198,6 +199,7 @@ class DuplicateFilter:
         if self._database is None:
             return 0
         n_pages = 0
+        write_pages(self._crawler)
         try:
             for url in map(normal_form, earlier_urls(self._database)):
                 n_pages += 1

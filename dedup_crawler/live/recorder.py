@@ -42,7 +42,7 @@ class PageRecorder:
 
     def start(self) -> None:
         """Flush every few seconds from now on; needs the event loop."""
-        self._clock = create_looping_call(self._flush)
+        self._clock = create_looping_call(self.flush)
         self._clock.start(_FLUSH_S, now=False)
 
     def add(self, page: Page) -> None:
@@ -56,7 +56,8 @@ class PageRecorder:
         self._guard(lambda store: store.close())
         self._store = None
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what was stored since the last time."""
         self._guard(lambda store: store.flush())
 
     def _guard(self, action: Callable[[PageStore], None]) -> None:

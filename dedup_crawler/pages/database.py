@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BUSY_TIMEOUT_S = 30
-_SQLITE_MAGIC = b"SQLite format 3\0"
 _WAYS_OUT = {
     "full": "free some space and run this again; what was written before is safe",
     "disk i/o error": "check the disk and its quota and run this again; what was written before is safe",
@@ -85,7 +84,8 @@ class Database:
         except SQLAlchemyError as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             reason = " ".join(str(cause).split()) or type(error).__name__
-            raise StoreError(_said(self.name, reason)) from error
+            kind = ForeignDatabaseError if "not a database" in reason else StoreError
+            raise kind(_said(self.name, reason)) from error
 
     def copy_to(self, target: Path) -> bool:
         """Copy all of it into a new SQLite file, as it is at this moment, while others go on writing.
@@ -175,6 +175,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _check_sqlite_file(path: Path, create: bool) -> None:
+    # SQLite alone may open the file: whoever closes it in another way lets go of all the locks that this process holds
+    # on it (POSIX), and the next process to close the database takes its journal away under a crawl that writes
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a database: give a file in it, such as {path / 'crawl.db'}")
     if not path.exists():
@@ -182,14 +184,6 @@ def _check_sqlite_file(path: Path, create: bool) -> None:
             raise _missing(str(path))
         if not path.parent.is_dir():
             raise StoreError(f"{path} cannot be made: there is no folder {path.parent}; create it first")
-        return
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_SQLITE_MAGIC))
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    if start and start != _SQLITE_MAGIC:
-        raise ForeignDatabaseError(f"{path} is not a database (it starts with {start!r}): give another file")
 
 
 def _is_empty(connection: Connection) -> bool:
