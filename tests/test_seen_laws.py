@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
@@ -108,14 +109,11 @@ def test_claims_of_one_call_meet_each_other(sets):
 
 
 def test_a_local_set_answers_at_once(sets):
-    """A local set needs no event loop to be asked; another one says so."""
+    """A local set needs no event loop to be asked."""
     seen = sets.fresh()
 
     if seen.is_local:
-        assert seen.claim_now([Claim(A, 1, 5)]) == [(NEW, 5)]
-    else:
-        with pytest.raises(NotImplementedError, match="claim"):
-            seen.claim_now([Claim(A, 1, 5)])
+        assert at_once(seen.claim([Claim(A, 1, 5)])) == [(NEW, 5)]
 
 
 def test_one_substitute_waits_and_takes_over_when_the_owner_fails(sets):

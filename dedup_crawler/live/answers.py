@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.request_text import request_of
-from dedup_crawler.live.scrapy_compat import scheduler_of
+from dedup_crawler.live.scrapy_compat import has_queue_on_disk, scheduler_of
 from dedup_crawler.live.sinks import Sinks
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dedup_crawler.live.seen.protocol import SeenSet
 
 _MAX_WITHDRAWN = 20_000
+_MAX_SENT_ANEW = 20_000
 _SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
 
 
@@ -60,6 +61,7 @@ class Answers:
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self._is_resumed = False
+        self._sent_anew: set[str] = set()  # redirect targets that an earlier process may have asked for in vain
         self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
 
     def received(self, request: Request, response: Response) -> Coroutine[Any, Any, None] | None:
@@ -113,17 +115,25 @@ class Answers:
 
         If it is the target of a redirect, its source brought no page of its own; if it is a link that was let pass,
         its form has no owner after all. But the dupefilter of a crawl that was resumed knows requests that were never
-        answered: they are sent when the crawl runs dry.
+        answered: they are sent when the crawl runs dry, the target of a redirect once, for it may be one of a loop.
         """
         is_redirected = marks.is_redirected(request)
-        if is_redirected or marks.is_decided(request):
-            if (failing := self._explorer.swallowed(request)) is not None:
-                self._on_failing(failing)
-            if self._is_resumed and not is_redirected:
-                if marks.forms_of(request):
-                    self._left_over.append(request)
-            else:
-                await self.failed(request)
+        if not is_redirected and not marks.is_decided(request):
+            return
+        if (failing := self._explorer.swallowed(request)) is not None:
+            self._on_failing(failing)
+        forms = marks.forms_of(request)
+        if not self._is_resumed or is_redirected:
+            await self.failed(request)
+        if self._is_resumed and forms and not (is_redirected and self._is_sent_anew(request)):
+            self._left_over.append(request)
+
+    def _is_sent_anew(self, request: Request) -> bool:
+        """Whether this redirect target was sent past the dupefilter before; from now on it was."""
+        if request.url in self._sent_anew or len(self._sent_anew) >= _MAX_SENT_ANEW:
+            return True
+        self._sent_anew.add(request.url)
+        return False
 
     async def release(self, forms: Iterable[bytes]) -> None:
         """Free *forms*, and send what was dropped in favour of their owners."""
@@ -217,7 +227,9 @@ class Answers:
         # the dupefilter may not have met it: a link is dropped before it is queued
         if (dupefilter := getattr(scheduler_of(self._crawler), "df", None)) is not None:
             dupefilter.request_seen(request)
-        self._crawler.engine.crawl(marks.send_again(request, why))
+        # after a kill the queue on disk reads what is stale in place of what is new (queuelib), and loses as many
+        in_memory = self._is_resumed and has_queue_on_disk(self._crawler)
+        self._crawler.engine.crawl(marks.send_again(request, why, in_memory=in_memory))
         return True
 
     def _request_of(self, each: Request | str) -> Request | None:

@@ -25,7 +25,7 @@ from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.request_text import request_text
 from dedup_crawler.live.rule_codes import RuleCodes
-from dedup_crawler.live.scrapy_compat import create_looping_call
+from dedup_crawler.live.scrapy_compat import create_looping_call, n_in_memory
 from dedup_crawler.live.seeding import earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
@@ -128,7 +128,8 @@ class DuplicateFilter:
             )
             return
         self._codes.switch_off(self._models.evidence.switched_off)
-        is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
+        was_begun = bool(left_over) or self.seen.is_after_kill or len(self.seen) > 0
+        is_resumed = self.seen.is_durable and self.seen.is_local and was_begun
         self.answers.leave_over(left_over, is_resumed=is_resumed)
         self._n_earlier = self._restore()
         self._report.count("seen/restored", len(self.seen))
@@ -163,7 +164,7 @@ class DuplicateFilter:
         self._report.inform(line)
         self._report.close()
         await self._note_facts()
-        await self.seen.close(is_clean=not self.answers.has_left_over)
+        await self.seen.close(is_clean=not self.answers.has_left_over and not n_in_memory(self._crawler))
 
     def is_busy_when_idle(self) -> bool:
         """Send what is left when the crawl has run dry; whether the spider has to wait for it."""

@@ -45,6 +45,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._path = path
         self._run = 0
         self._is_queue_kept = False
+        self._given_again: set[bytes] = set()
         self._n = 0
         self._changes: dict[bytes, Entry | None] = {}  # what the file does not say yet
         self._unseen: set[bytes] = set()
@@ -61,6 +62,7 @@ class SQLiteSeenSet(SeenSet[str]):
             run = facts.get("run", "0")
             self._run = int(run) % N_RUNS + 1 if run.isdecimal() else 1
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
+            self.is_after_kill = facts.get("is_clean") == "0"
             self._n = self._file.n_seen()
             self._file.write({}, (), {"run": str(self._run), "is_clean": "0"})
             return [] if self._is_queue_kept else self._give_left()
@@ -68,16 +70,12 @@ class SQLiteSeenSet(SeenSet[str]):
             self._file.close()
             raise
 
-    def claim_now(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
         if len(self._changes) >= _MAX_CHANGES or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._entries([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
-
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
-        return self.claim_now(claims, invalid)
 
     def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
         entry = entries.get(claim.digest)
@@ -148,14 +146,25 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._free(digest, entry)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
-        """Free all awaited forms; gives their substitutes."""
+        """Free all awaited forms; gives their substitutes.
+
+        After a kill Scrapy's queue on disk loses requests without a word: what it wrote before is read in their place
+        (queuelib). So a request that waits alone is given once itself.
+        """
         texts: list[str] = []
         for digest in self._awaited() if is_idle else ():
             entry = self._entry(digest)
-            if entry is not None and digest not in self._answered and (text := self._free(digest, entry)) is not None:
+            if entry is None or digest in self._answered:
+                continue
+            if entry.substitute is None and entry.request is not None and self.is_after_kill:
+                if digest in self._given_again:
+                    continue
+                self._given_again.add(digest)
+                texts.append(entry.request)
+            elif not _is_handed_out(entry) and (text := self._free(digest, entry)) is not None:
                 texts.append(text)
-                if len(texts) == _N_GIVEN:
-                    break
+            if len(texts) == _N_GIVEN:
+                break
         self.flush()
         return texts
 
