@@ -156,12 +156,13 @@ class SQLiteSeenSet(SeenSet[str]):
             entry = self._entry(digest)
             if entry is None or digest in self._answered:
                 continue
-            if entry.substitute is None and entry.request is not None and self.is_after_kill:
-                if digest in self._given_again:
-                    continue
+            is_alone = entry.substitute is None and entry.request is not None
+            if is_alone and self.is_after_kill and digest not in self._given_again:
                 self._given_again.add(digest)
-                texts.append(entry.request)
-            elif not _is_handed_out(entry) and (text := self._free(digest, entry)) is not None:
+                text = entry.request
+            else:
+                text = None if _is_handed_out(entry) else self._free(digest, entry)
+            if text is not None:
                 texts.append(text)
             if len(texts) == _N_GIVEN:
                 break
