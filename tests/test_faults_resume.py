@@ -229,7 +229,10 @@ class BothAtOnce(Site):
 
 
 def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
-    """Together they fetch each page once, the start page apart."""
+    """
+    Together they fetch each page once, but for the start page and what two links ask for at the same moment: while
+    Redis is asked, the second may overtake the first.
+    """
     with BothAtOnce() as site:
         site.delay_s = 0.1
         build(site, N_PAGES)
@@ -243,7 +246,7 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
         got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
     pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]
     assert set(pages) == {"/", *(f"/page{n}" for n in range(N_PAGES))}
-    assert len(pages) - len(set(pages)) == 1
+    assert 1 <= len(pages) - len(set(pages)) <= 3
     assert all(len(each) > N_PAGES // 10 for each in got)
 
 

@@ -19,13 +19,14 @@ from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.killed_job import put_aside
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.request_text import request_text
 from dedup_crawler.live.rule_codes import RuleCodes
-from dedup_crawler.live.scrapy_compat import create_looping_call, n_in_memory
+from dedup_crawler.live.scrapy_compat import create_looping_call
 from dedup_crawler.live.seeding import earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
@@ -97,7 +98,10 @@ class DuplicateFilter:
             models = LiveModels(_shelf(crawler, options), options.exploration, logger.error)
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
-            return cls(crawler, options, models, open_seen(options.seen, Path(jobs) if jobs else None))
+            seen = open_seen(options.seen, Path(jobs) if jobs else None)
+            if jobs and seen.is_after_kill():
+                put_aside(Path(jobs))
+            return cls(crawler, options, models, seen)
         except DedupError as error:
             refuse_to_start(crawler, "dedup_setting_unusable", str(error))
             return None
@@ -128,8 +132,7 @@ class DuplicateFilter:
             )
             return
         self._codes.switch_off(self._models.evidence.switched_off)
-        was_begun = bool(left_over) or self.seen.is_after_kill or len(self.seen) > 0
-        is_resumed = self.seen.is_durable and self.seen.is_local and was_begun
+        is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
         self.answers.leave_over(left_over, is_resumed=is_resumed)
         self._n_earlier = self._restore()
         self._report.count("seen/restored", len(self.seen))
@@ -164,7 +167,7 @@ class DuplicateFilter:
         self._report.inform(line)
         self._report.close()
         await self._note_facts()
-        await self.seen.close(is_clean=not self.answers.has_left_over and not n_in_memory(self._crawler))
+        await self.seen.close(is_clean=not self.answers.has_left_over)
 
     def is_busy_when_idle(self) -> bool:
         """Send what is left when the crawl has run dry; whether the spider has to wait for it."""

@@ -6,7 +6,7 @@ counts only together with the URL it was made for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from scrapy.http.request import NO_CALLBACK
 
@@ -71,19 +71,11 @@ def mark_decided(request: Request, crawl: str, *, is_redirected: bool) -> None:
     request.meta[DECIDED] = [crawl, owner_tag(request.url), is_redirected]
 
 
-class _KeptInMemory(list[Any]):
-    """A list that cannot be written to a queue on disk, so that Scrapy keeps its request in memory."""
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("kept in memory")
-
-
-def send_again(request: Request, why: str, *, in_memory: bool = False) -> Request:
-    """*request* as the filter itself sends it, past the dupefilter and, *in_memory*, past the queue on disk."""
+def send_again(request: Request, why: str) -> Request:
+    """*request* as the filter itself sends it, past the dupefilter."""
     again = request.replace(dont_filter=True)
     unmark(again)
-    kind = _KeptInMemory if in_memory else list
-    again.meta[AGAIN] = kind([why, request.dont_filter])
+    again.meta[AGAIN] = [why, request.dont_filter]
     return again
 
 

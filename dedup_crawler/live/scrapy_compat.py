@@ -48,10 +48,8 @@ else:
 __all__ = [
     "close_crawl",
     "create_looping_call",
-    "has_queue_on_disk",
     "is_asyncio_available",
     "is_refused",
-    "n_in_memory",
     "refuse_crawl",
     "scheduler_of",
     "sleep",
@@ -64,17 +62,6 @@ def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
         return crawler.engine.scheduler
     slot = crawler.engine._slot
     return None if slot is None else slot.scheduler
-
-
-def has_queue_on_disk(crawler: Crawler) -> bool:
-    """Whether requests wait in files, as those of a crawl with a JOBDIR do."""
-    scheduler = scheduler_of(crawler)
-    return getattr(scheduler, "dqs", None) is not None and getattr(scheduler, "mqs", None) is not None
-
-
-def n_in_memory(crawler: Crawler) -> int:
-    """How many requests wait in memory beside a queue on disk: when the crawl ends, they are gone."""
-    return len(scheduler_of(crawler).mqs) if has_queue_on_disk(crawler) else 0  # type: ignore[union-attr]
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

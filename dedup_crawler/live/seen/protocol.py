@@ -80,8 +80,13 @@ class SeenSet(ABC, Generic[T]):
     """Outlives the process: claims should carry their request as text, and substitutes are text."""
     is_local: bool
     """Answers at once: its coroutines never wait."""
-    is_after_kill = False
-    """Whether the process before this one did not come to its end; known when the set is open."""
+
+    def is_after_kill(self) -> bool:
+        """Whether the process before this one did not come to its end; to be asked before the set is open.
+
+        False where nobody knows, and where the set cannot be read: :meth:`open` says that.
+        """
+        return False
 
     @abstractmethod
     async def open(self, *, queue_survives: bool = False) -> list[str]:

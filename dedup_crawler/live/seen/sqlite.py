@@ -10,6 +10,7 @@ stays in the file until somebody claims the form.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -45,7 +46,6 @@ class SQLiteSeenSet(SeenSet[str]):
         self._path = path
         self._run = 0
         self._is_queue_kept = False
-        self._given_again: set[bytes] = set()
         self._n = 0
         self._changes: dict[bytes, Entry | None] = {}  # what the file does not say yet
         self._unseen: set[bytes] = set()
@@ -53,6 +53,16 @@ class SQLiteSeenSet(SeenSet[str]):
         self._answered: set[bytes] = set()  # whose page is not processed yet
         self._is_failing = False
         self._next_flush = 0.0
+
+    def is_after_kill(self) -> bool:
+        """Whether the file says that a process is still running: it was killed, or has the file open now."""
+        if not self._path.exists():
+            return False
+        try:
+            with contextlib.closing(SeenFile(self._path)) as file:
+                return file.facts().get("is_running") == "1"
+        except SeenError:
+            return False
 
     async def open(self, *, queue_survives: bool = False) -> list[str]:
         """Open the file; gives what an earlier process left unanswered."""
@@ -62,9 +72,8 @@ class SQLiteSeenSet(SeenSet[str]):
             run = facts.get("run", "0")
             self._run = int(run) % N_RUNS + 1 if run.isdecimal() else 1
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
-            self.is_after_kill = facts.get("is_clean") == "0"
             self._n = self._file.n_seen()
-            self._file.write({}, (), {"run": str(self._run), "is_clean": "0"})
+            self._file.write({}, (), {"run": str(self._run), "is_clean": "0", "is_running": "1"})
             return [] if self._is_queue_kept else self._give_left()
         except BaseException:
             self._file.close()
@@ -146,26 +155,16 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._free(digest, entry)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
-        """Free all awaited forms; gives their substitutes.
-
-        After a kill Scrapy's queue on disk loses requests without a word: what it wrote before is read in their place
-        (queuelib). So a request that waits alone is given once itself.
-        """
+        """Free all awaited forms; gives their substitutes."""
         texts: list[str] = []
         for digest in self._awaited() if is_idle else ():
             entry = self._entry(digest)
-            if entry is None or digest in self._answered:
+            if entry is None or digest in self._answered or _is_handed_out(entry):
                 continue
-            is_alone = entry.substitute is None and entry.request is not None
-            if is_alone and self.is_after_kill and digest not in self._given_again:
-                self._given_again.add(digest)
-                text = entry.request
-            else:
-                text = None if _is_handed_out(entry) else self._free(digest, entry)
-            if text is not None:
+            if (text := self._free(digest, entry)) is not None:
                 texts.append(text)
-            if len(texts) == _N_GIVEN:
-                break
+                if len(texts) == _N_GIVEN:
+                    break
         self.flush()
         return texts
 
@@ -220,6 +219,7 @@ class SQLiteSeenSet(SeenSet[str]):
     async def close(self, *, is_clean: bool) -> None:
         """Write what is left, and how the crawl ended."""
         self._next_flush = 0.0
+        self._facts["is_running"] = "0"
         if is_clean:
             self._facts["is_clean"] = "1"  # in one transaction with all that is left
         self.flush()
