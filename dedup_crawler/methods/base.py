@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
 from dedup_crawler.methods.model_folder import ModelFiles, digest_of, read_model, write_model
+from dedup_crawler.methods.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
+from dedup_crawler.rules.refusals import Refusal
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -203,6 +205,17 @@ class Canonicalizer(ABC):
     def learnt(self) -> list[str]:
         """Say what was learnt, a line each, the best supported first; no line if nothing was."""
         return []
+
+    def refused(self) -> Sequence[Refusal]:
+        """Say what was looked at and is not believed, and why: the best supported first, a bounded number.
+
+        None for a method that does not keep it, or a model that was trained before it did.
+        """
+        return ()
+
+    def history(self) -> TrainingHistory:
+        """How the training went, for a person to look at; empty for a method without epochs and held-out pairs."""
+        return NO_HISTORY
 
     def n_learnt(self) -> int | None:
         """How large the model is: rules of a miner, parameters of a network; None for a method that learns nothing."""
