@@ -331,7 +331,8 @@ class Canonicalizer(ABC):
         self._told_rules = None
         self.n_urls_ = len(forms)
         self.n_clusters_ = len(set(pages))
-        self.data_digest_ = _digest(forms, pages, referrers)
+        found_on = referrers if referrers is not None else [None] * len(forms)
+        self.data_digest_ = training_digest(zip(forms, pages, found_on, strict=True))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "data_digest_"):
@@ -370,9 +371,9 @@ def _check_lengths(
         raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
 
 
-def _digest(urls: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None) -> str:
+def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
+    """Digest of what a crawl has to teach: URL in normal form, page and referrer of each of its URLs, in order."""
     digest = hashlib.sha256()
-    for i, (url, page) in enumerate(zip(urls, pages, strict=True)):
-        referrer = referrers[i] if referrers is not None else None
+    for url, page, referrer in rows:
         digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
