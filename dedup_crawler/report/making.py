@@ -247,6 +247,8 @@ def _check_output(output: Path) -> None:
         raise BadInputError(f"{output} is a folder; give a file in it, such as {output / 'report.html'}.")
     if not output.parent.is_dir():
         raise BadInputError(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.exists() and not output.is_file():
+        raise BadInputError(f"{output} is no file that a report could replace; give another --output.")
     if output.exists():
         try:
             with output.open("rb") as file:
