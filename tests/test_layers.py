@@ -22,6 +22,7 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 BASES = {
     "base",
+    "held_out_pairs",
     "known_rules",
     "known_urls",
     "labelled_pairs",
@@ -33,6 +34,7 @@ BASES = {
     "proposals",
     "rule_based",
     "switched_off",
+    "training_history",
 }  # what the methods share
 
 
