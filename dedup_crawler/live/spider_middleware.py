@@ -42,10 +42,16 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Let start requests own their forms; they are never dropped."""
+        """Let start requests own their forms; they are never dropped.
+
+        A spider that goes on from a database starts with the links of its pages, and says which page held each.
+        """
         async for each in start:
-            if isinstance(each, Request):
-                await self._filter.decide([each], is_start=True)
+            if (
+                isinstance(each, Request)
+                and not (await self._filter.decide([each], is_start=each.meta.get(REFERRER_KEY) is None))[0]
+            ):
+                continue
             yield each
 
     def process_spider_output(
