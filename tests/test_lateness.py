@@ -1,39 +1,40 @@
 """What counts as late in a crawl."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from dedup_crawler.rules.belief import RISKS, Belief
-from dedup_crawler.rules.columns import UNKNOWN
-from dedup_crawler.rules.host_crawl import HostCrawl, learn_rules
-from dedup_crawler.rules.lateness import LATE, late_from
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods import load_model, make_method
 
 HOST = "forum.example"
-any_pages = st.lists(st.integers(UNKNOWN, 30), max_size=60)
 
 
-def repeats(pages: list[int]) -> int:
-    known = [page for page in pages if page != UNKNOWN]
-    return len(known) - len(set(known))
-
-
-@given(any_pages)
-def test_no_less_than_the_last_three_tenths_of_the_crawl_and_of_its_duplicates_are_late(pages: list[int]):
-    """What is unknown is no duplicate."""
-    first = late_from(pages)
-
-    assert 0 <= first <= max(1, len(pages))
-    assert len(pages) - first >= int((1 - LATE) * len(pages)) - 1
-    assert repeats(pages) - repeats(pages[:first]) >= int((1 - LATE) * repeats(pages))
-
-
-def test_a_rule_outlives_the_crawl_that_it_filters():
-    """A crawl shows 40 topics twice; from then on the filter drops the second URL. Learnt again, the rule is found."""
-    twice = [(f"http://{HOST}/t/{n}{end}", n) for n in range(40) for end in ("", "?s=1")]
-    once = [(f"http://{HOST}/t/{n}", n) for n in range(40, 900)]
+def crawled(n_twice: int = 40, n_once: int = 860) -> tuple[list[str], list[int]]:
+    """A crawl that shows topics twice; from then on a filter drops the second URL of each."""
+    twice = [(f"http://{HOST}/t/{n}{end}", n) for n in range(n_twice) for end in ("", "?s=1")]
+    once = [(f"http://{HOST}/t/{n}", n) for n in range(n_twice, n_twice + n_once)]
     urls, pages = zip(*twice, *once, strict=True)
-    none = [None] * len(urls)
+    return list(urls), list(pages)
 
-    [rule] = learn_rules(HostCrawl(HOST, urls, pages, none, none), Belief(RISKS["balanced"]), "crawl")
 
-    assert rule.statistics.evidence.n_groups == 40
+def test_a_rule_outlives_the_crawl_that_it_filters(tmp_path):
+    """Learnt again, the rule is found if the method is told how far the crawl went unfiltered; it keeps that."""
+    urls, pages = crawled()
+
+    assert make_method("verified").fit(urls, pages).n_learnt() == 0
+    method = make_method("verified", unfiltered=80).fit(urls, pages)
+    assert method.canonicalize(f"http://{HOST}/t/1000?s=1") == f"http://{HOST}/t/1000"
+    assert load_model(method.save(tmp_path / "model")).options()["unfiltered"] == 80
+
+
+def test_what_contradicts_a_rule_later_is_heard_all_the_same():
+    """The session begins to matter when the crawl is filtered already."""
+    urls, pages = crawled()
+    urls += [f"http://{HOST}/t/{n}?s=1" for n in range(40, 100)]
+    pages += range(10_000, 10_060)
+
+    assert make_method("verified", unfiltered=80).fit(urls, pages).n_learnt() == 0
+
+
+def test_a_wrong_number_is_refused():
+    with pytest.raises(BadInputError, match="unfiltered = -1"):
+        make_method("verified", unfiltered=-1).fit(*crawled())

@@ -51,13 +51,16 @@ class Verified(Canonicalizer):
         safe, balanced or eager: how often a rule may be wrong at most.
     proposals
         Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
+    unfiltered
+        URLs at the start of the crawl that were fetched before a filter dropped duplicates; 0: all of them.
     """
 
     name = "verified"
 
-    def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
+    def __init__(self, *, risk: str = "balanced", proposals: str | None = None, unfiltered: int = 0) -> None:
         self.risk = risk
         self.proposals = proposals
+        self.unfiltered = unfiltered
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
@@ -85,13 +88,16 @@ class Verified(Canonicalizer):
     def _check_options(self) -> None:
         if self.risk not in RISKS:
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.")
+        if self.unfiltered < 0:
+            raise BadInputError(f"unfiltered = {self.unfiltered}: give a number of URLs, or 0 for all.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
         pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
         belief = Belief(RISKS[self.risk])
-        self.aliases_ = learn_host_aliases(urls, pages, belief)
+        n_unfiltered = self.unfiltered or len(urls)
+        self.aliases_ = learn_host_aliases(urls, pages, belief, n_unfiltered)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
         refused = belief.refusals.all()
         at_home = self.aliases_.at_home
@@ -107,6 +113,7 @@ class Verified(Canonicalizer):
                 [pages[place] for place in places],
                 [each and at_home(each) for each in map(targets.__getitem__, places)],
                 [each and at_home(normal_form(each)) for each in map(referrers.__getitem__, places)],
+                sum(place < n_unfiltered for place in places),
             )
             belief = Belief(RISKS[self.risk])
             found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))

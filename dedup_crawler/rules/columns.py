@@ -64,12 +64,16 @@ class UrlColumns:
         In normal form, all of this host.
     clusters
         ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
+    n_unfiltered
+        Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
     """
 
-    def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> None:
+    def __init__(
+        self, host: str, urls: Sequence[str], clusters: Sequence[int], n_unfiltered: int | None = None
+    ) -> None:
         self.host = host
         self.n_urls = len(urls)
-        self.late_from = late_from(clusters)
+        self.late_from = late_from(len(urls), n_unfiltered)
         self.columns: dict[str, Column] = {}
         self._maps: list[KeyValues] = []
         self._rests: list[str] | None = None  # written when they are first asked for

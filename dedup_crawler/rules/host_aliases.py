@@ -74,7 +74,9 @@ class HostAliases:
         return cls(aliases)
 
 
-def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> HostAliases:
+def learn_host_aliases(
+    urls: Sequence[str], pages: Sequence[int], belief: Belief, n_unfiltered: int | None = None
+) -> HostAliases:
     """Pairs of hosts that show the same under the same paths; each host becomes the one with the shortest name.
 
     Parameters
@@ -85,9 +87,11 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
         ``pages[i]`` is what ``urls[i]`` shows, :data:`UNKNOWN` where nobody knows.
     belief
         Decides, and counts the pairs that are tried.
+    n_unfiltered
+        Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
     """
     met = _met_on_both(urls, pages)
-    first_late = late_from(pages)
+    first_late = late_from(len(urls), n_unfiltered)
     evidence = {}
     for (one, other), found in sorted(met.items()):
         judged = MergeEvidence(*_counted(found, 0))

@@ -36,6 +36,8 @@ class HostCrawl:
     targets: Sequence[str | None]
     """What each URL redirects to."""
     referrers: Sequence[str | None]
+    n_unfiltered: int | None = None
+    """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
 
 def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
@@ -44,7 +46,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
     rules.
     """
-    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages)
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered)
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
@@ -76,6 +78,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         pages=_resolved(crawl, forms, engine),
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
         shapes=[shapes.of(url) for url in crawl.urls],
+        n_unfiltered=crawl.n_unfiltered,
     )
     sorted_urls = [read_url(url, _KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)

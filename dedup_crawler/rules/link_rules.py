@@ -64,6 +64,8 @@ class Links:
     referrers: Sequence[int]
     """Place of the referrer, where it was crawled earlier; else -1."""
     shapes: Sequence[Shape]
+    n_unfiltered: int | None = None
+    """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
@@ -73,7 +75,7 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
         is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
         if is_known and links.forms[place] != links.forms[referrer]:
             trials[links.shapes[referrer], links.shapes[place]].append(place)
-    first_late = late_from(links.pages)
+    first_late = late_from(len(links.urls), links.n_unfiltered)
     found = []
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places, first_late)

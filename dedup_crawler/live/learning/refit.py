@@ -89,7 +89,12 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
     if old is not None and old.n_urls_ > len(data.urls):
         done.kept.append(str(place))
         return
-    new = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects)
+    # what the crawl has shown since it is filtered says nothing of what the filter drops
+    is_filtered = old is not None and old.n_learnt() != 0
+    unfiltered = int(old.options().get("unfiltered") or old.n_urls_) if old is not None and is_filtered else 0
+    new = make_method(METHOD, **({"unfiltered": unfiltered} if unfiltered else {})).fit(
+        data.urls, data.clusters, data.referrers, data.redirects
+    )
     reason = _objection(old, new, data) if old is not None else None
     if reason is not None:
         done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
