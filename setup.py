@@ -17,6 +17,7 @@ setup(
         "Scrapy>=2.13",
         "SQLAlchemy>=2.0",
         "click>=8.1",
+        "defusedxml>=0.7.1",  # Scrapy brings it as well
         "numpy>=1.26",
         "Protego>=0.3",
         "rich>=13",

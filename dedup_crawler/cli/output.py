@@ -18,6 +18,14 @@ MAX_LINES = 20
 """Lines of what was learnt that are printed."""
 
 
+def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
+    """What a flag says that was given as ``NAME=VALUE``, as often as wanted."""
+    pairs = [text.partition("=") for text in texts]
+    if missing := [name for name, equals, _ in pairs if not equals]:
+        raise click.BadParameter(f"{missing[0]!r} has no value; write {flag} {missing[0]}=VALUE.")
+    return {name: value for name, _, value in pairs}
+
+
 def say(text: str) -> None:
     """Print a result."""
     click.echo(text)
