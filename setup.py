@@ -35,6 +35,7 @@ setup(
             "torch>=2.2",
         ],
         "redis": ["redis>=5"],
+        "static": ["duplicate-url-discarder>=0.3", "google-re2>=1.1"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
         "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4", "pytest-xdist>=3.6", "warcio>=1.7.5"],
         "lint": ["mypy>=1.10", "ruff>=0.6"],

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,6 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 DATABASE = click.option("--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+STATIC_RULES = click.option(
+    "--static-rules",
+    "static_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Rules of ClearURLs or duplicate-url-discarder to put in front of the model.",
+)
 MAX_LINES = 20
 """Lines of what was learnt that are printed."""
 
