@@ -1,4 +1,4 @@
-"""Commands that bring rules into a model."""
+"""Commands that bring rules into a model, and out of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dedup_crawler.cli.output import AS_JSON, print_json, say, warn
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.static_front import StaticFront, with_static_files
 
+FORMATS = ("duplicate-url-discarder", "nutch", "table")
 _SHOWN_REFUSALS = 5
 
 
@@ -49,3 +50,36 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
         say(f"{file.file}: {len(file.sentences)} rules ({file.kind}), {len(file.refused)} refused; {model}")
     if remove:
         say(f"no static rules; {model}")
+
+
+@main.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@click.option("--format", "target", type=click.Choice(FORMATS), required=True, help="Format of the file.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="File to write; default: stdout.")
+@click.option(
+    "--without-guards",
+    is_flag=True,
+    help="Say rules also where the format cannot leave URLs alone that the model knows too little of.",
+)
+def export(model: Path, target: str, output: Path | None, without_guards: bool) -> None:
+    """Write the rules of a model for another program: what it can say exactly or more cautiously, nothing else.
+
+    duplicate-url-discarder is the JSON of that package, nutch a regex-normalize.xml, table a line a rule with its
+    counts. What could not be said goes to stderr, rule by rule, with the reason.
+
+    Example: dedup-crawler export --model models/forum --format nutch --output regex-normalize.xml
+    """
+    from dedup_crawler.live.model_export import export_model
+
+    found = export_model(model, target, with_guards=not without_guards)
+    if output is None:
+        click.echo(found.text, nl=False)
+    else:
+        output.write_text(found.text, encoding="utf-8")
+    click.echo(f"{found.n_said} rules said, {len(found.partly)} of them in part; {len(found.left_out)} not", err=True)
+    for left in found.partly:
+        click.echo(f"in part ({left.reason}): {left.sentence}", err=True)
+    for left in found.left_out:
+        click.echo(f"not said ({left.reason}): {left.sentence}", err=True)
+    for note in found.notes:
+        warn(note)

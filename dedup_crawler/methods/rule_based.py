@@ -16,6 +16,7 @@ from dedup_crawler.methods.known_rules import engine_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.rule import Rule, UrlMap
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
@@ -34,6 +35,10 @@ class RuleBased(Canonicalizer):
     @abstractmethod
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
         """Rules of one host and how its URLs are read."""
+
+    def model_rules(self) -> ModelRules:
+        """The rules; nothing else decides."""
+        return ModelRules(self.engine_.rules, self.engine_.maps)
 
     def learnt(self) -> list[str]:
         """Every rule with its evidence."""

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
+from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -56,6 +57,10 @@ class StaticFront(Canonicalizer):
         return Explanation(
             url, form, "; then ".join([*said, found.reason]), {**found.evidence, "static_rules": list(fired)}
         )
+
+    def model_rules(self) -> ModelRules | None:
+        """Those of the model: static rules are written in their own format already."""
+        return self.model.model_rules()
 
     def learnt(self) -> list[str]:
         """How many rules each file has, and what the model learnt."""
