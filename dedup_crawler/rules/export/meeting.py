@@ -187,6 +187,9 @@ def _n_conditions(rule: Rule) -> int:
 
 def touched(rule: Rule) -> frozenset[str] | None:
     """Keys that a rule may change, on plain URLs; None where nobody knows."""
+    if (last := last_part(rule)) is not None:
+        # the part before it is the last one then, and may end like a file
+        return frozenset(("path.length", f"path[{last}]", f"path[{last - 1}]", "ext"))
     keys: set[str] = set()
     for key, operation in rule.transformation.items():
         if "@" in key or "#" in key or isinstance(operation, Copy):
@@ -205,6 +208,16 @@ def touched(rule: Rule) -> frozenset[str] | None:
         else:
             keys.add(key)
     return frozenset(keys)
+
+
+def last_part(rule: Rule) -> int | None:
+    """Which part of the path goes, where a rule does nothing but drop the last one."""
+    length = rule.context.get("path.length")
+    if not isinstance(length, Literal) or (length.value or "").lstrip("123456789") not in ("", "0"):
+        return None
+    last = int(length.value or "0") - 1
+    shorter = {"path.length": Set(str(last)), f"path[{last}]": Drop()}
+    return last if last >= 1 and rule.transformation == shorter else None
 
 
 def are_compatible(one: Rule, other: Rule) -> bool:
@@ -285,6 +298,8 @@ def are_disjoint(one: Matcher, other: Matcher) -> bool:
 
 def _separable(rule: Rule) -> Iterable[str]:
     """Keys that may be changed alone: the rule still applies afterwards, and does the rest."""
+    if last_part(rule) is not None:
+        return
     for key, operation in rule.transformation.items():
         matcher = rule.context.get(key)
         if len(rule.transformation) == 1 or matcher is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from dedup_crawler.rules.export.meeting import Conditions, Step
+from dedup_crawler.rules.export.meeting import Conditions, Step, last_part
 from dedup_crawler.rules.rule import ANY, Cut, Drop, Literal, Matcher, NoneOf, OfClass, OneOf, Operation, Set, Star
 
 _MAX_LENGTH = 2_000
@@ -49,7 +49,8 @@ def rule_patterns(step: Step) -> Iterator[tuple[str, str]]:
 
 def is_whole(step: Step) -> bool:
     """Whether :func:`rule_patterns` says all that a rule does."""
-    return _are_two_drops(step) or step.separable == step.rule.transformation.keys()
+    is_at_once = _are_two_drops(step) or last_part(step.rule) is not None
+    return is_at_once or step.separable == step.rule.transformation.keys()
 
 
 def _where(step: Step) -> Iterator[str]:
@@ -176,6 +177,8 @@ def _bodies(step: Step) -> Iterator[tuple[str, str]]:
         one, other = sorted(operations)
         yield from _drop_two(one, other)
         yield from _drop_two(other, one)
+    elif (last := last_part(step.rule)) is not None:
+        yield from _drop_last(last, _origin(step))
     elif not step.separable:
         raise UnsayableError("it changes several things at once")
     for key in sorted(step.separable):
@@ -249,6 +252,13 @@ def _path_body(before: str, operation: Operation) -> Iterator[tuple[str, str]]:
         yield rf"({before}){_SEGMENT}({_EXTENSION}/?(?:\?.*)?)", f"$2{value}$3"
     else:
         raise UnsayableError("it builds another path")
+
+
+def _drop_last(place: int, origin: str) -> Iterator[tuple[str, str]]:
+    """Drop the last part of a path; an extension stays, at the part before it."""
+    before, rest = rf"({origin}(?:/{_SEGMENT}){{{place}}})", r"(/?(?:\?.*)?)"
+    yield rf"{before}(?!/{_SEGMENT}{_EXTENSION}{_LAST})/{_SEGMENT}{rest}", "$2$3"
+    yield rf"{before}/{_SEGMENT}({_EXTENSION}/?(?:\?.*)?)", "$2$3"
 
 
 def _cut(operation: Cut, ends: str) -> tuple[str, str]:
