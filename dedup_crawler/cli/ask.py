@@ -55,7 +55,13 @@ def explain(
     same = len({each.form for each in explained}) == 1
     if as_json:
         entries = [
-            {"url": each.url, "form": each.form, "reason": each.reason, "evidence": dict(each.evidence)}
+            {
+                "url": each.url,
+                "form": each.form,
+                "reason": each.reason,
+                "evidence": dict(each.evidence),
+                "rules": list(loaded.fired(each.url, known)),
+            }
             for each in explained
         ]
         print_json(explanations=entries, **({"same": same} if other is not None else {}))

@@ -20,6 +20,7 @@ from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.rule import Rule, UrlMap
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.sentences import rule_sentence
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of
 
@@ -80,7 +81,7 @@ class RuleBased(Canonicalizer):
         if not fired:
             reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
-        said = [_described(number, self.engine_.rules[number]) for number in fired]
+        said = [f"rule {number + 1}: {rule_sentence(self.engine_.rules[number])}" for number in fired]
         return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
 
     def _tables(self) -> dict[str, Any]:
