@@ -18,6 +18,7 @@ from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.live.exploration.evidence_file import Evidence, evidence_path, write_evidence
 from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.engine import RuleEngine
@@ -27,6 +28,7 @@ from dedup_crawler.rules.export.nutch import applied, read_nutch, to_nutch
 from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, NoneOf, Rule, Set
+from dedup_crawler.rules.static_rules.layer import StaticLayer, rules_of
 from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from export_strategies import any_rules, odd_urls, plain_urls
@@ -410,3 +412,15 @@ def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
     assert json.loads(told.stdout) == []
     assert "not said (a crawl switched it off): drop `sid`" in told.stderr
     assert f"{wrong}\t{model.rule_evidence()[wrong][0]}\t0\tyes\t" in run("--model", folder, "--format", "table").stdout
+
+
+def test_static_rules_are_not_exported(tmp_path, models):
+    """A model with static rules in front is written as if there were none, and says so."""
+    model = models["session ids", "pattern-tree"]
+    front = StaticFront(
+        model, StaticLayer([rules_of({"providers": {"a": {"urlPattern": ".*", "rules": ["t"]}}}, "a.json")])
+    )
+    told = run("--model", front.save(tmp_path / "model"), "--format", "nutch")
+
+    assert told.stdout == to_nutch(model.model_rules()).text
+    assert "warning: the static rules in front of the model are not in the file" in told.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import gzip
 import io
@@ -137,7 +138,7 @@ def test_access_logs_bring_urls(tmp_path):
         imported(tmp_path, log)
     report, [page] = imported(tmp_path, log, host="https://forum.example")
 
-    assert (report.n_records, report.n_new_pages, report.n_without_body) == (4, 1, 2)
+    assert (report.n_records, report.n_new_pages, report.n_without_body) == (4, 1, 1)
     assert (page.url, page.status, page.referrer) == ("https://forum.example/a?b=1", 200, "http://forum.example/")
 
 
@@ -259,6 +260,15 @@ def test_nearly_right_files_say_what_is_wrong(tmp_path, content, expected):
         imported(tmp_path, content)
 
 
+def test_pages_may_hold_a_document_type(tmp_path):
+    """A feed whose pages stand in CDATA, with what HTML begins with, is no file with a document type."""
+    page = b"<!DOCTYPE html><p>text</p>"
+    feed = b"<?xml version='1.0'?>\n<!-- a -->\n<items><item><url>http://a/</url><body><![CDATA[%s]]></body></item></items>"
+    _, [found] = imported(tmp_path, feed % page)
+
+    assert found.content == page
+
+
 def test_entities_behind_the_beginning_are_refused(tmp_path):
     """A document type that hides behind a long comment is met by the parser, which does not read on."""
     bomb = b'<?xml version="1.0"?><!--' + b"x" * 100_000 + b'--><!DOCTYPE a [<!ENTITY b "cc">]><items><item/></items>'
@@ -351,3 +361,22 @@ def test_json_output_says_what_was_found(tmp_path):
     assert json.loads(told.stdout)["by_digest"] == len(CRAWL.urls)
     assert wrong.exit_code == 2
     assert "write --field url=VALUE" in wrong.stderr
+
+
+def test_the_first_good_capture_counts(tmp_path):
+    """Of the captures of one URL the first good one counts; what is no page is left out."""
+    rows = [
+        ("http://a/", "text/html", "404", "A" * 32),
+        ("http://a/", "text/html", "200", "B" * 32),
+        ("http://a/", "text/html", "200", "C" * 32),
+        ("http://a/b", "warc/revisit", "-", "B" * 32),
+        ("dns:a", "text/dns", "-", "D" * 32),
+        ("http://a/c", "text/html", "301", "E" * 32),
+    ]
+    lines = [f"key 20240101000000 {url} {mime} {status} {digest} 5\n" for url, mime, status, digest in rows]
+    report, pages = imported(tmp_path, "".join(lines).encode())
+
+    assert (report.n_records, report.n_damaged) == (6, 0)
+    assert [(page.url, page.status) for page in pages] == [("http://a/", 200), ("http://a/c", 301)]
+    assert pages[0].digest == f"sha1:{base64.b32decode('B' * 32).hex()}"
+    assert pages[0].fetched_at == 1704067200.0

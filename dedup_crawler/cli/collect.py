@@ -10,6 +10,8 @@ import click
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, read_pairs, say, warn
 
+_SHOWN_DAMAGES = 10
+
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -51,8 +53,10 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 
     with PageStore(db) as store, progress("import") as advance:
         report = import_files(paths, store, advance, fields=read_pairs(fields, "--field"), host=host)
-    for record in report.damaged:
+    for record in report.damaged[:_SHOWN_DAMAGES]:
         warn(f"{record.path}, offset {record.offset}: {record.reason}; skipped")
+    if report.n_damaged > _SHOWN_DAMAGES:
+        warn(f"and {report.n_damaged - _SHOWN_DAMAGES} more records that could not be read")
     if as_json:
         print_json(
             records=report.n_records,

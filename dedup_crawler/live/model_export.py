@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.exploration.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods import Canonicalizer, load_model
+from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.formats import Export
 from dedup_crawler.rules.export.nutch import to_nutch
 from dedup_crawler.rules.export.table import to_table
 
+_STATIC_NOTE = "the static rules in front of the model are not in the file, and it is written as if there were none"
 FORMATS = ("duplicate-url-discarder", "nutch", "table")
 
 
@@ -45,7 +48,8 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         )
     if not with_guards:
         rules = rules.without_guards()
-    return to_nutch(rules, off) if target == "nutch" else to_discarder(rules, off)
+    export = to_nutch(rules, off) if target == "nutch" else to_discarder(rules, off)
+    return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
 
 
 def switched_off(folder: Path, model: Canonicalizer) -> frozenset[str]:

@@ -63,6 +63,7 @@ class IndexReader:
         return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
+        given = ""  # the captures of a URL stand together, and the first good one counts
         for offset, line in bounded_lines(self._chunks, _MAX_LINE):
             self.n_records += 1
             if line is None or isinstance(line, Gap):
@@ -78,7 +79,8 @@ class IndexReader:
                 except (ValueError, RecursionError) as error:
                     self._on_damage(offset, f"line {self.n_records}: {error}")
                 else:
-                    if page is not None:
+                    if page is not None and page.url != given:
+                        given = page.url if page.status < 400 else ""
                         yield page
 
 

@@ -24,7 +24,6 @@ _FEW_LINES = 20
 _ZIP_MARK = b"PK\x03\x04"
 _WARC_MARK = re.compile(rb"\s*WARC/[01]\.\d")
 _XML_MARK = re.compile(rb"\s*(?:<\?xml|<items?\b)")
-_DTD_MARK = re.compile(rb"<!DOCTYPE\s+(?!html\b)|<!DOCTYPE\s+html\b", re.IGNORECASE)
 _COMPRESSIONS = (".gz", ".zst")
 
 
@@ -82,7 +81,7 @@ def _kind_of(path: Path, head: bytes, given: Mapping[str, str], host: str | None
     if start == b"[" and head.lstrip()[1:].lstrip()[:1] in (b"{", b"]"):
         return Kind.JSON_ITEMS
     if _XML_MARK.match(head):
-        if _DTD_MARK.search(head):
+        if _has_document_type(head):
             raise BadInputError(f"{path} has a document type (<!DOCTYPE ...>), which no feed has: it is not read.")
         return Kind.XML_ITEMS
     lines = head.decode(errors="replace").splitlines()[:_FEW_LINES]
@@ -95,6 +94,22 @@ def _kind_of(path: Path, head: bytes, given: Mapping[str, str], host: str | None
     if any(columns_of(line, given) is not None for line in lines[:3]):
         return Kind.TABLE
     return None
+
+
+def _has_document_type(head: bytes) -> bool:
+    """Whether XML begins with a document type, behind declarations and comments."""
+    place = 0
+    while True:
+        rest = head[place:].lstrip()
+        for start, end in ((b"<?", b"?>"), (b"<!--", b"-->")):
+            if rest.startswith(start):
+                found = rest.find(end)
+                if found < 0:
+                    return False
+                place = len(head) - len(rest) + found + len(end)
+                break
+        else:
+            return rest[:9].upper() == b"<!DOCTYPE"
 
 
 def _json_lines(path: Path, head: bytes, given: Mapping[str, str]) -> Kind | None:

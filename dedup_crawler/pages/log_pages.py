@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import xxhash
+
 from dedup_crawler.pages.access_log import read_accesses
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import normal_form
@@ -14,11 +16,12 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.access_log import Access
     from dedup_crawler.pages.compression import Gap
 
+_MAX_GIVEN = 1_000_000  # URLs that are remembered; those of larger logs come again, and are known to the store
 _NOT_MODIFIED = 304  # the page is the one that was sent before
 
 
 class AccessReader:
-    """Reads the accesses of one log as pages; what is no GET is skipped.
+    """Reads the accesses of one log as pages; what is no GET is skipped, and what was answered like that before.
 
     Parameters
     ----------
@@ -48,11 +51,17 @@ class AccessReader:
         return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
+        given: set[int] = set()
         for access in read_accesses(self._chunks, self._on_damage):
             self.n_records += 1
-            if self.n_records > self._start and is_page(access):
-                url = f"{self._origin}{access.url}" if access.url[:1] == "/" else access.url
+            if not is_page(access):
+                continue
+            url = f"{self._origin}{access.url}" if access.url[:1] == "/" else access.url
+            told = xxhash.xxh3_64_intdigest(f"{access.status < 400} {url}".encode(errors="replace"))
+            if self.n_records > self._start and told not in given:
                 yield Page(url, status=access.status, referrer=access.referrer or None)
+            if len(given) < _MAX_GIVEN:
+                given.add(told)
 
 
 def is_page(access: Access) -> bool:
