@@ -28,7 +28,7 @@ bench: $(READY)  ## speed beside what one would use instead, as ratios in one ru
 
 $(READY): setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,report,redis,peers,test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,report,redis,static,peers,test,lint]'
 	touch $(READY)
 
 clean:

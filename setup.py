@@ -17,6 +17,7 @@ setup(
         "Scrapy>=2.13",
         "SQLAlchemy>=2.0",
         "click>=8.1",
+        "defusedxml>=0.7.1",  # Scrapy brings it as well
         "numpy>=1.26",
         "Protego>=0.3",
         "rich>=13",
@@ -35,6 +36,7 @@ setup(
         ],
         "report": ["Jinja2>=3.1", "matplotlib>=3.8"],
         "redis": ["redis>=5"],
+        "static": ["duplicate-url-discarder>=0.3", "google-re2>=1.1"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
         "test": [
             "hypothesis>=6.100",

@@ -16,7 +16,7 @@ from planted_site import HOST, session_ids
 
 CRAWL = session_ids()
 COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]
-COMMANDS += [("mine-log",), ("compare",), ("report",)]
+COMMANDS += [("mine-log",), ("compare",), ("report",), ("diff",), ("export",), ("import-rules",)]
 
 
 def page(url, cluster):
@@ -89,6 +89,7 @@ def test_explains_one_url_or_two(work):
 
     assert explained["same"] is True
     assert explained["explanations"][0]["evidence"]["wrong"] == 0
+    assert len(explained["explanations"][0]["rules"]) == 1
     assert "different pages" in run("explain", "--model", work / "model", one, other).stdout
 
 

@@ -87,7 +87,7 @@ def test_session_ids():
     method = DecisionTree().fit(crawl.urls, crawl.clusters)
 
     assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
-    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
+    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
 
 
 def test_slugs_behind_an_id_in_one_component(tmp_path):

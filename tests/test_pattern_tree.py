@@ -139,7 +139,7 @@ def test_session_ids_and_nothing_else():
     method = PatternTree().fit(crawl.urls, crawl.clusters)
 
     assert len(method.engine_.rules) == 1
-    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee00c0ffee").reason
+    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee00c0ffee").reason
 
 
 def test_different_pages_stay_apart_where_slugs_are_dropped():

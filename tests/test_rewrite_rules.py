@@ -66,7 +66,7 @@ def test_a_small_fan_out_finds_the_session_id():
 
     assert method.canonicalize(f"{HOST}/topic.php?t=999&sid=00c0ffee") == f"{HOST}/topic.php?t=999"
     assert len(method.engine_.rules) == 1
-    assert "60 merge groups, 0 wrong" in method.explain(f"{HOST}/topic.php?t=999&sid=00c0ffee").reason
+    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=999&sid=00c0ffee").reason
 
 
 def test_a_default_value_is_found_with_the_papers_fan_out():

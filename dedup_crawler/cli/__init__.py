@@ -3,7 +3,19 @@
 A module of this folder adds its commands to the group when it is imported.
 """
 
-from dedup_crawler.cli import ask, collect, compare, evaluate, label, mine_log, report, train
+from dedup_crawler.cli import ask, collect, compare, diff, evaluate, label, mine_log, report, rules, train
 from dedup_crawler.cli.group import main
 
-__all__ = ["ask", "collect", "compare", "evaluate", "label", "main", "mine_log", "report", "train"]
+__all__ = [
+    "ask",
+    "collect",
+    "compare",
+    "diff",
+    "evaluate",
+    "label",
+    "main",
+    "mine_log",
+    "report",
+    "rules",
+    "train",
+]

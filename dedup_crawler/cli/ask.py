@@ -8,21 +8,23 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, print_json, say
+from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, say
 from dedup_crawler.methods import Referrer, load_model
+from dedup_crawler.methods.static_front import with_static_files
 
 
 @main.command()
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
 @click.argument("urls", nargs=-1)
-def canonicalize(model: Path, urls: tuple[str, ...]) -> None:
+@STATIC_RULES
+def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, ...]) -> None:
     """Print the canonical form of each URL, from the arguments or from stdin (`url` or `url<TAB>referrer` a line).
 
     Lines with a referrer are taken as a crawl in order: the form of a referrer is the one that it was given itself.
 
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
-    loaded = load_model(model)
+    loaded = with_static_files(load_model(model), static_files)
     told: dict[str, str] = {}  # forms that only the referrer explains
     for line in urls or sys.stdin:
         url, _, referrer = line.rstrip("\n").partition("\t")
@@ -38,19 +40,28 @@ def canonicalize(model: Path, urls: tuple[str, ...]) -> None:
 @click.argument("url")
 @click.argument("other", required=False)
 @click.option("--referrer", default=None, help="The page that holds the link.")
+@STATIC_RULES
 @AS_JSON
-def explain(model: Path, url: str, other: str | None, referrer: str | None, as_json: bool) -> None:
+def explain(
+    model: Path, url: str, other: str | None, referrer: str | None, static_files: tuple[Path, ...], as_json: bool
+) -> None:
     """Say why a URL has its form, or whether and why two URLs are believed to be the same page.
 
     Example: dedup-crawler explain --model models/forum http://forum.example/topic/7-title http://forum.example/topic/7
     """
-    loaded = load_model(model)
+    loaded = with_static_files(load_model(model), static_files)
     known = Referrer(referrer, loaded.canonicalize(referrer)) if referrer is not None else None
     explained = [loaded.explain(each, known) for each in (url, other) if each is not None]
     same = len({each.form for each in explained}) == 1
     if as_json:
         entries = [
-            {"url": each.url, "form": each.form, "reason": each.reason, "evidence": dict(each.evidence)}
+            {
+                "url": each.url,
+                "form": each.form,
+                "reason": each.reason,
+                "evidence": dict(each.evidence),
+                "rules": list(loaded.fired(each.url, known)),
+            }
             for each in explained
         ]
         print_json(explanations=entries, **({"same": same} if other is not None else {}))

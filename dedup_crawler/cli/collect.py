@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, say, warn
+from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, read_pairs, say, warn
+
+_SHOWN_DAMAGES = 10
 
 
 @main.command()
@@ -30,27 +32,47 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
 @main.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @DATABASE
+@click.option("--field", "fields", multiple=True, metavar="FIELD=NAME", help="What a field is called, as url=link.")
+@click.option("--host", default=None, help="Of the paths in an access log, such as https://forum.example.")
 @AS_JSON
-def import_(paths: tuple[Path, ...], db: str, as_json: bool) -> None:
-    """Import recorded pages: WARC (.warc, .gz, .zst) or JSON lines (.jsonl, .gz, .zst; url, content, referrer, ...).
+def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str | None, as_json: bool) -> None:
+    """Import recorded pages, plain, gzip or zstd; what a file is, is told by what it holds.
+
+    WARC and WACZ; JSON lines and Scrapy feeds (JSON, JSON lines, CSV, XML) with a url and a content, html, body or
+    text; the internal tab of Screaming Frog as CSV; CDX and CDXJ; access logs (URLs only: mine-log learns from those).
+    Pages that come with the digest of their body alone are labelled by it.
 
     Importing a file again changes nothing; an interrupted import goes on where it stopped.
 
+    \b
     Example: dedup-crawler import crawl.warc.gz --db crawl.db
-    """
+    Example: dedup-crawler import items.csv --field url=link --field content=page_html --db crawl.db
+    """  # noqa: D301 - click reads the control character
     from dedup_crawler.pages.importing import import_files
     from dedup_crawler.pages.store import PageStore
 
     with PageStore(db) as store, progress("import") as advance:
-        report = import_files(paths, store, lambda name, done, total: advance(name, done, total))
-    for record in report.damaged:
+        report = import_files(paths, store, advance, fields=read_pairs(fields, "--field"), host=host)
+    for record in report.damaged[:_SHOWN_DAMAGES]:
         warn(f"{record.path}, offset {record.offset}: {record.reason}; skipped")
+    if report.n_damaged > _SHOWN_DAMAGES:
+        warn(f"and {report.n_damaged - _SHOWN_DAMAGES} more records that could not be read")
     if as_json:
         print_json(
-            records=report.n_records, new=report.n_new_pages, known=report.n_known, damaged=report.n_damaged, db=db
+            records=report.n_records,
+            new=report.n_new_pages,
+            known=report.n_known,
+            damaged=report.n_damaged,
+            by_digest=report.n_by_digest,
+            without_body=report.n_without_body,
+            db=db,
         )
     else:
         say(
             f"{report.n_records} records: {report.n_new_pages} new pages, {report.n_known} known, "
             f"{report.n_damaged} damaged and skipped; {db}"
         )
+        if report.n_by_digest:
+            say(f"{report.n_by_digest} pages have a digest and no body: they are labelled by equal digests")
+        if report.n_without_body:
+            say(f"{report.n_without_body} pages have neither: no label will join them with others")

@@ -15,6 +15,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.labelled_pairs import stream_pairs
 from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.static_front import StaticFront
 
 _PAIRS_AT_ONCE = 1000
 
@@ -33,6 +34,7 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
     from dedup_crawler.evaluation.pair_quality import pair_quality
 
     loaded = load_model(model)
+    loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are of the URLs as given
     if not isinstance(loaded, PairClassifier):
         raise BadInputError(
             f"{model} holds a {loaded.name} model, which gives no probabilities: train siamese or random-forest, "

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +15,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 DATABASE = click.option("--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+STATIC_RULES = click.option(
+    "--static-rules",
+    "static_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Rules of ClearURLs or duplicate-url-discarder to put in front of the model.",
+)
 MAX_LINES = 20
 """Lines of what was learnt that are printed."""
+
+
+def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
+    """What a flag says that was given as ``NAME=VALUE``, as often as wanted."""
+    pairs = [text.partition("=") for text in texts]
+    if missing := [name for name, equals, _ in pairs if not equals]:
+        raise click.BadParameter(f"{missing[0]!r} has no value; write {flag} {missing[0]}=VALUE.")
+    return {name: value for name, _, value in pairs}
 
 
 def say(text: str) -> None:

@@ -12,11 +12,13 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
 7. the same but for the page's own address, in folders that share all they hold
    (:mod:`~dedup_crawler.labels.folders`).
 
-A page without text is joined by redirects only. An error page is never joined with one of another status.
+A page without text is joined by redirects only, and by the digest of its body where an export tells that and not the
+body (:mod:`~dedup_crawler.labels.known_digests`). An error page is never joined with one of another status.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 
@@ -25,6 +27,7 @@ import numpy as np
 from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
 from dedup_crawler.labels.folders import join_folders
 from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.known_digests import KnownDigests
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import digest_of_all
 from dedup_crawler.labels.redirects import Redirects
@@ -64,7 +67,7 @@ def cluster_pages(pages: Pages) -> Clustering:
     Memory holds a signature a page and counts of bounded size, never the texts.
     """
     site = SitePages(pages)
-    clustering = _joined_redirects(site.redirects)
+    clustering = _joined(site.redirects, site.digests)
     _join_equal(clustering, site.signatures, _text_key, "the same title and text")
     _join_equal(clustering, site.signatures, _content_key, "the same title and text but for decoration")
     _join_equal(clustering, site.signatures, _main_key, "the same title and main text")
@@ -76,16 +79,17 @@ def cluster_pages(pages: Pages) -> Clustering:
 
 
 def cluster_redirects(pages: Iterable[LabelledPage]) -> Clustering:
-    """Join each redirect with what it leads to; for labellers that know texts only."""
-    redirects = Redirects()
-    for page in pages:
+    """Join each redirect with what it leads to, and equal bodies; for labellers that know texts only."""
+    redirects, digests = Redirects(), KnownDigests()
+    for position, page in enumerate(pages):
         redirects.see(page)
-    return _joined_redirects(redirects)
+        digests.see(position, page)
+    return _joined(redirects, digests)
 
 
-def _joined_redirects(redirects: Redirects) -> Clustering:
+def _joined(redirects: Redirects, digests: KnownDigests) -> Clustering:
     clustering = Clustering(redirects.n_pages)
-    for source, target, reason in redirects.joins():
+    for source, target, reason in itertools.chain(redirects.joins(), digests.joins()):
         clustering.join(source, target, reason)
     return clustering
 

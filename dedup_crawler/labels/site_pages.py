@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from dedup_crawler.labels.drafts import Draft
+from dedup_crawler.labels.known_digests import KnownDigests
 from dedup_crawler.labels.layout import Pages, SiteLayout
 from dedup_crawler.labels.lines import Digests, LineTable, lines_of
 from dedup_crawler.labels.redirects import Redirects
@@ -31,8 +32,8 @@ class SitePages:
 
     def __init__(self, pages: Pages) -> None:
         layout, table = SiteLayout(), LineTable()
-        self.redirects = Redirects()
-        drafts = _drafts(pages, layout, table, self.redirects)
+        self.redirects, self.digests = Redirects(), KnownDigests()
+        drafts = _drafts(pages, layout, table, self.redirects, self.digests)
         layout.settle()
         if layout.naming_keys:
             _find_names(pages, layout, drafts)
@@ -62,11 +63,12 @@ class SitePages:
         return len(self._contents_of_kind[signature.template]) > 1
 
 
-def _drafts(pages: Pages, layout: SiteLayout, table: LineTable, redirects: Redirects) -> Drafts:
+def _drafts(pages: Pages, layout: SiteLayout, table: LineTable, redirects: Redirects, digests: KnownDigests) -> Drafts:
     """What is known of each page with text after reading it once."""
     drafts: Drafts = {}
     for position, page in enumerate(pages()):
         redirects.see(page)
+        digests.see(position, page)
         layout.see_url(page.url)
         if page.main_text and not page.title:
             drafts[position] = plain_signature(page)

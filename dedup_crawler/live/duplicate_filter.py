@@ -32,6 +32,7 @@ from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
 from dedup_crawler.live.summary import summary
+from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ class DuplicateFilter:
             if options.model is None and options.learn_after is None:
                 logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
                 return None
-            models = LiveModels(_shelf(crawler, options), options.exploration, logger.error)
+            layer = read_rule_files([Path(file) for file in options.static_rules]) if options.static_rules else None
+            models = LiveModels(_shelf(crawler, options, layer), options.exploration, logger.error)
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
             seen = open_seen(options.seen, Path(jobs) if jobs else None)
@@ -230,7 +232,7 @@ class DuplicateFilter:
     async def _take_models(self, folder: Path) -> None:
         """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
         try:
-            self._models.replace(ModelShelf(folder))
+            self._models.replace(ModelShelf(folder, layer=self._models.layer))
             await self.seen.clear()
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
@@ -285,11 +287,11 @@ class DuplicateFilter:
                     return  # the next second will do
 
 
-def _shelf(crawler: Crawler, options: Options) -> ModelShelf:
+def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> ModelShelf:
     """The models that a crawl begins with."""
     folder = _learning_folder(crawler, options)
     try:
-        return ModelShelf(folder or options.model or "", may_be_empty=folder is not None)
+        return ModelShelf(folder or options.model or "", may_be_empty=folder is not None, layer=layer)
     except ModelError as error:
         raise ModelError(f"DEDUP_MODEL = {str(options.model or folder)!r}: {error}") from error
 

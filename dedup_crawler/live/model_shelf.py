@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from dedup_crawler.errors import DedupError, ModelError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model_folder import DESCRIPTION, folder_name
+from dedup_crawler.methods.static_front import StaticFront
 
 if TYPE_CHECKING:
-    pass
+    from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,8 @@ class ModelShelf:
         How many of them are kept in memory; those that were not asked for the longest are put back.
     may_be_empty
         A folder that is missing or empty has no models yet.
+    layer
+        Static rules to put in front of every model.
 
     Raises
     ------
@@ -44,8 +47,16 @@ class ModelShelf:
         If *path* is no such folder, or the one model in it cannot be used.
     """
 
-    def __init__(self, path: str | Path, *, max_models: int = MAX_MODELS, may_be_empty: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        max_models: int = MAX_MODELS,
+        may_be_empty: bool = False,
+        layer: StaticLayer | None = None,
+    ) -> None:
         self.path = Path(path)
+        self.layer = layer
         self._max_models = max_models
         self._single: Canonicalizer | None = None
         self._names: frozenset[str] = frozenset()
@@ -57,7 +68,7 @@ class ModelShelf:
         if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
             self._names = _model_names(self.path)
         else:
-            self._single = load_model(self.path)
+            self._single = self._behind_layer(load_model(self.path))
 
     @property
     def known_hosts(self) -> frozenset[str]:
@@ -85,11 +96,14 @@ class ModelShelf:
             return self.path if host in self._single.hosts else None
         return self.path / folder_name(host) if folder_name(host) in self._names else None
 
+    def _behind_layer(self, model: Canonicalizer) -> Canonicalizer:
+        return StaticFront(model, self.layer) if self.layer is not None else model
+
     def _load(self, name: str, host: str) -> Canonicalizer | None:
         """The model in the folder *name*, which is to know *host*."""
         folder = self.path / name
         try:
-            model = _read(folder)
+            model = self._behind_layer(_read(folder))
             if host not in model.hosts:
                 known = ", ".join(sorted(model.hosts)) or "no host"
                 raise ModelError(f"{folder} holds a model of {known}. Rename the folder, or train one.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dedup_crawler.live.model_shelf import ModelShelf
     from dedup_crawler.methods import Canonicalizer
+    from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 
 class LiveModels:
@@ -63,6 +64,11 @@ class LiveModels:
         self._shelf = shelf
         self._digests.clear()
         self._asked.clear()
+
+    @property
+    def layer(self) -> StaticLayer | None:
+        """Static rules in front of every model."""
+        return self._shelf.layer
 
     def digests(self) -> str:
         """Digests of all models whose forms the seen set holds, as a fact to keep beside them."""

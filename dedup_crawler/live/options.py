@@ -34,6 +34,9 @@ class Options:
     learn_after: int | None = None
     """``DEDUP_LEARN_AFTER``: learn a model from the crawl itself after this many pages; needs no ``DEDUP_MODEL``."""
 
+    static_rules: tuple[str, ...] = ()
+    """``DEDUP_STATIC_RULES``: files of ClearURLs or duplicate-url-discarder rules, applied before any model."""
+
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Options:
         """Read the ``DEDUP_*`` settings; an empty string counts as not set.
@@ -55,6 +58,7 @@ class Options:
             seen=str(settings.get("DEDUP_SEEN") or "") or None,
             dropped=str(settings.get("DEDUP_DROPPED") or "") or None,
             learn_after=int(learn_after) if learn_after is not None else None,
+            static_rules=tuple(map(str, settings.getlist("DEDUP_STATIC_RULES"))),
         )
 
 

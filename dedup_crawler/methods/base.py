@@ -24,6 +24,8 @@ from dedup_crawler.urls.normal import host_of, normal_form
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from dedup_crawler.rules.export.model_rules import ModelRules
+
 
 @dataclass(frozen=True, slots=True)
 class Referrer:
@@ -201,6 +203,10 @@ class Canonicalizer(ABC):
         """Of all that was learnt, and the options: 64 hex digits, those that the saved model's ``model.json`` holds."""
         self._check_fitted()
         return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
+
+    def model_rules(self) -> ModelRules | None:
+        """What was learnt in the one rule language, to be written in other formats; None for what is no rules."""
+        return None
 
     def learnt(self) -> list[str]:
         """Say what was learnt, a line each, the best supported first; no line if nothing was."""

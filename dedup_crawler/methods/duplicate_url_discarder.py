@@ -86,8 +86,12 @@ class DuplicateUrlDiscarder(Canonicalizer):
         }
 
     def _explain(self, url: str, form: str) -> Explanation:
-        reason = "none of them changes it" if form == url else "as they say"
-        return Explanation(url, form, f"duplicate-url-discarder: {len(self.rules_.identifiers)} public rules, {reason}")
+        n_rules = f"{len(self.rules_.identifiers)} public rules of duplicate-url-discarder"
+        if form == url:
+            return Explanation(url, form, f"none of {n_rules} changes it")
+        sentences = self.rule_sentences()
+        said = [sentences[rule] for rule in self._fired(url, form, None)]
+        return Explanation(url, form, f"of {n_rules}: {'; then '.join(said)}")
 
     def _quality(self) -> dict[str, Any]:
         return {"public_rules": len(self.rules_.identifiers)}

@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.decision_tree import DecisionTree
 from dedup_crawler.methods.duplicate_url_discarder import DuplicateUrlDiscarder
@@ -21,8 +21,10 @@ from dedup_crawler.methods.rewrite_rules import RewriteRules
 from dedup_crawler.methods.scrapy_form import ScrapyForm
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.methods.siamese import Siamese
+from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
 from dedup_crawler.methods.strip_query import StripQuery
 from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 _CLASSES: tuple[type[Canonicalizer], ...] = (
     KeepAll,
@@ -84,7 +86,16 @@ def load_model(folder: str | Path) -> Canonicalizer:
     """
     folder = Path(folder)
     method = find_method(method_of(folder))
-    return method.from_files(*read_model(folder, method.name))
+    description, files = read_model(folder, method.name)
+    model = method.from_files(description, files)
+    return model if STATIC_FILE not in files.tables else StaticFront(model, _static_layer(files.tables[STATIC_FILE]))
+
+
+def _static_layer(value: Any) -> StaticLayer:
+    try:
+        return StaticLayer.from_json(value, STATIC_FILE)
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} Import the rules again.") from error
 
 
 def find_method(name: str) -> type[Canonicalizer]:

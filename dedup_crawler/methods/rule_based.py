@@ -16,9 +16,11 @@ from dedup_crawler.methods.known_rules import engine_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.rule import Rule, UrlMap
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.sentences import rule_sentence
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of
 
@@ -34,6 +36,10 @@ class RuleBased(Canonicalizer):
     @abstractmethod
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
         """Rules of one host and how its URLs are read."""
+
+    def model_rules(self) -> ModelRules:
+        """The rules; nothing else decides."""
+        return ModelRules(self.engine_.rules, self.engine_.maps)
 
     def learnt(self) -> list[str]:
         """Every rule with its evidence."""
@@ -75,7 +81,7 @@ class RuleBased(Canonicalizer):
         if not fired:
             reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
-        said = [_described(number, self.engine_.rules[number]) for number in fired]
+        said = [f"rule {number + 1}: {rule_sentence(self.engine_.rules[number])}" for number in fired]
         return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
 
     def _tables(self) -> dict[str, Any]:

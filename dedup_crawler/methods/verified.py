@@ -17,6 +17,7 @@ from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
 from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
@@ -61,6 +62,22 @@ class Verified(Canonicalizer):
         self.risk = risk
         self.proposals = proposals
         self.unfiltered = unfiltered
+
+    def model_rules(self) -> ModelRules:
+        """The rules, and what keeps them from URLs that they know too little of."""
+        others = {
+            known: rule.sentence
+            for host, links in self.links_.items()
+            for known, rule in link_rules(host, links).items()
+        }
+        return ModelRules(
+            self.engine_.rules,
+            query_keys=self._query_keys(),
+            ordered_hosts=frozenset(host for host, links in self.links_.items() if links.is_ordered),
+            watched=frozenset(number for number, _ in self.new_words_.shared),
+            aliases=list(self.aliases_.of_host.values()),
+            others=others,
+        )
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""

@@ -78,6 +78,17 @@ def read_accesses(chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str],
             on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
 
 
+def accesses_of(lines: Iterable[str]) -> list[Access]:
+    """Accesses of the first lines of a file, as far as they are some; for those who ask whether it is a log."""
+    found = []
+    places: Mapping[str, int] | None = None
+    for number, line in enumerate(lines):
+        if number == 0 and (places := _columns(line)) is not None:
+            continue
+        found.append(_from_columns(line, places) if places is not None else _from_line(line))
+    return [access for access in found if access is not None]
+
+
 def _columns(header: str) -> Mapping[str, int] | None:
     """Name -> place, if this line names columns."""
     names = header.lower().split("\t")

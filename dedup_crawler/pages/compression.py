@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 import zstandard
 
@@ -49,22 +49,28 @@ def read_chunks(path: Path, on_read: Callable[[int], None]) -> Iterator[bytes | 
         Called with the number of bytes (of the file) read so far.
     """
     with path.open("rb") as file:
-        start = file.read(4)
-        file.seek(0)
-        make_decoder, mark, name = _codec(start)
-        size = _PLAIN_CHUNK if make_decoder is None else _PACKED_CHUNK
+        yield from file_chunks(file, on_read)
 
-        def raw_chunks() -> Iterator[bytes]:
-            n_read = 0
-            while chunk := file.read(size):
-                n_read += len(chunk)
-                yield chunk
-                on_read(n_read)  # not before: what is told as read has been used
 
-        if make_decoder is None:
-            yield from raw_chunks()
-        else:
-            yield from _unpack(raw_chunks(), make_decoder, mark, name)
+def file_chunks(file: IO[bytes], on_read: Callable[[int], None]) -> Iterator[bytes | Gap]:
+    """The same of an open file, from where it stands."""
+    start = file.read(4)
+    make_decoder, mark, name = _codec(start)
+    size = _PLAIN_CHUNK if make_decoder is None else _PACKED_CHUNK
+
+    def raw_chunks() -> Iterator[bytes]:
+        n_read = 0
+        chunk = start + file.read(size - len(start))
+        while chunk:
+            n_read += len(chunk)
+            yield chunk
+            on_read(n_read)  # not before: what is told as read has been used
+            chunk = file.read(size)
+
+    if make_decoder is None:
+        yield from raw_chunks()
+    else:
+        yield from _unpack(raw_chunks(), make_decoder, mark, name)
 
 
 def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:

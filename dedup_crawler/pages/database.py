@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from dedup_crawler.pages.schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
+from dedup_crawler.pages.schema import APPLICATION, SCHEMA_VERSION, DigestRow, MetaRow, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +120,10 @@ class Database:
             self._create()
         with self.reading() as connection:
             _check_writer(connection, self.name)
+            is_complete = inspect(connection).has_table(DigestRow.__tablename__)
+        if not is_complete:  # an earlier version made it: nothing else has changed
+            with self.writing() as connection:
+                Tables.metadata.create_all(connection)
         if self._engine.dialect.name == "sqlite":
             raw = self._engine.raw_connection()
             try:

@@ -7,22 +7,28 @@ whatever name the file is given, and a second import of a file changes nothing.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import xxhash
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.cdx import IndexReader
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.damage import DamagedRecord, Damages
+from dedup_crawler.pages.fields import PLAIN_NAMES, with_given
+from dedup_crawler.pages.file_kinds import Kind, kind_of
+from dedup_crawler.pages.json_items import ItemReader
 from dedup_crawler.pages.jsonlines import LineReader
+from dedup_crawler.pages.log_pages import AccessReader, origin_of
+from dedup_crawler.pages.tables import TableReader
+from dedup_crawler.pages.wacz import ArchiveReader
 from dedup_crawler.pages.warc import RecordReader
 from dedup_crawler.pages.warc_pages import PageReader
+from dedup_crawler.pages.xml_items import ElementReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dedup_crawler.pages.records import Page
     from dedup_crawler.pages.store import PageStore
@@ -30,9 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["DamagedRecord", "ImportReport", "import_files"]
 
 _DIGEST_BYTES = 2**20
-_COMPRESSIONS = ("", ".gz", ".zst")
-_KINDS = (".warc", ".jsonl")
-_KNOWN = ", ".join(kind + compression for kind in _KINDS for compression in _COMPRESSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ class ImportReport:
     """Places that could not be read."""
     damaged: tuple[DamagedRecord, ...]
     """The first 100 of them."""
+    n_by_digest: int = 0
+    """Pages whose body is known by its digest alone."""
+    n_without_body: int = 0
+    """Pages, answered well, of whose body nothing is known: nobody can say what they are the same as."""
 
 
 class _Reader(Protocol):
@@ -61,19 +68,46 @@ class _Reader(Protocol):
     def __iter__(self) -> Iterator[Page]: ...
 
 
+@dataclass
+class _Counts:
+    n_records: int = 0
+    n_pages: int = 0
+    n_new: int = 0
+    n_by_digest: int = 0
+    n_without_body: int = 0
+    damages: Damages = field(default_factory=Damages)
+
+    def add(self, page: Page) -> None:
+        """Count a page that the store has taken."""
+        self.n_pages += 1
+        if not page.content:
+            self.n_by_digest += page.digest is not None
+            self.n_without_body += page.digest is None and 200 <= page.status < 300
+
+
 def import_files(
-    paths: Sequence[Path], store: PageStore, progress: Callable[[str, int, int], None] | None = None
+    paths: Sequence[Path],
+    store: PageStore,
+    progress: Callable[[str, int, int], None] | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    host: str | None = None,
 ) -> ImportReport:
     """Read the pages of *paths* into *store*.
 
     Parameters
     ----------
     paths
-        WARC or JSON lines, plain, ``.gz`` or ``.zst``; the compression itself is told by the first bytes.
+        Files of any of the kinds of :class:`~dedup_crawler.pages.file_kinds.Kind`, plain, gzip or zstd; all told by
+        what they hold.
     store
         Where the pages go. Whatever ends the import (Ctrl-C too), the records read until then are written.
     progress
         Called with the file's name, the bytes of it that were read, and its size in bytes.
+    fields
+        Our field -> what it is called in JSON, XML and CSV; nothing where it is to be left out.
+    host
+        Host of the paths in access logs, with or without its scheme.
 
     Raises
     ------
@@ -82,90 +116,99 @@ def import_files(
     StoreError
         If the store cannot be written.
     """
-    paths = [Path(path) for path in paths]
-    for path in paths:
-        _check(path)
-    damages = Damages()
-    n_records = n_pages = n_new = 0
-    for path in paths:
-        n_file_records, n_file_pages, n_file_new = _import_file(path, store, damages, progress)
-        n_records += n_file_records
-        n_pages += n_file_pages
-        n_new += n_file_new
+    given = fields or {}
+    with_given(PLAIN_NAMES, given)  # a wrong name is said before anything is read
+    kinds = {path: kind_of(path, given, host) for path in map(Path, paths)}
+    counts = _Counts()
+    for path in map(Path, paths):
+        source = _Source(path, kinds[path], given, origin_of(host) if host else "")
+        _import_file(source, store, counts, progress)
     return ImportReport(
-        n_records=n_records,
-        n_new_pages=n_new,
-        n_known=n_pages - n_new,
-        n_skipped=n_records - n_pages,
-        n_damaged=damages.n,
-        damaged=tuple(damages.records),
+        n_records=counts.n_records,
+        n_new_pages=counts.n_new,
+        n_known=counts.n_pages - counts.n_new,
+        n_skipped=counts.n_records - counts.n_pages,
+        n_damaged=counts.damages.n,
+        damaged=tuple(counts.damages.records),
+        n_by_digest=counts.n_by_digest,
+        n_without_body=counts.n_without_body,
     )
 
 
+@dataclass(frozen=True)
+class _Source:
+    """A file, and what was found out and said about it."""
+
+    path: Path
+    kind: Kind
+    given: Mapping[str, str]
+    origin: str
+
+    def reader(self, on_damage: Callable[[int, str], None], on_read: Callable[[int], None], start: int) -> _Reader:
+        """What makes pages of it."""
+        if self.kind is Kind.WACZ:
+            return ArchiveReader(self.path, on_damage, on_read, start)
+        chunks = read_chunks(self.path, on_read)
+        if self.kind is Kind.WARC:
+            return PageReader(RecordReader(chunks, on_damage), on_damage, start)
+        if self.kind is Kind.TABLE:
+            return TableReader(chunks, on_damage, start, self.given)
+        if self.kind is Kind.INDEX:
+            return IndexReader(chunks, on_damage, start)
+        if self.kind is Kind.ACCESS_LOG:
+            return AccessReader(chunks, on_damage, start, self.origin)
+        names = with_given(PLAIN_NAMES, self.given)
+        if self.kind is Kind.XML_ITEMS:
+            return ElementReader(chunks, on_damage, start, names)
+        if self.kind is Kind.JSON_ITEMS:
+            return ItemReader(chunks, on_damage, start, names)
+        return LineReader(chunks, on_damage, start, names)
+
+    def digest(self) -> str:
+        """128 bits over the size and the first and last MiB: enough to know a file again without reading all of it.
+
+        What the user said about it counts too: read otherwise, it is another file.
+        """
+        size = self.path.stat().st_size
+        digest = xxhash.xxh3_128(str(size).encode())
+        with self.path.open("rb") as file:
+            digest.update(file.read(_DIGEST_BYTES))
+            file.seek(max(size - _DIGEST_BYTES, 0))
+            digest.update(file.read(_DIGEST_BYTES))
+        if self.given or self.origin:
+            digest.update(repr((sorted(self.given.items()), self.origin)).encode(errors="replace"))
+        return digest.hexdigest()
+
+
 def _import_file(
-    path: Path, store: PageStore, damages: Damages, progress: Callable[[str, int, int], None] | None
-) -> tuple[int, int, int]:
-    """Import one file; its records, its pages, and how many of them were new."""
-    source = _digest(path)
+    source: _Source, store: PageStore, counts: _Counts, progress: Callable[[str, int, int], None] | None
+) -> None:
+    """Import one file, and count what it holds."""
+    path = source.path
+    digest = source.digest()
     size = path.stat().st_size
 
     def on_damage(offset: int, reason: str) -> None:
-        damages.add(str(path), offset, reason)
+        counts.damages.add(str(path), offset, reason)
 
     def on_read(n_bytes: int) -> None:
         if progress is not None:
             progress(path.name, n_bytes, size)
 
-    chunks = read_chunks(path, on_read)
-    start = store.import_position(source)
-    reader: _Reader
-    if _kind(path) == ".warc":
-        reader = PageReader(RecordReader(chunks, on_damage), on_damage, start)
-    else:
-        reader = LineReader(chunks, on_damage, start)
-    n_pages = 0
+    start = store.import_position(digest)
+    reader = source.reader(on_damage, on_read, start)
 
     def pages() -> Iterator[Page]:
-        nonlocal n_pages
         for page in reader:
             yield page
             # The store has taken the page when it asks for the next one.
-            n_pages += 1
-            store.set_import_position(source, max(reader.position, start))
-        store.set_import_position(source, max(reader.position, start))
+            counts.add(page)
+            store.set_import_position(digest, max(reader.position, start))
+        store.set_import_position(digest, max(reader.position, start))
 
     try:
-        n_new = store.add_many(pages())
+        counts.n_new += store.add_many(pages())
     except KeyboardInterrupt:
         store.flush()
         raise
-    return reader.n_records, n_pages, n_new
-
-
-def _kind(path: Path) -> str:
-    name = path.name.lower()
-    for compression in _COMPRESSIONS[1:]:
-        name = name.removesuffix(compression)
-    return Path(name).suffix
-
-
-def _check(path: Path) -> None:
-    if _kind(path) not in _KINDS:
-        raise BadInputError(f"{path} is of an unknown kind; known: {_KNOWN}")
-    if path.is_dir():
-        raise BadInputError(f"{path} is a folder: give the files in it")
-    if not path.is_file():
-        raise BadInputError(f"there is no file {path}")
-    if not os.access(path, os.R_OK):
-        raise BadInputError(f"{path} cannot be read: change its permissions")
-
-
-def _digest(path: Path) -> str:
-    """128 bits over the size and the first and last MiB: enough to know a file again without reading all of it."""
-    size = path.stat().st_size
-    digest = xxhash.xxh3_128(str(size).encode())
-    with path.open("rb") as file:
-        digest.update(file.read(_DIGEST_BYTES))
-        file.seek(max(size - _DIGEST_BYTES, 0))
-        digest.update(file.read(_DIGEST_BYTES))
-    return digest.hexdigest()
+    counts.n_records += reader.n_records

@@ -27,6 +27,10 @@ class Page:
     """Body with transfer and content encodings undone, charset untouched."""
     fetched_at: float | None = None
     """Seconds since 1970 (UTC)."""
+    digest: str | None = None
+    """``algorithm:digest`` of the body where an export tells that and not the body itself; equal ones are one body."""
+    canonical_link: str | None = None
+    """What an export says of ``<link rel=canonical>``, where there is no body to read it from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class LabelledPage:
     simhash: int | None
     cluster: int | None
     """Number of its duplicate cluster; None while the page is not labelled."""
+    digest: str | None = None
+    """Of its body, where the body itself is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from sqlalchemy import LargeBinary, func
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
-from dedup_crawler.pages.schema import PageRow
+from dedup_crawler.pages.schema import DigestRow, PageRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -32,6 +32,8 @@ PAGE_COLUMNS = (
     PageRow.content_type,
     PageRow.content,
     PageRow.fetched_at,
+    PageRow.canonical_link,
+    DigestRow.digest,
 )
 LABELLED_COLUMNS = (
     PageRow.url,
@@ -42,6 +44,7 @@ LABELLED_COLUMNS = (
     PageRow.main_text,
     PageRow.simhash,
     PageRow.cluster,
+    DigestRow.digest,
 )
 FACT_COLUMNS = (
     PageRow.url,
@@ -56,7 +59,8 @@ BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=LargeBinary())
 
 
 def page_row(page: Page) -> dict[str, Any]:
-    """Columns of what was received."""
+    """Columns of what was received; a page that an export describes without its body has been read already."""
+    is_described = not page.content and (page.digest is not None or page.canonical_link is not None)
     return {
         "url": storable(page.url),
         "referrer": storable(page.referrer),
@@ -65,7 +69,17 @@ def page_row(page: Page) -> dict[str, Any]:
         "content_type": storable(page.content_type),
         "content": zstandard.compress(page.content, _COMPRESSION_LEVEL) if page.content else b"",
         "fetched_at": page.fetched_at,
+        "title": "" if is_described else None,
+        "main_text": "" if is_described else None,
+        "canonical_link": storable(page.canonical_link) if is_described else None,
     }
+
+
+def digest_row(page: Page) -> dict[str, Any] | None:
+    """Columns of a body that is known by its digest alone; None for any other page."""
+    if page.content or page.digest is None:
+        return None
+    return {"url": storable(page.url), "digest": storable(page.digest)}
 
 
 def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
@@ -82,6 +96,8 @@ def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
         content_type=row.content_type,
         content=content,
         fetched_at=row.fetched_at,
+        digest=row.digest,
+        canonical_link=None if row.content else row.canonical_link,
     )
 
 
@@ -98,9 +114,9 @@ def text_row(text: PageText) -> dict[str, Any]:
 
 def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
     """The labelled page of a row with its id and LABELLED_COLUMNS."""
-    _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster = row  # faster than by name
+    _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster, digest = row  # faster than by name
     simhash = None if fingerprint is None else fingerprint % 2**64
-    return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster)
+    return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster, digest)
 
 
 def row_facts(row: Row[Unpack[tuple[Any, ...]]]) -> PageFacts:

@@ -44,6 +44,18 @@ class PageRow(Tables):
     """One zstd frame; no bytes at all for an empty body."""
 
 
+class DigestRow(Tables):
+    """Digest of a body that is not stored itself.
+
+    A table of its own: databases without it only lack these rows, and a crawl that has its bodies never writes one.
+    """
+
+    __tablename__ = "digests"
+
+    url: Mapped[str] = mapped_column(Text, primary_key=True)
+    digest: Mapped[str] = mapped_column(Text)
+
+
 class ScoreRow(Tables):
     """Cosine of two pages' main texts, 0-1."""
 

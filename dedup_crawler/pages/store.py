@@ -21,6 +21,7 @@ from dedup_crawler.pages.rows import (
     FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
+    digest_row,
     page_row,
     row_facts,
     row_labelled_page,
@@ -28,7 +29,7 @@ from dedup_crawler.pages.rows import (
     storable,
     text_row,
 )
-from dedup_crawler.pages.schema import ImportRow, PageRow, ScoreRow
+from dedup_crawler.pages.schema import DigestRow, ImportRow, PageRow, ScoreRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +58,8 @@ class PageStore:
     at when a page is added; :meth:`flush` writes at once). A process that is killed loses at most that; the database
     opens afterwards.
 
-    A URL that is stored keeps its first answer, unless that was an error (status >= 400) and the new one is not.
+    A URL that is stored keeps its first answer, unless that was an error (status >= 400) and the new one is not, or a
+    page without a body (an export may tell its digest alone) and the new one has a body.
     URLs are compared byte by byte. No database holds NUL characters and lone surrogates alike: in every string they
     are replaced by U+FFFD, as HTML does; bodies are kept exactly.
 
@@ -80,6 +82,7 @@ class PageStore:
     def __init__(self, location: str | Path, *, create: bool = True) -> None:
         self._database = Database(location, create=create)
         self._buffer: dict[str, dict[str, Any]] = {}
+        self._digests: dict[str, dict[str, Any]] = {}  # of pages in the buffer
         self._positions: dict[str, int] = {}
         self._buffered_bytes = 0
         self._buffered_since = 0.0
@@ -109,8 +112,11 @@ class PageStore:
         if not self._buffer:
             self._buffered_since = now
         known = self._buffer.get(row["url"])
-        if known is None or _is_better(row["status"], known["status"]):
+        if known is None or _is_better(_standing(row), _standing(known)):
             self._buffer[row["url"]] = row
+            self._digests.pop(row["url"], None)
+            if (digest := digest_row(page)) is not None:
+                self._digests[row["url"]] = digest
             self._buffered_bytes += len(row["content"])
         is_full = len(self._buffer) >= _BATCH_PAGES or self._buffered_bytes >= _BATCH_BYTES
         if is_full or now - self._buffered_since >= _BATCH_S:
@@ -139,12 +145,13 @@ class PageStore:
                     raise
         self._n_new += n_new
         self._buffer.clear()
+        self._digests.clear()
         self._positions.clear()
         self._buffered_bytes = 0
 
     def _write_buffer(self) -> int:
         with self._database.writing() as connection:
-            n_new = _write_pages(connection, self._buffer)
+            n_new = _write_pages(connection, self._buffer, self._digests)
             for source, n_records in self._positions.items():
                 connection.execute(delete(ImportRow).where(ImportRow.source == source))
                 connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
@@ -169,7 +176,7 @@ class PageStore:
         """The page of *url*, if it is stored."""
         self.flush()
         with self._database.reading() as connection:
-            row = connection.execute(select(*PAGE_COLUMNS).where(PageRow.url == storable(url))).first()
+            row = connection.execute(_with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url))).first()
         return None if row is None else row_page(row)
 
     def urls(self) -> Iterator[str]:
@@ -183,17 +190,17 @@ class PageStore:
             first = connection.execute(select(PageRow.id).order_by(PageRow.id).offset(start).limit(1)).scalar()
         if first is None:
             return iter(())
-        query = select(PageRow.id, *PAGE_COLUMNS).where(PageRow.id >= first)
+        query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.id >= first)
         return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def uncleaned_pages(self) -> Iterator[Page]:
         """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
-        query = select(PageRow.id, *PAGE_COLUMNS).where(PageRow.main_text.is_(None))
+        query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.main_text.is_(None))
         return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def labelled_pages(self) -> Iterator[LabelledPage]:
         """Pages without bodies, in crawl order; one that is not cleaned has an empty title and text."""
-        rows = self._rows(select(PageRow.id, *LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
+        rows = self._rows(_with_digests((PageRow.id, *LABELLED_COLUMNS)), PageRow.id, _CHUNK_ROWS)
         return map(row_labelled_page, rows)
 
     def page_facts(self, *, with_sizes: bool = False) -> Iterator[PageFacts]:
@@ -280,23 +287,40 @@ class PageStore:
         self._positions[source] = n_records
 
 
-def _write_pages(connection: Connection, rows: Mapping[str, dict[str, Any]]) -> int:
-    """Insert the rows (URL -> columns) whose URL is unknown, replace stored errors; how many were new."""
-    known_query = select(PageRow.url, PageRow.status).where(PageRow.url.in_(list(rows)))
-    known = {row.url: row.status for row in connection.execute(known_query)}
+def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
+    """Columns of pages, and of the digests of those whose bodies are not known."""
+    return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
+
+
+def _write_pages(
+    connection: Connection, rows: Mapping[str, dict[str, Any]], digests: Mapping[str, dict[str, Any]]
+) -> int:
+    """Insert the rows (URL -> columns) whose URL is unknown, replace what is worse; how many were new."""
+    known_query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
+    known = {url: (status, n_bytes > 0) for url, status, n_bytes in connection.execute(known_query)}
     new = [row for url, row in rows.items() if url not in known]
-    better = [row for url, row in rows.items() if url in known and _is_better(row["status"], known[url])]
+    better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
     if new:
         connection.execute(insert(PageRow), new)
     if better:
-        nothing_read_yet = dict.fromkeys(("title", "canonical_link", "main_text", "simhash", "cluster"))
+        nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
         replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
         connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
+        connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
+    if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
+        connection.execute(insert(DigestRow), its_digests)
     return len(new)
 
 
-def _is_better(status: int, known_status: int) -> bool:
-    return known_status >= 400 > status
+def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
+    """Status of a page, and whether its body is known."""
+    return row["status"], bool(row["content"])
+
+
+def _is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
+    """Whether a page (see :func:`_standing`) is to take the place of another one."""
+    (status, has_body), (known_status, had_body) = new, known
+    return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)
 
 
 def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:

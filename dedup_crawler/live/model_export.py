@@ -1,0 +1,58 @@
+"""A model in the formats of other programs, without the rules that a crawl found wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.live.exploration.evidence_file import evidence_for, evidence_path, read_evidence
+from dedup_crawler.methods import Canonicalizer, load_model
+from dedup_crawler.methods.static_front import StaticFront
+from dedup_crawler.rules.export.discarder import to_discarder
+from dedup_crawler.rules.export.formats import Export
+from dedup_crawler.rules.export.nutch import to_nutch
+from dedup_crawler.rules.export.table import to_table
+
+_STATIC_NOTE = "the static rules in front of the model are not in the file, and it is written as if there were none"
+FORMATS = ("duplicate-url-discarder", "nutch", "table")
+
+
+def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
+    """Write the model in *folder* in one of :data:`FORMATS`.
+
+    Parameters
+    ----------
+    folder
+        A model folder; what crawls learnt of its rules lies beside it.
+    target
+        The format.
+    with_guards
+        Whether a rule is left out where the format cannot leave those URLs alone that the model knows too little of.
+
+    Raises
+    ------
+    BadInputError
+        If the model has no rules and the format takes nothing else.
+    ModelError, EvidenceError
+        If the model, or what crawls learnt of it, cannot be read.
+    """
+    model = load_model(folder)
+    off = switched_off(folder, model)
+    if target == "table":
+        return to_table(model.rule_sentences(), model.rule_evidence(), off)
+    rules = model.model_rules()
+    if rules is None:
+        raise BadInputError(
+            f"{folder}: what its method learns is no rules that {target} could say; --format table can."
+        )
+    if not with_guards:
+        rules = rules.without_guards()
+    export = to_nutch(rules, off) if target == "nutch" else to_discarder(rules, off)
+    return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
+
+
+def switched_off(folder: Path, model: Canonicalizer) -> frozenset[str]:
+    """Rules of a model that a crawl switched off."""
+    known = evidence_for(read_evidence(evidence_path(folder)), model.digest, model.rule_sentences())
+    return frozenset(rule for rule, counts in known.items() if counts.is_switched_off)

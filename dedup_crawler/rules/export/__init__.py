@@ -1,0 +1,1 @@
+"""Rules in the formats of other programs: exactly, or more cautiously, or not at all."""

@@ -1,0 +1,147 @@
+"""The rules of ClearURLs (``data.min.json``): which parameters of which sites only track.
+
+https://docs.clearurls.xyz/1.27.3/specs/rules/. Read are ``urlPattern``, ``exceptions``, ``rules`` and
+``referralMarketing`` (names of parameters) and ``rawRules`` (what is cut out of the URL). What a browser would do with
+``redirections`` and ``completeProvider`` (go elsewhere, block) makes no two URLs one page, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.rule_ids import identifier
+from dedup_crawler.rules.static_rules.patterns import PatternSet, compiled, why_not
+from dedup_crawler.urls.normal import host_of, normal_form
+
+_NAME_RULES = ("rules", "referralMarketing")
+_LISTS = (*_NAME_RULES, "rawRules", "exceptions")
+_MAX_PROVIDERS = 10_000
+
+
+class ClearUrls:
+    """The rules of one file.
+
+    Parameters
+    ----------
+    value
+        Its JSON.
+    file
+        Its name, for what is said of its rules.
+
+    Raises
+    ------
+    BadInputError
+        If it is not in that format.
+    """
+
+    kind = "ClearURLs"
+
+    def __init__(self, value: Any, file: str) -> None:
+        self.file = file
+        self.refused: list[str] = []
+        """Why rules were left out: RE2 cannot match them."""
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._providers: list[_Provider] = []
+        self.sentences: dict[str, str] = {}
+        """Identifier -> what the rule does."""
+        for name, said in _checked_providers(value, file):
+            self._take(name, said)
+        self._set = PatternSet([provider.url_pattern for provider in self._providers])
+
+    def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
+        """A URL in normal form without what the rules take from it, and which did; *off* are left out."""
+        fired: list[str] = []
+        for place in self._set.matching(url):
+            changed, its = self._providers[place].applied(url, off)
+            if its and host_of(changed) == host_of(url):  # a pattern that eats the host is not meant so
+                url = changed
+                fired += its
+        return url, fired
+
+    def to_json(self) -> Any:
+        """The rules that are used, in the format of the file."""
+        return {"providers": self._kept}
+
+    def _take(self, name: str, said: Mapping[str, Any]) -> None:
+        # an exception protects: without it the whole provider would do too much
+        reasons = filter(None, map(why_not, [said["urlPattern"], *said.get("exceptions", ())]))
+        if (reason := next(reasons, None)) is not None:
+            self.refused.append(f"{self.file}, provider {_plain(name)}: {reason}")
+            return
+        lists = {each: [*self._usable(name, said.get(each, ()))] for each in _LISTS}
+        self._kept[name] = {"urlPattern": said["urlPattern"], **lists}
+        provider = _Provider(said["urlPattern"], lists)
+        self._providers.append(provider)
+        for known, rule in provider.names.items():
+            self.sentences[known] = f"{self.file}, provider {_plain(name)}: drops parameters named {_plain(rule)}"
+        for known, rule in provider.raw.items():
+            self.sentences[known] = f"{self.file}, provider {_plain(name)}: cuts {_plain(rule)} out of the URL"
+
+    def _usable(self, name: str, patterns: Collection[str]) -> Iterator[str]:
+        for pattern in patterns:
+            if (reason := why_not(pattern)) is None:
+                yield pattern
+            else:
+                self.refused.append(f"{self.file}, provider {_plain(name)}: {reason}")
+
+
+class _Provider:
+    """The rules for the URLs that one pattern matches."""
+
+    def __init__(self, url_pattern: str, lists: Mapping[str, list[str]]) -> None:
+        self.url_pattern = url_pattern
+        names = list(dict.fromkeys(pattern for each in _NAME_RULES for pattern in lists[each]))
+        self.names = {identifier("clearurls", url_pattern, "name", pattern): pattern for pattern in names}
+        self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
+        self._name_ids = list(self.names)
+        self._name_set = PatternSet(names, is_whole=True)
+        self._raw = [(known, compiled(pattern)) for known, pattern in self.raw.items()]
+        self._exceptions = PatternSet(lists["exceptions"]) if lists["exceptions"] else None
+
+    def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
+        if self._exceptions is not None and self._exceptions.matching(url):
+            return url, []
+        fired = []
+        for known, pattern in self._raw:
+            if known not in off:
+                shorter = pattern.sub("", url)
+                if shorter != url:
+                    fired.append(known)
+                    url = normal_form(shorter)
+        path, question, query = url.partition("?")
+        if question:
+            kept = []
+            for part in query.split("&"):
+                matching = [self._name_ids[place] for place in self._name_set.matching(part.partition("=")[0])]
+                used = [known for known in matching if known not in off]
+                if used:
+                    fired.append(used[0])
+                else:
+                    kept.append(part)
+            if len(kept) < query.count("&") + 1:
+                url = f"{path}?{'&'.join(kept)}" if kept else path
+        return url, list(dict.fromkeys(fired))
+
+
+def _checked_providers(value: Any, file: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    providers = value.get("providers") if isinstance(value, dict) else None
+    if not isinstance(providers, dict) or len(providers) > _MAX_PROVIDERS:
+        raise BadInputError(
+            f"{file}: expected the providers of ClearURLs by name, as data.min.json of version 1 has them."
+        )
+    for name, said in providers.items():
+        is_right = isinstance(said, dict) and isinstance(said.get("urlPattern"), str)
+        if not is_right or not all(_is_list(said.get(each, [])) for each in _LISTS):
+            raise BadInputError(f"{file}, provider {_plain(name)}: expected a 'urlPattern' and lists of patterns.")
+        yield name, said
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _plain(text: str) -> str:
+    """What strangers wrote, on one line of a terminal."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:80])

@@ -1,0 +1,83 @@
+"""Regular expressions of strangers, matched by RE2: in time that grows with the text, whoever wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dedup_crawler.errors import MissingExtraError
+
+_MAX_PATTERN = 2_000
+_MAX_MEMORY = 2**26
+
+
+def compiled(pattern: str) -> Any:
+    """What :func:`re2.compile` gives, letter case left aside.
+
+    Raises
+    ------
+    ValueError
+        If RE2 cannot match it in linear time (looking ahead, back references), or it is no pattern.
+    MissingExtraError
+        If RE2 is not installed.
+    """
+    re2 = _re2()
+    if len(pattern) > _MAX_PATTERN:
+        raise ValueError(f"a pattern of {len(pattern)} characters")
+    try:
+        return re2.compile(pattern, _options(re2))
+    except re2.error as error:
+        reason = error.args[0] if error.args else "no pattern"
+        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise ValueError(f"{pattern!r}: {said}") from None
+    except UnicodeEncodeError:
+        raise ValueError("a pattern with half a character") from None
+
+
+def why_not(pattern: str) -> str | None:
+    """Why a pattern cannot be used; None if it can."""
+    try:
+        compiled(pattern)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+class PatternSet:
+    """Some patterns that were compiled one by one before, asked at once.
+
+    Parameters
+    ----------
+    patterns
+        Known to compile.
+    is_whole
+        Whether a pattern has to match the whole text.
+    """
+
+    def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
+        re2 = _re2()
+        make = re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet
+        self._set = make(_options(re2))
+        for pattern in patterns:
+            self._set.Add(pattern)
+        self._set.Compile()
+
+    def matching(self, text: str) -> list[int]:
+        """Places of the patterns that match an ASCII text, ascending."""
+        return sorted(self._set.Match(text) or ())
+
+
+def _re2() -> Any:
+    try:
+        import re2
+    except ImportError:
+        raise MissingExtraError("reading the rules of ClearURLs", "google-re2", "static") from None
+    return re2
+
+
+def _options(re2: Any) -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    return options

@@ -1,0 +1,110 @@
+"""Rules and URLs that meet each other in every way: the laws of exports are stated over them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+
+HOST = "h.example"
+VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b"]
+_ODD_VALUES = [*VALUES, "", "*", None]
+_QUERY = ["query[a]", "query[b]", "query[c]"]
+_KEYS = ["path[0]", "path[1]", "path[2]", *_QUERY, "ext", "slash", "path.length", "scheme"]
+_MATCHERS = {
+    "path.length": st.sampled_from([Literal("1"), Literal("2"), OneOf(frozenset("12")), OfClass("digits"), ANY]),
+    "ext": st.sampled_from([Literal(".html"), OneOf(frozenset([".html", ".b"])), NoneOf(frozenset([".html"])), ANY]),
+    "slash": st.sampled_from([Literal("/"), ANY]),
+    "scheme": st.sampled_from([Literal("http"), Literal("https"), ANY]),
+}
+
+
+def _matchers(values):
+    some = st.sampled_from(values)
+    return st.one_of(
+        some.map(Literal),
+        st.just(ANY),
+        st.frozensets(some, min_size=1, max_size=3).map(OneOf),
+        st.frozensets(some, min_size=1, max_size=2).map(NoneOf),
+        st.sampled_from(CLASSES).map(OfClass),
+    )
+
+
+_cuts = st.builds(Cut, st.sampled_from("-1."), is_last=st.booleans(), keeps_head=st.booleans())
+_OF_QUERY = st.one_of(st.just(Drop()), st.just(Star()), _cuts, st.sampled_from(_ODD_VALUES).map(Set))
+_OPERATIONS = {
+    "ext": st.sampled_from([Drop(), Set(".html"), Star()]),
+    "slash": st.sampled_from([Drop(), Set("/")]),
+    "scheme": st.sampled_from([Set("http"), Set("https")]),
+    "path.length": st.sampled_from([Set("1"), Set("2")]),
+    **dict.fromkeys(_QUERY, _OF_QUERY),
+}
+_OF_PATH = st.one_of(st.just(Star()), _cuts, st.sampled_from(_ODD_VALUES).map(Set), st.just(Copy("path[0]")))
+
+
+@st.composite
+def any_rules(draw, *, only_drops=False):
+    """A rule of the host, of any kind."""
+    values = VALUES if only_drops else _ODD_VALUES
+    absent = draw(st.frozensets(st.sampled_from([*_KEYS[1:6], "query[a]#2", "slash", "ext"]), max_size=1))
+    keys = draw(st.lists(st.sampled_from(_KEYS), max_size=3, unique=True))
+    of_value = _matchers(values)
+    context = {key: draw(_MATCHERS.get(key, of_value)) for key in keys if key not in absent}
+    if not only_drops and draw(st.integers(0, 5)) == 0:
+        length = draw(st.integers(1, 3))
+        shorter = {"path.length": Set(str(length - 1)), f"path[{length - 1}]": Drop()}
+        return Rule(HOST, {**context, "path.length": Literal(str(length))}, shorter, absent)
+    if only_drops:
+        changed = draw(st.lists(st.sampled_from(_QUERY), min_size=1, max_size=2, unique=True))
+        return Rule(HOST, context, dict.fromkeys(changed, Drop()), absent)
+    changed = draw(st.lists(st.sampled_from([*_QUERY, *_KEYS]), min_size=1, max_size=2, unique=True))
+    return Rule(HOST, context, {key: draw(_OPERATIONS.get(key, _OF_PATH)) for key in changed}, absent)
+
+
+_HOSTS = st.sampled_from([*[HOST] * 5, f"www.{HOST}", f"wwwx{HOST}", "other.example"])
+_SEGMENTS = ["a", "b", "17", "a.b", "a-b", "1-2-3", "x.html", "a.php", "a.b.html", "c", "a-b.html", "a.b-c"]
+_ODD_SEGMENTS = [*_SEGMENTS, "A", "%41", "%C3%A9", "*", ""]
+_ODD_PARTS = [
+    "a=a",
+    "a=b",
+    "a=",
+    "a",
+    "b=a-b",
+    "b=1-2-3",
+    "c=17",
+    "d=5",
+    "A=a",
+    "a=%61",
+    "c=a%2Fb",
+    "e=?x",
+    "b=a=b",
+    "",
+]
+
+
+def _url(scheme, host, segments, slash, parts):
+    path = "/".join(segments) + ("/" if segments and slash else "")
+    return f"{scheme}://{host}/{path}{'?' if parts else ''}{'&'.join(parts)}"
+
+
+plain_urls = st.builds(
+    _url,
+    st.sampled_from(["http", "https"]),
+    _HOSTS,
+    st.lists(st.sampled_from(_SEGMENTS), max_size=4),
+    st.booleans(),
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from([*VALUES, "zz"]), max_size=4).map(
+        lambda query: [f"{name}={value}" for name, value in query.items()]
+    ),
+)
+"""URLs with nothing odd about them: each name once, with a value, all in lower case."""
+
+odd_urls = st.builds(
+    _url,
+    st.sampled_from(["http", "https"]),
+    _HOSTS,
+    st.lists(st.sampled_from(_ODD_SEGMENTS), max_size=4),
+    st.booleans(),
+    st.lists(st.sampled_from(_ODD_PARTS), max_size=4),
+)
+"""The same with what sites, crawlers and attackers make of URLs."""
