@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import belief, contexts, host_crawl, merge_trials, proposers, verified_rules
+from dedup_crawler.rules import belief, contexts, host_crawl, lateness, proposers, verified_rules
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import Mask, UrlColumns
@@ -89,7 +89,7 @@ _EARLIER: tuple[Swap, ...] = (
     (ContextSearch, "_item_options", _of_earlier(ContextSearch._item_options)),
     (ContextSearch, "_value_options", _of_earlier(ContextSearch._value_options)),
     (ContextSearch, "_take_best", _proposed_earlier),
-    (merge_trials, "LATE", PROPOSED),
+    (lateness, "LATE", PROPOSED),
 )
 
 PARTS: Mapping[str, tuple[Swap, ...]] = {

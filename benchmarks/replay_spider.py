@@ -1,6 +1,7 @@
 """A user's spider for the replayed crawls: follows every link that was recorded, and notes where it got.
 
-It knows nothing of the filter. Links that lead out of a recording are 404 for everybody and are not followed.
+It knows nothing of the filter. What leads out of a recording is another site for it: neither links nor redirects there
+are followed.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urldefrag
 
 from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from typing_extensions import Self
 
 from spiders.site import links_of
 
@@ -23,12 +28,31 @@ class ExactFingerprinter:
         return f"{request.method} {request.url}".encode()
 
 
+class RecordedSiteMiddleware:
+    """Downloader middleware that refuses redirects out of the recording, as Scrapy's own does for other hosts."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build it for Scrapy."""
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Refuse what was not recorded."""
+        known: frozenset[str] = self._crawler.spider.known
+        if "redirect_urls" in request.meta and urldefrag(request.url).url not in known:
+            raise IgnoreRequest(f"{request.url} was not recorded")
+
+
 class ReplaySpider(Spider):
     """Crawls a served recording from its home page; writes fetched URLs and stats as JSON to *out*."""
 
     name = "replay"
     custom_settings: ClassVar[dict[str, Any]] = {
         "AUTOTHROTTLE_ENABLED": False,
+        "DOWNLOADER_MIDDLEWARES": {"replay_spider.RecordedSiteMiddleware": 50},
         "CONCURRENT_REQUESTS": 8,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "ROBOTSTXT_OBEY": False,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.rules.substring_index import SubstringIndex
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
@@ -68,6 +69,7 @@ class UrlColumns:
     def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> None:
         self.host = host
         self.n_urls = len(urls)
+        self.late_from = late_from(clusters)
         self.columns: dict[str, Column] = {}
         self._maps: list[KeyValues] = []
         self._rests: list[str] | None = None  # written when they are first asked for

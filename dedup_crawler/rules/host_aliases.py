@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.belief import MIN_LATE, Belief
 from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.merge_trials import LATE
+from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 2
@@ -85,10 +85,11 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
         Decides, and counts the pairs that are tried.
     """
     met = _met_on_both(urls, pages)
+    first_late = late_from(pages)
     evidence = {}
     for (one, other), found in sorted(met.items()):
         judged = MergeEvidence(*_counted(found, 0))
-        late, late_wrong = _counted(found, round(LATE * len(urls)))
+        late, late_wrong = _counted(found, first_late)
         if not belief.may_hold(judged.n_groups, judged.n_wrong):
             continue
         belief.count(f"host {one} is {other}", b"")

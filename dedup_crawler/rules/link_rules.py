@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.merge_trials import LATE, Evidence
+from dedup_crawler.rules.lateness import late_from
+from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.url_shapes import Shape
 
 STRICTER = 5
@@ -71,9 +72,10 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
         is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
         if is_known and links.forms[place] != links.forms[referrer]:
             trials[links.shapes[referrer], links.shapes[place]].append(place)
+    first_late = late_from(links.pages)
     found = []
     for pair, places in sorted(trials.items()):
-        evidence = _evidence_of_links(links, places)
+        evidence = _evidence_of_links(links, places, first_late)
         if evidence.n_groups >= MIN_GROUPS:
             belief.count(f"referrer {pair}", b"")
             if belief.holds(evidence):
@@ -82,9 +84,8 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     return found
 
 
-def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
+def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> Evidence:
     """A page that holds links is one piece of evidence, however many links it holds."""
-    n_urls = len(links.urls)
     is_wrong: dict[int, bool] = defaultdict(bool)
     is_late: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
@@ -93,7 +94,7 @@ def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
         wrong = links.pages[place] != links.pages[referrer]
         n_wrong_links += wrong
         is_wrong[referrer] |= wrong
-        is_late[referrer] |= place >= LATE * n_urls
+        is_late[referrer] |= place >= first_late
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
     late = [referrer for referrer, late in is_late.items() if late]
     return Evidence(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))

@@ -16,9 +16,6 @@ from dedup_crawler.rules.columns import UNKNOWN, Hashes, Integers, Mask, UrlColu
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
 
-LATE = 0.7
-"""Groups that are complete only behind this share of the crawl are late: they confirm what the others propose."""
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -88,7 +85,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         rows=rows,
         groups=of_rows,
         is_right=columns.clusters[rows] == columns.clusters[reference[of_rows]],
-        is_late=last[of_rows] >= LATE * columns.n_urls,
+        is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
