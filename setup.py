@@ -18,6 +18,7 @@ setup(
         "SQLAlchemy>=2.0",
         "click>=8.1",
         "numpy>=1.26",
+        "packaging>=21",
         "Protego>=0.3",
         "rich>=13",
         "safetensors>=0.4",
@@ -38,7 +39,7 @@ setup(
         "test": ["hypothesis>=6.100", "pytest>=8", "pytest-benchmark>=4", "pytest-xdist>=3.6", "warcio>=1.7.5"],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
     },
-    entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.cli:main"]},
+    entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.__main__:run"]},
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Framework :: Scrapy",

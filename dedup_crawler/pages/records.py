@@ -57,3 +57,15 @@ class LabelledPage:
     simhash: int | None
     cluster: int | None
     """Number of its duplicate cluster; None while the page is not labelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """How far a crawl database has come."""
+
+    n_pages: int
+    n_read: int
+    """Pages whose text was read."""
+    n_labelled: int
+    n_clusters: int
+    n_scores: int
