@@ -78,6 +78,53 @@ def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
     assert len(asked) - len(set(asked)) <= PER_KILL
 
 
+def test_what_the_queue_on_disk_loses_after_a_kill_is_fetched_all_the_same(tmp_path: Path):
+    """
+    After a kill Scrapy's queue of first in, first out reads what is stale in place of what is new. No page is linked
+    twice, so nothing but the filter's own notes can bring back what the queue has lost.
+    """
+    with Site() as site:
+        site.delay_s = 0.02
+        site.robots()
+        site.page("/", *(f"/page{n}?1" for n in range(40)))
+        for n in range(40):
+            site.page(f"/page{n}?1", f"/behind{n}?1")
+            site.page(f"/behind{n}?1")
+        settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
+        for n_asked in (8, 20):
+            crawl = start(site, tmp_path, CONCURRENT_REQUESTS=1, **settings)
+            wait_for(site, n_asked)
+            crawl.kill()
+            crawl.wait(timeout=120)
+        walk(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
+        got = {form_of(url.removeprefix(site.url)) for url in (tmp_path / "got").read_text().split()}
+    assert got == {"/", *(f"/{name}{n}" for n in range(40) for name in ("page", "behind"))}
+
+
+def test_a_redirect_target_that_was_on_its_way_at_the_kill_is_fetched_after_all(tmp_path: Path):
+    """The dupefilter of the job knows it, though nobody got its page; in a loop of redirects it is tried once more."""
+    with Site() as site:
+        site.robots()
+        site.page("/", "/a?1", "/loop?1", "/many")
+        site.redirect("/a?1", "/a?3")
+        site.page("/a?3", delay_s=5.0)
+        site.redirect("/loop?1", "/loop?2", delay_s=5.0)
+        site.redirect("/loop?2", "/loop?1")
+        site.page("/many", *(f"/none{n}" for n in range(900)), delay_s=0.5)
+        settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
+        crawl = start(site, tmp_path, CONCURRENT_REQUESTS=3, **settings)
+        wait_for(site, 40)  # by then the dupefilter has written what it knows, which it does in pieces of 8 KB
+        crawl.kill()
+        crawl.wait(timeout=120)
+        assert (tmp_path / "job" / "requests.seen").stat().st_size > 0
+        site.page("/a?3")
+        site.redirect("/loop?1", "/loop?2")
+        walk(site, tmp_path, **settings)
+        got = (tmp_path / "got").read_text().split()
+    assert f"{site.url}/a?3" in got
+    assert site.count("/loop?1") <= 5
+
+
 def small(site: Site, *, delay_s: float = 0.0) -> Site:
     """Three pages in a chain, each with a duplicate."""
     site.robots()
@@ -182,7 +229,10 @@ class BothAtOnce(Site):
 
 
 def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
-    """Together they fetch each page once, the start page apart."""
+    """
+    Together they fetch each page once, but for the start page and what two links ask for at the same moment: while
+    Redis is asked, the second may overtake the first.
+    """
     with BothAtOnce() as site:
         site.delay_s = 0.1
         build(site, N_PAGES)
@@ -196,7 +246,7 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
         got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
     pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]
     assert set(pages) == {"/", *(f"/page{n}" for n in range(N_PAGES))}
-    assert len(pages) - len(set(pages)) == 1
+    assert 1 <= len(pages) - len(set(pages)) <= 3
     assert all(len(each) > N_PAGES // 10 for each in got)
 
 

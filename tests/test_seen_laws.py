@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
@@ -108,14 +109,11 @@ def test_claims_of_one_call_meet_each_other(sets):
 
 
 def test_a_local_set_answers_at_once(sets):
-    """A local set needs no event loop to be asked; another one says so."""
+    """A local set needs no event loop to be asked."""
     seen = sets.fresh()
 
     if seen.is_local:
-        assert seen.claim_now([Claim(A, 1, 5)]) == [(NEW, 5)]
-    else:
-        with pytest.raises(NotImplementedError, match="claim"):
-            seen.claim_now([Claim(A, 1, 5)])
+        assert at_once(seen.claim([Claim(A, 1, 5)])) == [(NEW, 5)]
 
 
 def test_one_substitute_waits_and_takes_over_when_the_owner_fails(sets):
@@ -304,6 +302,21 @@ def test_what_was_not_finished_is_given_until_it_is_claimed(sets):
     assert sets.claim(seen, B, "/b?2").standing is NEW
     assert sets.run(seen.release(A)) == "/a?2"
     assert sets.run(seen.release(B)) == "/b?1"  # came from the earlier run, and another URL was faster
+
+
+def test_a_substitute_that_takes_the_form_over_leaves_the_owner_waiting(sets):
+    """After a stop the link of the substitute is met first. It fails, and the earlier owner's request comes back."""
+    seen = sets.fresh()
+    needs_durable(seen)
+    sets.claim(seen, A, "/a?1")
+    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
+    sets.stop(seen)
+    seen = sets.again()
+
+    assert sets.claim(seen, A, "/a?2").standing is NEW
+    assert sets.run(seen.release(A)) == "/a?1"
+    assert sets.claim(seen, A, "/a?1").standing is NEW
+    assert sets.run(seen.release(A)) is None
 
 
 def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):

@@ -299,7 +299,7 @@ def test_a_redis_that_cannot_be_used(own_server):
         asyncio.run(open_seen("redis://:secret@127.0.0.1:1/0", None).open())
     assert "secret" not in str(caught.value)
 
-    own_server.ask("HSET newer:facts version 2")
+    own_server.ask("HSET newer:facts version 3")
     with pytest.raises(SeenError, match="name="):
         asyncio.run(open_seen(own_server.url("newer"), None).open())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
 from dedup_crawler.live.seen.values import N_RUNS, pack
@@ -34,7 +35,7 @@ def crawled(path, n_pages=1):
         seen = SQLiteSeenSet(path)
         await seen.open()
         digests = [form_digest(f"/{n}") for n in range(n_pages)]
-        seen.claim_now([Claim(digest, 1, 0, "request") for digest in digests])
+        at_once(seen.claim([Claim(digest, 1, 0, "request") for digest in digests]))
         seen.processed(digests)
         await seen.close(is_clean=True)
 
@@ -75,10 +76,10 @@ def test_links_of_a_page_are_written_with_it(path, tmp_path):
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen.claim_now([Claim(A, 1, 0, "/a")])
+        at_once(seen.claim([Claim(A, 1, 0, "/a")]))
         seen.flush()
         seen.answered(A)
-        seen.claim_now([Claim(B, 1, 0, "/b")])
+        at_once(seen.claim([Claim(B, 1, 0, "/b")]))
         await seen.wait(B, "/b?2")
         before = await copy(tmp_path / "before")
         seen.processed([A])
@@ -92,7 +93,7 @@ def test_links_of_a_page_are_written_with_it(path, tmp_path):
             shutil.copy(file, folder)
         left = SQLiteSeenSet(folder / path.name)
         texts = await left.open()
-        standings = [holder.standing for holder in left.claim_now([Claim(A, 9), Claim(B, 9)])]
+        standings = [holder.standing for holder in at_once(left.claim([Claim(A, 9), Claim(B, 9)]))]
         await left.close(is_clean=False)
         return texts, standings
 
@@ -113,13 +114,13 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen.claim_now([Claim(A, 1, 5, "/a?1")])
+        at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))
         await seen.close(is_clean=is_clean)
         seen = SQLiteSeenSet(path)
         texts = await seen.open(queue_survives=queue_survives)
-        other = seen.claim_now([Claim(A, 2, 0, "/a?2")])[0].standing
+        other = at_once(seen.claim([Claim(A, 2, 0, "/a?2")]))[0].standing
         dropped = await seen.wait(A, "/a?2")
-        owner = seen.claim_now([Claim(A, 1, 5, "/a?1")])[0].standing
+        owner = at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))[0].standing
         released = await seen.release(A)
         await seen.close(is_clean=is_clean)
         return texts, other, dropped, owner, released
@@ -139,7 +140,7 @@ def test_runs_are_numbered_and_begin_again(path):
     async def run():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        standing = seen.claim_now([Claim(A, 1)])[0].standing
+        standing = at_once(seen.claim([Claim(A, 1)]))[0].standing
         seen.processed([A])
         await seen.close(is_clean=True)
         return standing
@@ -240,6 +241,7 @@ import asyncio, logging, os, resource, signal, sqlite3, sys
 from pathlib import Path
 import sqlalchemy
 from dedup_crawler.errors import SeenError
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen import sqlite
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout, level="INFO")
@@ -265,7 +267,7 @@ async def crawl():
 
     def pages(part, expected):
         for digest in part:
-            assert seen.claim_now([Claim(digest, 1, 0, "r" * 100)])[0].standing is expected
+            assert at_once(seen.claim([Claim(digest, 1, 0, "r" * 100)]))[0].standing is expected
             seen.answered(digest)
         for start in range(0, len(part), 500):
             seen.processed(part[start : start + 500])
@@ -274,7 +276,7 @@ async def crawl():
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     pages(digests[1000:5000], Standing.NEW)
-    others = seen.claim_now([Claim(digest, 2) for digest in digests])
+    others = at_once(seen.claim([Claim(digest, 2) for digest in digests]))
     assert [holder.standing for holder in others] == [Standing.SEEN] * 5000 + [Standing.NEW] * 1000
     assert len(seen) == 6000
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)

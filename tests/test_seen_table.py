@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.protocol import Claim, form_digest
 from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
@@ -60,7 +61,7 @@ def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
         seen = MemorySeenSet()
         for n in range(n_forms):
             digest = form_digest(str(n))
-            seen.claim_now([Claim(digest, n & 0xFFFF)])
+            at_once(seen.claim([Claim(digest, n & 0xFFFF)]))
             seen.answered(digest)
         n_bytes, _ = tracemalloc.get_traced_memory()
     finally:
@@ -74,13 +75,13 @@ def test_substitutes_are_bounded():
     async def crawl():
         seen = MemorySeenSet(max_substitutes=1)
         a, b = form_digest("/a"), form_digest("/b")
-        seen.claim_now([Claim(a, 1), Claim(b, 1)])
+        at_once(seen.claim([Claim(a, 1), Claim(b, 1)]))
         assert await seen.wait(a, "/a?2")
         assert not await seen.wait(b, "/b?2")
         seen.answered(a)
         assert await seen.wait(b, "/b?2")
         assert await seen.abandoned() == ["/b?2"]
-        seen.claim_now([Claim(a, 1), Claim(b, 1)])
+        at_once(seen.claim([Claim(a, 1), Claim(b, 1)]))
         assert await seen.wait(b, "/b?2")
 
     asyncio.run(crawl())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from dedup_crawler.live.seen.protocol import SeenSet
 
 _MAX_WITHDRAWN = 20_000
+_MAX_ORPHANS = 20_000
+_N_OVERTAKERS = 100
 _SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
 
 
@@ -60,6 +63,8 @@ class Answers:
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self._is_resumed = False
+        self._orphans: dict[str, list[bytes]] = {}
+        self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered, and stood for no form
         self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
 
     def received(self, request: Request, response: Response) -> Coroutine[Any, Any, None] | None:
@@ -68,9 +73,12 @@ class Answers:
         A redirect gets this far only in a spider that follows redirects itself. It brought no page: its target, a
         request of its own, answers for both.
         """
+        self._adopt(request)
         forms = marks.forms_of(request)
         explores = request.meta.get(marks.EXPLORES)
         if not forms and explores is None:
+            if not self._seen.is_local and response.status < 300:
+                self._overtakers.append(request.url)
             return None
         self.n_fetched += 1
         if response.status >= 400:
@@ -103,6 +111,7 @@ class Answers:
 
     async def failed(self, request: Request) -> None:
         """Release the forms that *request* stood for: it will not be answered, or not well."""
+        self._adopt(request)
         forms = marks.forms_of(request)
         if forms:
             request.meta[marks.FORMS] = []
@@ -116,14 +125,35 @@ class Answers:
         answered: they are sent when the crawl runs dry.
         """
         is_redirected = marks.is_redirected(request)
-        if is_redirected or marks.is_decided(request):
-            if (failing := self._explorer.swallowed(request)) is not None:
-                self._on_failing(failing)
-            if self._is_resumed and not is_redirected:
-                if marks.forms_of(request):
-                    self._left_over.append(request)
-            else:
-                await self.failed(request)
+        if not is_redirected and not marks.is_decided(request):
+            return
+        if (failing := self._explorer.swallowed(request)) is not None:
+            self._on_failing(failing)
+        forms = marks.forms_of(request)
+        if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:
+            self._overtaken(request, forms)
+        elif is_redirected or not self._is_resumed:
+            await self.failed(request)
+        elif forms:
+            self._left_over.append(request)
+
+    def _overtaken(self, request: Request, forms: list[bytes]) -> None:
+        """Find another request for the same URL that answers for the forms of this one, or has answered.
+
+        While another process is asked who owns a form, the second of two links may overtake the first, which owns it;
+        then the dupefilter takes the first for the repeat.
+        """
+        if request.url in self._overtakers:
+            for form in forms:
+                self._seen.answered(form)
+            self._seen.processed(forms)
+        else:
+            self._orphans[request.url] = forms
+
+    def _adopt(self, request: Request) -> None:
+        """Let *request* answer for the forms of one for the same URL that it has overtaken."""
+        if self._orphans and not marks.forms_of(request) and (forms := self._orphans.pop(request.url, None)):
+            request.meta[marks.FORMS] = forms
 
     async def release(self, forms: Iterable[bytes]) -> None:
         """Free *forms*, and send what was dropped in favour of their owners."""

@@ -19,6 +19,7 @@ from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.killed_job import put_aside
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
@@ -98,7 +99,10 @@ class DuplicateFilter:
             models = LiveModels(_shelf(crawler, options), options.exploration, logger.error)
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
-            return cls(crawler, options, models, open_seen(options.seen, Path(jobs) if jobs else None))
+            seen = open_seen(options.seen, Path(jobs) if jobs else None)
+            if jobs and seen.is_after_kill():
+                put_aside(Path(jobs))
+            return cls(crawler, options, models, seen)
         except DedupError as error:
             refuse_to_start(crawler, "dedup_setting_unusable", str(error))
             return None

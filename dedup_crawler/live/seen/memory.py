@@ -40,13 +40,9 @@ class MemorySeenSet(SeenSet[T]):
         """Nothing is left of an earlier process."""
         return []
 
-    def claim_now(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
-        return [self._claim(claim, invalid) for claim in claims]
-
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
-        return self.claim_now(claims, invalid)
+        return [self._claim(claim, invalid) for claim in claims]
 
     def _claim(self, claim: Claim, invalid: Collection[int]) -> Holder:
         value = self._owners.get(claim.digest)

@@ -79,7 +79,14 @@ class SeenSet(ABC, Generic[T]):
     is_durable: bool
     """Outlives the process: claims should carry their request as text, and substitutes are text."""
     is_local: bool
-    """Answers at once: :meth:`claim_now` may be used."""
+    """Answers at once: its coroutines never wait."""
+
+    def is_after_kill(self) -> bool:
+        """Whether the process before this one did not come to its end; to be asked before the set is open.
+
+        False where nobody knows, and where the set cannot be read: :meth:`open` says that.
+        """
+        return False
 
     @abstractmethod
     async def open(self, *, queue_survives: bool = False) -> list[str]:
@@ -98,10 +105,6 @@ class SeenSet(ABC, Generic[T]):
         SeenError
             If the set cannot be used.
         """
-
-    def claim_now(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
-        """:meth:`claim` without waiting; local sets only."""
-        raise NotImplementedError(f"{type(self).__name__} answers over a network: use claim()")
 
     @abstractmethod
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:

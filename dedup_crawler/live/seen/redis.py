@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_VERSION = b"1"
+_VERSION = b"2"
 _CLAIMS_AT_ONCE = 500
 _WRITES_AT_ONCE = 1_000
 _MAX_UNSENT = 100_000
@@ -99,7 +99,9 @@ class RedisSeenSet(SeenSet[str]):
 
     async def wait(self, digest: bytes, substitute: str, owner: int = 0) -> bool:
         """Keep *substitute* in Redis, if none waits for the form."""
-        return digest in self._answered or bool(await self._run(scripts.WAIT, digest, substitute))
+        return digest in self._answered or bool(
+            await self._run(scripts.WAIT, digest, owner.to_bytes(2, "big") + substitute.encode("utf-8"))
+        )
 
     async def is_awaited(self, digest: bytes) -> bool:
         """Whether the answer has not come."""

@@ -2,8 +2,8 @@
 
 Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, so small that Redis packs
 them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, owner), ``requests``
-and ``substitutes`` (digest -> text), ``of:CRAWLER`` (digests that a crawler awaits), ``crawlers``, ``alive:CRAWLER``
-(expires without a heartbeat), ``size`` (seen forms), ``facts``.
+(digest -> text), ``substitutes`` (digest -> owner, text), ``of:CRAWLER`` (digests that a crawler awaits), ``crawlers``,
+``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
 
 A crawler is 8 hexadecimal digits. The state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed
 to the crawler to be sent) or ``H`` (the same, handed twice: once could be an answer of Redis that got lost).
@@ -14,7 +14,7 @@ from __future__ import annotations
 _COMMON = """
 local name, me = ARGV[1], ARGV[2]
 local awaited, requests, substitutes = name .. ':awaited', name .. ':requests', name .. ':substitutes'
-local nothing = '\\0\\0\\0\\0'
+local no_rules, nothing = '\\0\\0', '\\0\\0\\0\\0'
 local lives = {}
 
 local function is_alive(crawler)
@@ -62,7 +62,9 @@ local function free(digest, crawler)
   local text = redis.call('HGET', substitutes, digest)
   redis.call('HDEL', substitutes, digest)
   if text then
-    hand_out(digest, text, 'h', nothing)
+    local owner = string.sub(text, 1, 2)
+    text = string.sub(text, 3)
+    hand_out(digest, text, 'h', no_rules .. owner)
   else
     redis.call('HDEL', awaited, digest)
     redis.call('HDEL', requests, digest)
@@ -92,10 +94,14 @@ for i = 1, #ARGV[4], 2 do is_invalid[string.sub(ARGV[4], i, i + 1)] = true end
 local function take(digest, tag, request, crawler, earlier_rules, earlier_owner)
   if crawler then
     redis.call('SREM', name .. ':of:' .. crawler, digest)
-    -- the earlier owner's request may be on its way too; until it is claimed itself, it waits
+    -- the substitute waits on, unless it is the very URL that claims; else the earlier owner's request does, which may
+    -- be on its way too, until it is claimed itself
+    local owner = string.sub(tag, 3, 4)
+    local waiting = redis.call('HGET', substitutes, digest)
+    if waiting and string.sub(waiting, 1, 2) == owner then redis.call('HDEL', substitutes, digest) end
     local earlier = redis.call('HGET', requests, digest)
-    local is_another = earlier_owner ~= string.sub(tag, 3, 4) and earlier_rules .. earlier_owner ~= nothing
-    if earlier and is_another then redis.call('HSETNX', substitutes, digest, earlier) end
+    local is_another = earlier_owner ~= owner and earlier_rules .. earlier_owner ~= nothing
+    if earlier and is_another then redis.call('HSETNX', substitutes, digest, earlier_owner .. earlier) end
   end
   redis.call('HSET', awaited, digest, me .. 'c' .. tag)
   redis.call('SADD', name .. ':of:' .. me, digest)
@@ -138,7 +144,7 @@ return replies
 WAIT = (
     _COMMON
     + """
--- ARGV[3] digest, ARGV[4] substitute; gives 1 if its URL may be dropped
+-- ARGV[3] digest, ARGV[4] owner (2 bytes) and substitute; gives 1 if its URL may be dropped
 local crawler, state = held(ARGV[3])
 if crawler then
   if state ~= 'c' or not is_alive(crawler) then return 0 end

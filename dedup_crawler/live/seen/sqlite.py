@@ -10,6 +10,7 @@ stays in the file until somebody claims the form.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -53,6 +54,16 @@ class SQLiteSeenSet(SeenSet[str]):
         self._is_failing = False
         self._next_flush = 0.0
 
+    def is_after_kill(self) -> bool:
+        """Whether the file says that a process is still running: it was killed, or has the file open now."""
+        if not self._path.exists():
+            return False
+        try:
+            with contextlib.closing(SeenFile(self._path)) as file:
+                return file.facts().get("is_running") == "1"
+        except SeenError:
+            return False
+
     async def open(self, *, queue_survives: bool = False) -> list[str]:
         """Open the file; gives what an earlier process left unanswered."""
         self._file = SeenFile(self._path)
@@ -62,22 +73,18 @@ class SQLiteSeenSet(SeenSet[str]):
             self._run = int(run) % N_RUNS + 1 if run.isdecimal() else 1
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
             self._n = self._file.n_seen()
-            self._file.write({}, (), {"run": str(self._run), "is_clean": "0"})
+            self._file.write({}, (), {"run": str(self._run), "is_clean": "0", "is_running": "1"})
             return [] if self._is_queue_kept else self._give_left()
         except BaseException:
             self._file.close()
             raise
 
-    def claim_now(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
         if len(self._changes) >= _MAX_CHANGES or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._entries([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
-
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
-        return self.claim_now(claims, invalid)
 
     def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
         entry = entries.get(claim.digest)
@@ -152,7 +159,9 @@ class SQLiteSeenSet(SeenSet[str]):
         texts: list[str] = []
         for digest in self._awaited() if is_idle else ():
             entry = self._entry(digest)
-            if entry is not None and digest not in self._answered and (text := self._free(digest, entry)) is not None:
+            if entry is None or digest in self._answered or _is_handed_out(entry):
+                continue
+            if (text := self._free(digest, entry)) is not None:
                 texts.append(text)
                 if len(texts) == _N_GIVEN:
                     break
@@ -210,6 +219,7 @@ class SQLiteSeenSet(SeenSet[str]):
     async def close(self, *, is_clean: bool) -> None:
         """Write what is left, and how the crawl ended."""
         self._next_flush = 0.0
+        self._facts["is_running"] = "0"
         if is_clean:
             self._facts["is_clean"] = "1"  # in one transaction with all that is left
         self.flush()
