@@ -42,10 +42,16 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Let start requests own their forms; they are never dropped."""
+        """Let start requests own their forms; they are never dropped.
+
+        A spider that goes on from its database starts with links of the pages there: these are links like others.
+        """
         async for each in start:
             if isinstance(each, Request):
-                await self._filter.decide([each], is_start=True)
+                is_link = each.meta.get(REFERRER_KEY) is not None
+                is_sent = await self._filter.decide([each], is_start=not is_link)
+                if is_link and not is_sent[0]:
+                    continue
             yield each
 
     def process_spider_output(
