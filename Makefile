@@ -22,8 +22,8 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(TOOLS)  ## the site of the documentation, in build/site; a warning is an error
-	$(BIN)/mkdocs build --strict --quiet
+docs: $(TOOLS)  ## the site of the documentation, in build/site; a warning is an error (but not with --quiet)
+	$(BIN)/mkdocs build --strict
 
 reference: $(TOOLS)  ## write what the documentation says of settings, stats and commands anew, out of the code
 	$(BIN)/python docs/reference.py

@@ -50,7 +50,7 @@ setup(
             "warcio>=1.7.5",
         ],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
-        "docs": ["mkdocs>=1.6", "mkdocs-material>=9.5"],
+        "docs": ["mkdocs>=1.6"],
         "release": ["build>=1.2", "twine>=6"],
     },
     entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.__main__:run"]},

@@ -166,6 +166,8 @@ def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) ->
     with urllib.request.urlopen(f"{address}topic/3") as answer:
         assert answer.read() == b"<p>page</p>3"
     process.send_signal(how)
+    time.sleep(0.02)
+    process.send_signal(how)  # twice, as people do
     _, errors = process.communicate(timeout=30)
 
     assert line.startswith(f"5 URLs of {SITE} at http://127.0.0.1:")

@@ -315,7 +315,7 @@ def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path)
 def test_a_crawl_that_goes_on_from_its_database_drops_the_links_of_stored_pages(tmp_path: Path):
     """
     Our spider starts again with what the stored pages link to. Only its own start URL is a start request: the others
-    are links like any, dropped where they are duplicates, and the page comes all the same if the one that is sent fails.
+    are links like any, dropped where they are duplicates, and sent after all if the one in their place fails.
     """
     with Site() as site:
         site.page("/", *(f"/a?{n}" for n in range(20)), "/gone?1", "/gone?2")

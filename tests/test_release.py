@@ -42,7 +42,7 @@ def test_there_is_one_version(wheel: zipfile.ZipFile) -> None:
 
     assert metadata["Version"] == VERSION
     assert f"dedup_crawler-{VERSION}" in wheel.filename
-    assert settings.USER_AGENT == f"dedup_crawler/{VERSION}"
+    assert f"dedup_crawler/{VERSION}" == settings.USER_AGENT
 
 
 def test_the_wheel_holds_the_plugin_alone(wheel: zipfile.ZipFile) -> None:
