@@ -43,7 +43,7 @@ $(READY): setup.py constraints.txt
 	touch $(READY)
 
 $(TOOLS): $(READY)
-	$(PIP) -e '.[train,redis,peers,test,lint,docs,release]'
+	$(PIP) -e '.[train,report,redis,peers,test,lint,docs,release]'
 	touch $(TOOLS)
 
 clean:

@@ -16,7 +16,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.10",
     packages=find_packages(include=["dedup_crawler", "dedup_crawler.*"]),
-    package_data={"dedup_crawler": ["py.typed"]},
+    package_data={"dedup_crawler": ["py.typed"], "dedup_crawler.report": ["*.css", "*.jinja"]},
     install_requires=[
         "Scrapy>=2.13",
         "SQLAlchemy>=2.0",
@@ -38,11 +38,13 @@ setup(
             "simhash>=2.1.2",
             "torch>=2.2",
         ],
+        "report": ["Jinja2>=3.1", "matplotlib>=3.8"],
         "redis": ["redis>=5"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
         "test": [
             "hypothesis>=6.100",
             "pandas>=2",
+            "playwright>=1.45",
             "pytest>=8",
             "pytest-benchmark>=4",
             "pytest-xdist>=3.6",

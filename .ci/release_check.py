@@ -57,6 +57,7 @@ SMOKE = (
     Smoke("compare --model models/forest --pairs pairs.csv", f"{FORUM}/topic/1"),
     Smoke("mine-log access.log --host forum.example --model models/log", "rules"),
     Smoke("doctor --db crawl.db --model models", "pages 5000"),
+    Smoke("report --db crawl.db --model models/forum --output report.html", "report.html: "),
     Smoke("demo", "run it in a clone of the repository", 1),
     Smoke("--version", ""),
 )
@@ -76,7 +77,7 @@ def main() -> int:
         environment = Clean(folder, wheel)
         for smoke in ALONE:
             environment.check(smoke)
-        environment.install(*environment.needed("train", but="torch"))
+        environment.install(*environment.needed("train", but="torch"), *environment.needed("report"))
         environment.check_every_command()
         if keep:
             shutil.copytree(archive.parent, ROOT / "dist", dirs_exist_ok=True)
@@ -116,7 +117,7 @@ class Clean:
         quiet = ("--quiet", "--disable-pip-version-check", "-c", ROOT / "constraints.txt")
         call(self.bin / "python", "-m", "pip", "install", *quiet, *what)
 
-    def needed(self, extra: str, *, but: str) -> list[str]:
+    def needed(self, extra: str, *, but: str = "") -> list[str]:
         """What an extra needs, without one of it."""
         code = (
             "from importlib.metadata import requires; from packaging.requirements import Requirement\n"

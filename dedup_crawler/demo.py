@@ -31,6 +31,7 @@ from dedup_crawler.pages.store import PageStore
 _PROJECT = Path(__file__).resolve().parent.parent
 _RECORDING = _PROJECT / "examples" / "forum.warc.zst"
 _TRUTH = _PROJECT / "examples" / "forum.truth.csv.gz"
+_DROPPED = "drops.jsonl"
 
 Say = Callable[[str], None]
 
@@ -103,7 +104,7 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
 def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
     steps = _Steps(say)
     first, without, with_filter, model = (folder / name for name in ("first.db", "without.db", "with.db", "model"))
-    for path in folder.glob("*.db*"):
+    for path in (*folder.glob("*.db*"), *folder.glob(_DROPPED)):
         path.unlink()
     for path in folder.glob("job*"):
         shutil.rmtree(path)
@@ -133,7 +134,7 @@ def _crawl(
 ) -> None:
     settings = {"JOBDIR": job, "AUTOTHROTTLE_ENABLED": False, "LOG_LEVEL": "WARNING"}
     if model is not None:
-        settings["DEDUP_MODEL"] = model
+        settings |= {"DEDUP_MODEL": model, "DEDUP_DROPPED": model.with_name(_DROPPED)}
     arguments = {"url": f"{site.address}/", "db": database} | ({"pages": pages} if pages is not None else {})
     command = [sys.executable, "-m", "scrapy", "crawl", "content"]
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]

@@ -16,7 +16,7 @@ from planted_site import HOST, session_ids
 
 CRAWL = session_ids()
 COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]
-COMMANDS += [("mine-log",), ("compare",)]
+COMMANDS += [("mine-log",), ("compare",), ("report",)]
 
 
 def page(url, cluster):

@@ -15,7 +15,18 @@ import pytest
 
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from live_site import QUICK, REPOSITORY, Answer, Crawl, Site, command, crawl_content, needs_bare_asyncio, run
+from live_site import (
+    QUICK,
+    REPOSITORY,
+    Answer,
+    Crawl,
+    Site,
+    command,
+    crawl_content,
+    needs_bare_asyncio,
+    run,
+    strip_query_model,
+)
 
 
 def stored(db: Path) -> dict[str, Page]:
@@ -233,3 +244,20 @@ def test_our_spider_works_without_a_twisted_reactor(tmp_path: Path):
         crawl = crawl_content(f"{site.url}/", tmp_path / "crawl.db", TWISTED_REACTOR_ENABLED="False")
     assert crawl.status == 0, crawl.log
     assert len(stored(tmp_path / "crawl.db")) == 10
+
+
+def test_a_crawl_that_goes_on_with_a_filter_drops_the_links_that_it_begins_with(tmp_path: Path):
+    """The links of stored pages are no start requests: what shows the same is fetched once."""
+    with Site() as site:
+        site.robots()
+        links = [f"/topic{n}?v={version}" for n in range(10) for version in (1, 2)]
+        site.page("/", *links)
+        for link in links:
+            site.page(link)
+        crawl_content(f"{site.url}/", tmp_path / "crawl.db", "-a", "pages=1")
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = crawl_content(f"{site.url}/", tmp_path / "crawl.db", DEDUP_MODEL=model)
+        asked = [path for path in site.asked if "topic" in path]
+    assert crawl.status == 0
+    assert sorted({path.partition("?")[0] for path in asked}) == [f"/topic{n}" for n in range(10)]
+    assert len(asked) == 10

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import EvidenceError
-from dedup_crawler.live.exploration.evidence_file import (
+from dedup_crawler.methods.evidence_file import (
     Evidence,
+    RuleCounts,
     evidence_for,
     evidence_path,
     read_evidence,
     write_evidence,
 )
-from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 
 SOME = Evidence("0123abcd", {"a": RuleCounts(10, 1, False), "b": RuleCounts(2, 4, True)})
 

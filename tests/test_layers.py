@@ -23,6 +23,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 BASES = {
     "base",
     "crawl_order",
+    "held_out_pairs",
     "known_rules",
     "known_urls",
     "labelled_pairs",
@@ -34,6 +35,7 @@ BASES = {
     "proposals",
     "rule_based",
     "switched_off",
+    "training_history",
 }  # what the methods share
 
 

@@ -312,24 +312,6 @@ def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path)
         assert sorted(url.removeprefix(site.url) for url in store.urls()) == ["/", "/post/1", "/post/2", "/topic"]
 
 
-def test_a_crawl_that_goes_on_from_its_database_drops_the_links_of_stored_pages(tmp_path: Path):
-    """
-    Our spider starts again with what the stored pages link to. Only its own start URL is a start request: the others
-    are links like any, dropped where they are duplicates, and sent after all if the one in their place fails.
-    """
-    with Site() as site:
-        site.page("/", *(f"/a?{n}" for n in range(20)), "/gone?1", "/gone?2")
-        for n in range(20):
-            site.page(f"/a?{n}")
-        site.page("/gone?2")
-        crawl_content(f"{site.url}/", tmp_path / "crawl.db", "-a", "pages=1")
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl_content(f"{site.url}/", tmp_path / "crawl.db", DEDUP_MODEL=model)
-
-    assert sum(path.startswith("/a?") for path in site.asked) == 1
-    assert site.count("/gone?2") == 1
-
-
 def test_redirects_that_stand_for_each_other_do_not_lose_the_page(tmp_path: Path):
     """
     Two redirects whose targets are each other's duplicates: a redirect is no page, so one of the targets is fetched.

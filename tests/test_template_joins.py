@@ -24,6 +24,16 @@ def test_a_value_that_stands_in_both_is_copied():
     assert f"http://{HOST}/New" in forms
 
 
+def test_kinds_with_as_many_keys_are_joined_in_one_direction():
+    """``view=print`` shows what ``lang=en`` shows: one of them becomes the other, and never the other way round too."""
+    rules = joins([visit for n in range(20) for visit in ((n, f"/t?a={n}&lang=en"), (n, f"/t?a={n}&view=print"))])
+
+    views = [f"http://{HOST}/t?a=x&{view}" for view in ("lang=en", "view=print")]
+    forms = [{RuleEngine([rule]).form(url) for url in views} for rule in rules]
+    assert forms != []
+    assert all(form == forms[0] and len(form) == 1 for form in forms)
+
+
 def test_too_few_pages_propose_nothing():
     """Seven pages do not, eight do; and pages that nobody knows do not either."""
     assert joins(articles(MIN_PAGES - 1)) == []

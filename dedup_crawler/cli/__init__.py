@@ -3,7 +3,7 @@
 A module of this folder adds its commands to the group when it is imported.
 """
 
-from dedup_crawler.cli import ask, collect, compare, doctor, evaluate, label, mine_log, train
+from dedup_crawler.cli import ask, collect, compare, doctor, evaluate, label, mine_log, report, train
 from dedup_crawler.cli.group import main
 
-__all__ = ["ask", "collect", "compare", "doctor", "evaluate", "label", "main", "mine_log", "train"]
+__all__ = ["ask", "collect", "compare", "doctor", "evaluate", "label", "main", "mine_log", "report", "train"]

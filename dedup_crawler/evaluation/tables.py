@@ -35,6 +35,8 @@ _COLUMNS = (
     _Column("learn s", lambda row: row.fit_s, ".1f", max),
     _Column("us/URL", lambda row: row.canonicalize_us, ".1f", max),
 )
+COLUMNS = tuple(column.name for column in _COLUMNS)
+"""Names of the columns, behind that of the method."""
 LEGEND = (
     "P, R, F1, lost: cold simulated crawl of SIGIR'17 (lost: pages never fetched). "
     "fetched, saved, lost warm, kept: the crawl goes on after the training part "
@@ -42,6 +44,11 @@ LEGEND = (
     "compr., dup-red., fpr: WWW'10. size: rules of the model, or parameters of its network. "
     "worst: of each column its worst site by itself, so that a row may speak of several."
 )
+
+
+def cells(row: Row) -> list[str]:
+    """Values of a row, one a column, as they are printed."""
+    return [_cell(column.value(row), column.form) for column in _COLUMNS]
 
 
 def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
@@ -53,7 +60,7 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
     )
     table = _table(title)
     for row in rows:
-        table.add_row(row.method, *(_cell(column.value(row), column.form) for column in _COLUMNS))
+        table.add_row(row.method, *cells(row))
     return table
 
 

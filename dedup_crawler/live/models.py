@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError
-from dedup_crawler.live.exploration.evidence_file import (
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.methods.evidence_file import (
     Evidence,
     evidence_for,
     evidence_path,
     read_evidence,
     write_evidence,
 )
-from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -44,14 +44,14 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Let start requests own their forms; they are never dropped.
 
-        A spider that goes on from its database starts with links of the pages there: these are links like others.
+        A spider that goes on from a database starts with the links of its pages, and says which page held each.
         """
         async for each in start:
-            if isinstance(each, Request):
-                is_link = each.meta.get(REFERRER_KEY) is not None
-                is_sent = await self._filter.decide([each], is_start=not is_link)
-                if is_link and not is_sent[0]:
-                    continue
+            if (
+                isinstance(each, Request)
+                and not (await self._filter.decide([each], is_start=each.meta.get(REFERRER_KEY) is None))[0]
+            ):
+                continue
             yield each
 
     def process_spider_output(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.exploration.lost_pages import lost_pages
+from dedup_crawler.evaluation.lost_pages import lost_pages
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

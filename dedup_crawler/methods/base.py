@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
 from dedup_crawler.methods.model_folder import ModelFiles, digest_of, read_model, write_model
+from dedup_crawler.methods.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
+from dedup_crawler.rules.refusals import Refusal
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -231,6 +233,17 @@ class Canonicalizer(ABC):
         """Say what was learnt, a line each, the best supported first; no line if nothing was."""
         return []
 
+    def refused(self) -> Sequence[Refusal]:
+        """Say what was looked at and is not believed, and why: the best supported first, a bounded number.
+
+        None for a method that does not keep it, or a model that was trained before it did.
+        """
+        return ()
+
+    def history(self) -> TrainingHistory:
+        """How the training went, for a person to look at; empty for a method without epochs and held-out pairs."""
+        return NO_HISTORY
+
     def n_learnt(self) -> int | None:
         """How large the model is: rules of a miner, parameters of a network; None for a method that learns nothing."""
         weights = self._weights()
@@ -345,7 +358,8 @@ class Canonicalizer(ABC):
         self._told_rules = None
         self.n_urls_ = len(forms)
         self.n_clusters_ = len(set(pages))
-        self.data_digest_ = _digest(forms, pages, referrers)
+        found_on = referrers if referrers is not None else [None] * len(forms)
+        self.data_digest_ = training_digest(zip(forms, pages, found_on, strict=True))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "data_digest_"):
@@ -384,9 +398,9 @@ def _check_lengths(
         raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
 
 
-def _digest(urls: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None) -> str:
+def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
+    """Digest of what a crawl has to teach: URL in normal form, page and referrer of each of its URLs, in order."""
     digest = hashlib.sha256()
-    for i, (url, page) in enumerate(zip(urls, pages, strict=True)):
-        referrer = referrers[i] if referrers is not None else None
+    for url, page, referrer in rows:
         digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -21,6 +21,13 @@ from dedup_crawler.methods.known_urls import KnownUrls
 from dedup_crawler.methods.labelled_pairs import UrlPair, check_kinds
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.pair_sampling import sample_pairs
+from dedup_crawler.methods.training_history import (
+    FILE,
+    NO_HISTORY,
+    TrainingHistory,
+    history_from_json,
+    history_to_json,
+)
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
 
@@ -42,6 +49,7 @@ class PairClassifier(Canonicalizer):
 
     max_pairs: int
     seed: int
+    history_: TrainingHistory = NO_HISTORY
 
     def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
         """Learn from labelled pairs instead of a crawl.
@@ -79,6 +87,11 @@ class PairClassifier(Canonicalizer):
         found = dict(zip(asked, self._asked(asked), strict=True))
         return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
 
+    def history(self) -> TrainingHistory:
+        """Curves of the networks, and what was said of the pairs that were held out."""
+        self._check_fitted()
+        return self.history_
+
     @abstractmethod
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         """Train on pairs of both kinds, in normal form, and set the threshold.
@@ -105,6 +118,7 @@ class PairClassifier(Canonicalizer):
             self._learn(pairs, _RECALL_FOR_CRAWLS)
         else:
             self.threshold_ = None
+            self.history_ = NO_HISTORY
             self._learn_nothing()
 
     def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
@@ -163,13 +177,14 @@ class PairClassifier(Canonicalizer):
         templater = self.known_.templater
         places = {url: number for number, url in enumerate(self.known_.urls)}
         return {
+            FILE: history_to_json(self.history_),
             _FILE: {
                 "threshold": self.threshold_,
                 "urls": self.known_.urls,
                 "forms": [places[form] for form in self.known_.forms],
                 "function_tokens": sorted(templater.function_tokens),
                 "function_words": sorted(templater.function_words),
-            }
+            },
         }
 
     def _restore(self, files: ModelFiles) -> None:
@@ -179,6 +194,9 @@ class PairClassifier(Canonicalizer):
             self.threshold_ = None if threshold is None else float(threshold)
             templater = Templater(table["function_tokens"], table["function_words"], deep=True)
             self.known_ = KnownUrls(urls, [urls[place] for place in table["forms"]], templater)
+            self.history_ = history_from_json(files.tables[FILE]) if FILE in files.tables else NO_HISTORY
+        except BadInputError as error:
+            raise DamagedModelError(f"{error} Train again.") from error
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
 

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
+from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.training_history import HeldOut, TrainingHistory, held_out
 from dedup_crawler.networks.alphabet import Alphabet
 
 _FILE = "trees.json"
 _MAX_LENGTH = 1000  # characters of a URL that are looked at
+_THRESHOLD = 0.5
 
 
 class RandomForest(PairClassifier):
@@ -44,16 +47,29 @@ class RandomForest(PairClassifier):
         self.seed = seed
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        urls = [url for pair in pairs for url in (pair.left, pair.right)]
+        self.alphabet_ = Alphabet.of(urls, _MAX_LENGTH, is_faulty=True)
+        self.history_ = TrainingHistory(held_out=self._judged(pairs))
+        self.forest_ = self._grown(pairs)
+        self.threshold_ = _THRESHOLD
+
+    def _judged(self, pairs: Sequence[UrlPair]) -> HeldOut | None:
+        """What a first forest says of pairs with a URL that it has not seen."""
+        seen, new = cut_by_url(pairs, self.seed)
+        if not new or len({pair.is_duplicate for pair in seen}) < 2:
+            return None
+        self.forest_ = self._grown(seen)
+        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        return held_out(found, [pair.is_duplicate for pair in new], _THRESHOLD)
+
+    def _grown(self, pairs: Sequence[UrlPair]) -> list[_Tree]:
         try:
             from sklearn.ensemble import RandomForestClassifier
         except ImportError as error:
             raise MissingExtraError("training random-forest", "scikit-learn", "train") from error
-        urls = [url for pair in pairs for url in (pair.left, pair.right)]
-        self.alphabet_ = Alphabet.of(urls, _MAX_LENGTH, is_faulty=True)
         forest = RandomForestClassifier(n_estimators=self.trees, max_depth=self.depth, random_state=self.seed)
         forest.fit(self._rows([(pair.left, pair.right) for pair in pairs]), [pair.is_duplicate for pair in pairs])
-        self.forest_ = [_table_of(tree.tree_) for tree in forest.estimators_]
-        self.threshold_ = 0.5
+        return [_table_of(tree.tree_) for tree in forest.estimators_]
 
     def _learn_nothing(self) -> None:
         self.alphabet_, self.forest_ = Alphabet("", 1, is_faulty=True), []

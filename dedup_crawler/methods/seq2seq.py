@@ -27,8 +27,17 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.methods.training_history import (
+    FILE,
+    NO_HISTORY,
+    TrainingHistory,
+    curve,
+    history_from_json,
+    history_to_json,
+)
 from dedup_crawler.networks.vocabulary import Vocabulary
 from dedup_crawler.networks.weights import dump_weights, load_weights
+from dedup_crawler.rules.refusals import MAX_REFUSALS, Refusal
 from dedup_crawler.rules.rule_ids import translation_identifier
 from dedup_crawler.rules.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.rules.translations import Translation, TranslationTable
@@ -103,6 +112,7 @@ class Seq2Seq(Canonicalizer):
 
     name = "seq2seq"
     weights_: bytes
+    history_: TrainingHistory = NO_HISTORY
     _network: NumpyTranslator | None
 
     def __init__(
@@ -148,6 +158,24 @@ class Seq2Seq(Canonicalizer):
             f"{translation.evidence.n_wrong} wrong)"
             for translation, source in used
         ]
+
+    def refused(self) -> Sequence[Refusal]:
+        """Translations that the gate did not let pass, those with most merge groups for them first."""
+        self._check_fitted()
+        found = []
+        for source, translation in self.table_.translations.items():
+            if not translation.is_used and translation.says != source:
+                n_groups, n_wrong = translation.evidence.n_groups, translation.evidence.n_wrong
+                reason = f"{n_wrong} of {n_groups} merge groups with later pages are wrong"
+                if n_groups < _MIN_GROUPS:
+                    reason = f"{n_groups} merge groups with later pages say too little; {_MIN_GROUPS} are needed"
+                found.append(Refusal(f"template {source} becomes {translation.says}", reason, n_groups, n_wrong))
+        return sorted(found, key=lambda each: each.n_wrong - each.n_groups)[:MAX_REFUSALS]
+
+    def history(self) -> TrainingHistory:
+        """The loss of each epoch, and the share of training pairs translated exactly."""
+        self._check_fitted()
+        return self.history_
 
     def _quality(self) -> dict[str, Any]:
         """Share of training pairs translated exactly, and how many templates are translated in use."""
@@ -254,6 +282,7 @@ class Seq2Seq(Canonicalizer):
                 "vocabulary": list(self.vocabulary_.tokens),
             },
             "translations.json": self.table_.to_json(),
+            FILE: history_to_json(self.history_),
         }
 
     def _weights(self) -> bytes:
@@ -266,6 +295,10 @@ class Seq2Seq(Canonicalizer):
             self.vocabulary_ = Vocabulary(tokens["vocabulary"])
         except (KeyError, TypeError) as error:
             raise DamagedModelError(f"tokens.json or translations.json lacks {error}. Train again.") from error
+        try:
+            self.history_ = history_from_json(files.tables[FILE]) if FILE in files.tables else NO_HISTORY
+        except BadInputError as error:
+            raise DamagedModelError(f"{error} Train again.") from error
         self.weights_ = files.weights
         # behind the gate the table says all: a crawl need not wake the network, nor import numpy
         asks_network = bool(self.weights_) and not self._option("judged_gate")
@@ -307,9 +340,13 @@ class Seq2Seq(Canonicalizer):
         self.vocabulary_ = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
         self.weights_, self._network = b"", None
         self.exact_, self.n_epochs_ = 1.0, 0
+        self.history_ = NO_HISTORY
         if any(source != target for source, target, _ in pairs):
             fit = self._fit_network(pairs)
             self.weights_, self.exact_, self.n_epochs_ = dump_weights(fit.weights), fit.exact, fit.n_epochs
+            losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
+            exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)
+            self.history_ = TrainingHistory((losses, exacts))
             self._network = self._numpy_network()
 
     def _numpy_network(self) -> NumpyTranslator:

@@ -20,9 +20,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
+from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.networks.weights import dump_weights, load_weights
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 _OPTIONS = ("hidden", "epochs", "members")
 _FILE = "symbols.json"
-_HELD_OUT = 0.2  # share of the URLs that the threshold is tuned on
 _PAIRS_AT_ONCE = 64
 
 
@@ -117,31 +118,33 @@ class Siamese(PairClassifier):
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
         self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
         self.threshold_ = 0.5
-        if self._is_cured:
-            self.threshold_ = self._tuned_threshold(urls, pairs, self.recall_weight or recall_weight)
-        self._use([self._trained(pairs, member) for member in range(self._option("members"))])
+        curves: list[Curve] = []
+        judged = self._judged(pairs, self.recall_weight or recall_weight, curves) if self._is_cured else None
+        if judged is not None:
+            self.threshold_ = judged.threshold
+        members = range(self._option("members"))
+        self._use([self._trained(pairs, member, f"network {member + 1}", curves) for member in members])
+        self.history_ = TrainingHistory(tuple(curves[:MAX_CURVES]), judged)
 
     def _learn_nothing(self) -> None:
         self.weights_ = b""
 
-    def _tuned_threshold(self, urls: Sequence[str], pairs: Sequence[UrlPair], recall_weight: float) -> float:
-        """The threshold that is best for pairs of which a URL is new, as in a crawl."""
+    def _judged(self, pairs: Sequence[UrlPair], recall_weight: float, curves: list[Curve]) -> HeldOut | None:
+        """Answers of a first network at the threshold that is best for pairs of which a URL is new, as in a crawl."""
         import numpy as np
 
         from dedup_crawler.networks.pair_threshold import best_threshold
 
-        draw = np.random.default_rng(self.seed)
-        held_out = {url for url, drawn in zip(urls, draw.random(len(urls)), strict=True) if drawn < _HELD_OUT}
-        seen = [pair for pair in pairs if pair.left not in held_out and pair.right not in held_out]
-        new = [pair for pair in pairs if pair.left in held_out or pair.right in held_out]
+        seen, new = cut_by_url(pairs, self.seed)
         if not seen or not new:
-            return 0.5
-        self._use([self._trained(seen, self._option("members"))])
+            return None
+        self._use([self._trained(seen, self._option("members"), "first network", curves)])
         found = self._probabilities([(pair.left, pair.right) for pair in new])
-        return best_threshold(np.array(found), np.array([pair.is_duplicate for pair in new]), recall_weight)
+        is_same = [pair.is_duplicate for pair in new]
+        return held_out(found, is_same, best_threshold(np.array(found), np.array(is_same), recall_weight))
 
-    def _trained(self, pairs: Sequence[UrlPair], member: int) -> dict[str, np.ndarray]:
-        """Weights of one network."""
+    def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, np.ndarray]:
+        """Weights of one network; how it learnt them is added to *curves*."""
         import numpy as np
 
         try:
@@ -163,6 +166,10 @@ class Siamese(PairClassifier):
             device=self.device,
             progress=self._counted(member),
         )
+        curves += [
+            curve(name, "loss", list(enumerate(fit.losses, 1))),
+            curve(name, "share answered right", list(enumerate(fit.accuracies, 1))),
+        ]
         return fit.weights
 
     def _recipe(self) -> PairRecipe:

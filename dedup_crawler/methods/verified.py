@@ -22,9 +22,16 @@ from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.refusals import Refusal, refusals_from_json, refusals_to_json
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
-from dedup_crawler.rules.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.sentences import (
+    alias_sentence,
+    coverage_sentence,
+    referrer_sentence,
+    refusals_of,
+    rule_sentence,
+)
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -32,6 +39,7 @@ _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
 _ALIASES_FILE = "host_aliases.json"
+_REFUSED_FILE = "refused.json"
 
 
 class Verified(Canonicalizer):
@@ -61,6 +69,11 @@ class Verified(Canonicalizer):
             lines += [coverage_sentence(rule) for rule in links.coverage_rules.values()]
         return lines
 
+    def refused(self) -> Sequence[Refusal]:
+        """Hypotheses that the crawl did not confirm."""
+        self._check_fitted()
+        return self.refused_
+
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
         self._check_fitted()
@@ -81,6 +94,7 @@ class Verified(Canonicalizer):
         belief = Belief(RISKS[self.risk])
         self.aliases_ = learn_host_aliases(urls, pages, belief)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
+        refused = belief.refusals.all()
         at_home = self.aliases_.at_home
         urls = [at_home(url) for url in urls]
         rules: list[AnyRule] = []
@@ -100,6 +114,8 @@ class Verified(Canonicalizer):
             rules += found
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
+            refused += belief.refusals.all()
+        self.refused_ = refusals_of(refused)
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
 
@@ -232,6 +248,7 @@ class Verified(Canonicalizer):
                 for (number, section), values in sorted(self.new_words_.shared.items())
             ],
             _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
+            _REFUSED_FILE: refusals_to_json(self.refused_),
         }
 
     def _restore(self, files: ModelFiles) -> None:
@@ -247,6 +264,7 @@ class Verified(Canonicalizer):
             rules = rules_from_json(files.tables[_RULES_FILE], _RULES_FILE)
             self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
             self.new_words_ = NewWords(self.engine_, shared)
+            self.refused_ = refusals_from_json(files.tables.get(_REFUSED_FILE, []), _REFUSED_FILE)
         except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:

@@ -60,10 +60,13 @@ class PairRows:
 
 @dataclass(frozen=True, slots=True)
 class PairFit:
-    """Weights after the last epoch, and the share (0-1) of pairs answered right while training in it."""
+    """Weights after the last epoch, and what happened in each epoch while training."""
 
     weights: dict[str, Array]
-    accuracy: float
+    accuracies: tuple[float, ...]
+    """Share (0-1) of the pairs answered right."""
+    losses: tuple[float, ...]
+    """Mean cross-entropy of a pair."""
 
 
 def train_pairs(
@@ -90,11 +93,14 @@ def train_pairs(
         torch.manual_seed(seed)
         model = make_network().to(place)
         training = _Training(model, pairs, labels, recipe, seed, place)
+        accuracies, losses = [], []
         for epoch in range(1, recipe.epochs + 1):
-            accuracy = training.epoch()
+            accuracy, loss = training.epoch()
+            accuracies.append(accuracy)
+            losses.append(loss)
             if progress is not None:
                 progress(epoch, recipe.epochs, accuracy)
-        return PairFit(_weights(model), accuracy)
+        return PairFit(_weights(model), tuple(accuracies), tuple(losses))
 
 
 class _Training:
@@ -109,10 +115,10 @@ class _Training:
         self.order = np.random.default_rng(seed)
         self.is_bfloat16 = device.type == "cpu" and recipe.hidden >= _LARGE and _multiplies_bfloat16()
 
-    def epoch(self) -> float:
-        """Train every pair once; the share answered right on the way."""
+    def epoch(self) -> tuple[float, float]:
+        """Train every pair once; the share answered right and the mean loss on the way."""
         self.model.train()
-        n_right = 0
+        n_right, total = 0, 0.0
         order = self.order.permutation(len(self.labels))
         for start in range(0, len(order), self.recipe.batch_size):
             chosen = order[start : start + self.recipe.batch_size]
@@ -124,9 +130,10 @@ class _Training:
             loss.backward()  # type: ignore[no-untyped-call]
             self.optimizer.step()
             n_right += int((logits.argmax(1) == label).sum())
+            total += float(loss.detach()) * len(chosen)
         if self.recipe.falls:
             self.schedule.step()
-        return n_right / len(order)
+        return n_right / len(order), total / len(order)
 
     def _tensors(self, batch: PairRows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         used, places = np.unique(np.concatenate([batch.left, batch.right]), return_inverse=True)

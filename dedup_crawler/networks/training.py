@@ -55,6 +55,9 @@ class Fit:
     exact: float
     n_epochs: int
     losses: tuple[float, ...]
+    """Mean loss of each epoch."""
+    exacts: tuple[tuple[int, float], ...]
+    """Epochs after which the translations were looked at, and the share (0-1) of pairs translated exactly."""
 
 
 def train(
@@ -104,19 +107,21 @@ class _Training:
     def run(self, progress: Progress | None) -> Fit:
         best_exact, best = -1.0, self._weights()
         losses: list[float] = []
+        exacts: list[tuple[int, float]] = []
         for epoch in range(1, self.n_epochs + 1):
             losses.append(self._epoch())
             self.schedule.step()
             if epoch % self.look_every and epoch != self.n_epochs:
                 continue
             exact = self._exact(self.pairs)
+            exacts.append((epoch, exact))
             if progress is not None:
                 progress(epoch, self.n_epochs, exact)
             if exact > best_exact:
                 best_exact, best = exact, self._weights()
             if best_exact == 1.0:
                 break
-        return Fit(best, best_exact, epoch, tuple(losses))
+        return Fit(best, best_exact, epoch, tuple(losses), tuple(exacts))
 
     def _epoch(self) -> float:
         self.model.train()

@@ -69,3 +69,31 @@ class Overview:
     n_labelled: int
     n_clusters: int
     n_scores: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What is counted of a page: neither its body nor its text."""
+
+    url: str
+    referrer: str | None
+    status: int
+    title: str
+    cluster: int | None
+    fetched_at: float | None
+    n_bytes: int | None
+    """Bytes of the body as it was received; None where nobody asked, or the stored body does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """Two pages whose main texts were compared."""
+
+    score: float
+    """Cosine, 0-1."""
+    is_same: bool
+    """Whether they are in one duplicate cluster."""
+    url_lengths: tuple[int, int]
+    """In characters."""
+    text_lengths: tuple[int, int]
+    """Of the pages' texts, in characters."""

@@ -9,9 +9,10 @@ import re
 from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
+from sqlalchemy import LargeBinary, func
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.records import LabelledPage, Page
+from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
 from dedup_crawler.pages.schema import PageRow
 
 if TYPE_CHECKING:
@@ -42,6 +43,16 @@ LABELLED_COLUMNS = (
     PageRow.simhash,
     PageRow.cluster,
 )
+FACT_COLUMNS = (
+    PageRow.url,
+    PageRow.referrer,
+    PageRow.status,
+    PageRow.title,
+    PageRow.cluster,
+    PageRow.fetched_at,
+)
+BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=LargeBinary())
+"""A zstd frame says in its first 18 bytes how long its content is."""
 
 
 def page_row(page: Page) -> dict[str, Any]:
@@ -90,6 +101,23 @@ def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
     _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster = row  # faster than by name
     simhash = None if fingerprint is None else fingerprint % 2**64
     return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster)
+
+
+def row_facts(row: Row[Unpack[tuple[Any, ...]]]) -> PageFacts:
+    """The facts of a row with its id, FACT_COLUMNS, and maybe BODY_HEAD."""
+    _, url, referrer, status, title, cluster, fetched_at, *head = row
+    return PageFacts(url, referrer, status, title or "", cluster, fetched_at, _body_size(head[0]) if head else None)
+
+
+def _body_size(head: bytes | None) -> int | None:
+    """Bytes of a compressed body, which its first bytes say."""
+    if not head:
+        return 0
+    try:
+        size: int = zstandard.frame_content_size(head)
+    except zstandard.ZstdError:
+        return None
+    return size if size >= 0 else None
 
 
 def _signed(fingerprint: int) -> int:

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.database import Database
-from dedup_crawler.pages.records import Overview
+from dedup_crawler.pages.records import Overview, ScoredPair
 from dedup_crawler.pages.rows import (
+    BODY_HEAD,
+    FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
     page_row,
+    row_facts,
     row_labelled_page,
     row_page,
     storable,
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
     from typing_extensions import Unpack
 
-    from dedup_crawler.pages.records import LabelledPage, Page, PageText
+    from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
 
 T = TypeVar("T")
 
@@ -205,6 +209,11 @@ class PageStore:
         rows = self._rows(select(PageRow.id, *LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
         return map(row_labelled_page, rows)
 
+    def page_facts(self, *, with_sizes: bool = False) -> Iterator[PageFacts]:
+        """Pages without bodies and texts, in crawl order; *with_sizes* reads the bodies, one at a time."""
+        columns = (*FACT_COLUMNS, BODY_HEAD) if with_sizes else FACT_COLUMNS
+        return map(row_facts, self._rows(select(PageRow.id, *columns), PageRow.id, _CHUNK_ROWS))
+
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
@@ -255,6 +264,20 @@ class PageStore:
         """All scores in the order in which they were written."""
         query = select(ScoreRow.id, ScoreRow.url1, ScoreRow.url2, ScoreRow.score)
         return ((row.url1, row.url2, row.score) for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS))
+
+    def scored_pairs(self) -> Iterator[ScoredPair]:
+        """All scores whose two pages are labelled, with what is known of both."""
+        left, right = aliased(PageRow), aliased(PageRow)
+        lengths = [func.length(column) for page in (left, right) for column in (page.url, page.main_text)]
+        query = (
+            select(ScoreRow.id, ScoreRow.score, left.cluster, right.cluster, *lengths)
+            .join(left, left.url == ScoreRow.url1)
+            .join(right, right.url == ScoreRow.url2)
+            .where(left.cluster.is_not(None), right.cluster.is_not(None))
+        )
+        for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS):
+            _, score, one, other, url_1, text_1, url_2, text_2 = row
+            yield ScoredPair(score, one == other, (url_1, url_2), (text_1 or 0, text_2 or 0))
 
     # Imports
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.refusals import Refusals
 
 LEVEL = 0.05
 """Level (0-1) at which a hypothesis would be tested that is tried alone."""
@@ -37,11 +38,12 @@ RISKS = {"safe": Risk(0.05, 1.0), "balanced": Risk(0.1, 3.0), "eager": Risk(0.2,
 
 
 class Belief:
-    """Counts the hypotheses tried and believed."""
+    """Counts the hypotheses tried and believed, and keeps the best of those refused."""
 
     def __init__(self, risk: Risk) -> None:
         self.risk = risk
         self.n_believed = 0
+        self.refusals = Refusals()
         self._tried: set[tuple[str, bytes]] = set()
 
     @property
@@ -68,3 +70,22 @@ class Belief:
         """Whether a hypothesis is to be believed: the bound holds, and the late groups say the same."""
         is_confirmed = evidence.n_late >= MIN_LATE and evidence.n_late_wrong <= self.risk.max_wrong * evidence.n_late
         return is_confirmed and self.may_hold(evidence.n_groups, evidence.n_wrong)
+
+    def why_not(self, evidence: Evidence, stricter: int = 1) -> str:
+        """Why a hypothesis with such evidence is not believed; empty where the evidence is not the reason.
+
+        *stricter* divides the share that may be wrong.
+        """
+        allowed = self.risk.max_wrong / stricter
+        if evidence.n_groups < MIN_GROUPS:
+            return f"{evidence.n_groups} groups say too little; {MIN_GROUPS} are needed at least"
+        bound = MergeEvidence(evidence.n_groups, evidence.n_wrong).error_bound(self.confidence)
+        if bound > allowed:
+            doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
+            tried = f"after {self.n_tried} hypotheses tried" if self.n_tried > 1 else "alone"
+            return f"{doubt}: wrong in up to {bound:.1%} ({tried}), where {allowed:.1%} is allowed".replace("%", " %")
+        if evidence.n_late < MIN_LATE:
+            return f"only {evidence.n_late} groups late in the crawl confirm it; {MIN_LATE} are needed"
+        if evidence.n_late_wrong > self.risk.max_wrong * evidence.n_late:
+            return f"what came late in the crawl contradicts it: {evidence.n_late_wrong} of {evidence.n_late} groups"
+        return ""

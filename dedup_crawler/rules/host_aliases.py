@@ -18,6 +18,8 @@ from dedup_crawler.rules.belief import MIN_LATE, Belief
 from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.lateness import late_from
+from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 2
@@ -97,6 +99,9 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
         if is_late and judged.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER:
             belief.n_believed += 1
             evidence[one, other] = judged
+        else:
+            reason = belief.why_not(Evidence(judged.n_groups, judged.n_wrong, late, late_wrong), STRICTER)
+            belief.refusals.add((one, other), Refused(HostAlias(one, other, judged), reason, judged))
     return HostAliases(_to_shortest(evidence))
 
 

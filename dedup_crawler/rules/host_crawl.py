@@ -15,6 +15,7 @@ from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.proposers import proposals
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
+from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.rule import KeyValueMap
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.url_shapes import Shapes
@@ -49,7 +50,16 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     kept = within_budget([rule.statistics for rule in found], belief.risk.lost_per_thousand * n_pages / 1000)
-    return [rule for rule in found if any(rule.statistics is statistics for statistics in kept)]
+    rules = []
+    for rule in found:
+        if any(rule.statistics is statistics for statistics in kept):
+            rules.append(rule)
+        else:
+            reason = (
+                f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
+            )
+            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.statistics.evidence))
+    return rules
 
 
 def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:

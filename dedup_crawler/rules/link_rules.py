@@ -18,6 +18,7 @@ from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.url_shapes import Shape
 
 STRICTER = 5
@@ -78,9 +79,12 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
         evidence = _evidence_of_links(links, places, first_late)
         if evidence.n_groups >= MIN_GROUPS:
             belief.count(f"referrer {pair}", b"")
+            rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
             if belief.holds(evidence):
                 belief.n_believed += 1
-                found.append(ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places)))
+                found.append(rule)
+            else:
+                belief.refusals.add(rule, Refused(rule, belief.why_not(evidence), rule.evidence))
     return found
 
 
@@ -120,10 +124,15 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         belief.count(f"coverage {shape}", b"")
         evidence = MergeEvidence(len(pages), n_alone)
         is_covered = evidence.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER
+        rule = CoverageRule(shape, evidence, n_urls)
         if is_covered and not _leads_further(links, shape):
             belief.n_believed += 1
             skipped.add(shape)
-            found.append(CoverageRule(shape, evidence, n_urls))
+            found.append(rule)
+        else:
+            judged = Evidence(evidence.n_groups, evidence.n_wrong, evidence.n_groups, evidence.n_wrong)
+            reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
+            belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found
 
 

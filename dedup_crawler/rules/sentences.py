@@ -8,11 +8,21 @@ from dedup_crawler.rules.error_bound import jeffreys_bound
 from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.refusals import MAX_REFUSALS, Refusal, Refused, best_of
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.url_shapes import written
 
 _SHOWN_VALUES = 4
+
+
+def sentence_of(rule: AnyRule | ReferrerRule | CoverageRule | HostAlias) -> str:
+    """What a rule of any kind says, with its evidence."""
+    if isinstance(rule, ReferrerRule):
+        return referrer_sentence(rule)
+    if isinstance(rule, CoverageRule):
+        return coverage_sentence(rule)
+    return alias_sentence(rule) if isinstance(rule, HostAlias) else rule_sentence(rule)
 
 
 def rule_sentence(rule: AnyRule) -> str:
@@ -63,6 +73,17 @@ def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
     return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
         "% wrong", " % wrong"
     )
+
+
+def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
+    """The best supported of the refused hypotheses, each sentence once, at most :data:`MAX_REFUSALS`."""
+    said: dict[str, Refusal] = {}
+    for each in best_of(refused):
+        if len(said) == MAX_REFUSALS:
+            break
+        sentence = sentence_of(each.rule)
+        said.setdefault(sentence, Refusal(sentence, each.reason, each.evidence.n_groups, each.evidence.n_wrong))
+    return list(said.values())
 
 
 def _done(key: str, operation: Operation) -> str:

@@ -53,12 +53,11 @@ def _pages(columns: UrlColumns) -> Mapping[int, list[int]]:
 
 
 def _pairs(maps: list[KeyValues]) -> Iterator[tuple[KeyValues, KeyValues]]:
-    """From the map with more items to that with fewer."""
-    maps = sorted(maps, key=len, reverse=True)
+    """From the map with more items to that with fewer; of two that have as many, to the one that comes first."""
+    maps = sorted(maps, key=lambda values: (-len(values), sorted(values)))
     for place, source in enumerate(maps):
         for target in maps[place + 1 :]:
-            if len(source) > len(target):
-                yield source, target
+            yield source, target
 
 
 def _proposals(host: str, source: KeyValues, target: KeyValues) -> Iterator[Rule]:

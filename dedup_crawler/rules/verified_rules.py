@@ -13,10 +13,11 @@ import numpy as np
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
-from dedup_crawler.rules.contexts import MAX_DEPTH, Context, ContextSearch
+from dedup_crawler.rules.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Trials, trials_of
+from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
@@ -85,9 +86,20 @@ class RuleLearner:
         for rule in rules:
             self.columns.apply(rule)
         if rules:
+            self.belief.refusals.believed(hypothesis.rule.identity())
             self.rules += rules
             self._asked = None
             self._known_trials.clear()
+        else:
+            self._refuse(hypothesis, trials)
+
+    def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
+        """Say of a hypothesis that holds nowhere what is counted of it everywhere."""
+        found = trials.evidence(np.ones(len(trials), bool))
+        judged = MergeEvidence(found.n_groups, found.n_wrong)
+        asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
+        reason = self.belief.why_not(found) or f"fewer than {FEW_VALUES} values were met, and it speaks of all"
+        self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
         statistics = _statistics(context, trials)

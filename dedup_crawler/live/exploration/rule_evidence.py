@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedup_crawler.live.exploration.binomial import tail
+from dedup_crawler.methods.evidence_file import RuleCounts
+from dedup_crawler.rules.binomial import tail
 
 MIN_ERROR = 0.02
 """Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""
@@ -37,15 +38,6 @@ MAX_WRONG_OF_FORM = 4
 """One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
 MAX_FORMS = 50_000
 """Pairs of rule and form that are remembered to have spoken; the least recently explored go first."""
-
-
-class RuleCounts(NamedTuple):
-    """What is known of one rule from this crawl and earlier ones."""
-
-    n_agreed: int = 0
-    """Forms whose explored page was their owner's."""
-    n_disagreed: int = 0
-    is_switched_off: bool = False
 
 
 class _Trial(NamedTuple):

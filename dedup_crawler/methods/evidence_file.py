@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dedup_crawler.errors import EvidenceError
-from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 
 FORMAT = 1
 MAX_BYTES = 16 * 2**20
@@ -24,6 +23,15 @@ MAX_COUNT = 10**12
 MAX_IDENTIFIER = 64
 _APPLICATION = "dedup-crawler evidence"
 _WAY_OUT = "Delete it, or restore it from a backup; the crawl goes on without what it says."
+
+
+class RuleCounts(NamedTuple):
+    """What is known of one rule from this crawl and earlier ones."""
+
+    n_agreed: int = 0
+    """Forms whose explored page was their owner's."""
+    n_disagreed: int = 0
+    is_switched_off: bool = False
 
 
 class Evidence(NamedTuple):

@@ -1,0 +1,175 @@
+"""How a classifier or a network was trained, small enough for ``training.json``: curves, and pairs that were held out.
+
+It is for a person to look at (``dedup-crawler report``); no answer of the model depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+
+FILE = "training.json"
+"""Where it stands in a model folder."""
+MAX_POINTS = 200
+"""Of one curve; of more, evenly spaced ones are kept."""
+MAX_CURVES = 20
+_N_BINS = 10
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One value by epoch."""
+
+    network: str
+    """Which network it is of."""
+    value: str
+    """What it shows: loss, or a share of right answers."""
+    points: tuple[tuple[int, float], ...]
+    """Epoch and value, in order."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs with answers in one tenth of the probabilities."""
+
+    n_pairs: int
+    n_same: int
+    """Those that are the same page."""
+    mean_probability: float
+    """What was answered, in the mean."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a network said about pairs with a URL that it was not trained on."""
+
+    threshold: float
+    n_true_positives: int
+    n_false_positives: int
+    n_true_negatives: int
+    n_false_negatives: int
+    bins: tuple[Bin, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.n_true_positives + self.n_false_positives + self.n_true_negatives + self.n_false_negatives
+
+
+@dataclass(frozen=True)
+class TrainingHistory:
+    """All that is kept."""
+
+    curves: tuple[Curve, ...] = ()
+    held_out: HeldOut | None = None
+
+
+NO_HISTORY = TrainingHistory()
+"""Of a method that keeps none, or a model that was trained before it did."""
+
+
+def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curve:
+    """A curve of at most :data:`MAX_POINTS` points, the last among them."""
+    step = max(1, math.ceil((len(points) - 1) / (MAX_POINTS - 1)))
+    kept = [*points[:-1:step], *points[-1:]]
+    return Curve(network, value, tuple((epoch, round(float(number), _DIGITS)) for epoch, number in kept))
+
+
+def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold: float) -> HeldOut:
+    """Count answers (0-1) by what the pairs are."""
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(_N_BINS)]
+    counts = {(called, same): 0 for called in (False, True) for same in (False, True)}
+    for probability, same in zip(probabilities, is_same, strict=True):
+        counts[probability >= threshold, bool(same)] += 1
+        bins[min(_N_BINS - 1, int(probability * _N_BINS))].append((probability, same))
+    return HeldOut(
+        threshold=threshold,
+        n_true_positives=counts[True, True],
+        n_false_positives=counts[True, False],
+        n_true_negatives=counts[False, False],
+        n_false_negatives=counts[False, True],
+        bins=tuple(
+            Bin(len(found), sum(bool(same) for _, same in found), round(sum(p for p, _ in found) / len(found), _DIGITS))
+            for found in bins
+            if found
+        ),
+    )
+
+
+def history_to_json(history: TrainingHistory) -> dict[str, Any]:
+    """As JSON values."""
+    value: dict[str, Any] = {
+        "curves": [
+            {"network": each.network, "value": each.value, "points": [list(point) for point in each.points]}
+            for each in history.curves
+        ]
+    }
+    if history.held_out is not None:
+        judged = history.held_out
+        value["held_out"] = {
+            "threshold": judged.threshold,
+            "same_said_same": judged.n_true_positives,
+            "different_said_same": judged.n_false_positives,
+            "different_said_different": judged.n_true_negatives,
+            "same_said_different": judged.n_false_negatives,
+            "bins": [
+                {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
+                for each in judged.bins
+            ],
+        }
+    return value
+
+
+def history_from_json(value: Any, file: str = FILE) -> TrainingHistory:
+    """Read what :func:`history_to_json` gave.
+
+    Raises
+    ------
+    BadInputError
+        If it cannot have: a curve without numbers, or counts below 0.
+    """
+    try:
+        curves = tuple(
+            Curve(
+                str(each["network"])[:100],
+                str(each["value"])[:100],
+                tuple((_count(epoch), _number(number)) for epoch, number in each["points"][:MAX_POINTS]),
+            )
+            for each in value["curves"][:MAX_CURVES]
+        )
+        return TrainingHistory(curves, _held_out(value["held_out"]) if "held_out" in value else None)
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(f"{file} is no history of a training: {error!r}.") from None
+
+
+def _held_out(value: Any) -> HeldOut:
+    return HeldOut(
+        _number(value["threshold"]),
+        _count(value["same_said_same"]),
+        _count(value["different_said_same"]),
+        _count(value["different_said_different"]),
+        _count(value["same_said_different"]),
+        tuple(
+            Bin(_count(each["pairs"]), _count(each["same"]), _number(each["mean_probability"]))
+            for each in value["bins"][:_N_BINS]
+        ),
+    )
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is no number")
+    return number
+
+
+def _count(value: Any) -> int:
+    count = int(value)
+    if count < 0:
+        raise ValueError(f"{value} is no count")
+    return count

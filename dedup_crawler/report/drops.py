@@ -1,0 +1,244 @@
+"""After a live crawl: the drops that it listed (``DEDUP_DROPPED``), and what its explorations said of the rules.
+
+The file has a line a drop and may be of any size: it is read line by line, and a bounded number of examples is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dedup_crawler.errors import BadInputError, EvidenceError
+from dedup_crawler.evaluation.lost_pages import LostPages, lost_pages
+from dedup_crawler.methods.evidence_file import RuleCounts, evidence_path, read_evidence
+from dedup_crawler.pages.compression import read_chunks
+from dedup_crawler.pages.text_lines import bounded_lines
+
+MAX_RULES = 500
+"""Rules whose drops are counted by themselves."""
+MAX_SHOWN = 40
+"""Rules that are shown."""
+N_EXAMPLES = 2
+N_SUSPECTED = 20
+"""Examples of a rule that explorations speak against."""
+MAX_LINE = 2**16
+_MAX_RULES_OF_DROP = 20
+_MAX_NAME = 64  # characters of a rule's name
+_NO_RULE = "(no rule: the form of a page that was fetched before)"
+_OTHER_RULES = "(other rules)"
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Drop:
+    """One line of the file."""
+
+    url: str
+    owner: str | None
+    """The URL that was fetched in its place, if there was one and it was still known."""
+    rules: tuple[str, ...]
+    time: float | None
+
+
+@dataclass
+class RuleDrops:
+    """The drops of one rule."""
+
+    n_dropped: int = 0
+    examples: list[Drop] = field(default_factory=list)
+
+
+@dataclass
+class DropFacts:
+    """What the file held."""
+
+    n_dropped: int = 0
+    n_damaged: int = 0
+    """Lines that hold no drop."""
+    n_judged: int = 0
+    """Drops of which a truth knows what both URLs show."""
+    n_wrong: int = 0
+    """Of these, those that show two pages."""
+    wrong: list[Drop] = field(default_factory=list)
+    times: tuple[float, float] | None = None
+    of_rules: dict[str, RuleDrops] = field(default_factory=dict)
+    """By the first rule of each drop, as the stats of a crawl count."""
+
+    def add(self, drop: Drop, truth: Mapping[str, str], suspected: frozenset[str]) -> None:
+        """Count one drop."""
+        self.n_dropped += 1
+        if drop.time is not None:
+            first, last = self.times or (drop.time, drop.time)
+            self.times = min(first, drop.time), max(last, drop.time)
+        rule = drop.rules[0] if drop.rules else _NO_RULE
+        if rule not in self.of_rules and len(self.of_rules) >= MAX_RULES:
+            rule = _OTHER_RULES
+        of_rule = self.of_rules.setdefault(rule, RuleDrops())
+        of_rule.n_dropped += 1
+        if len(of_rule.examples) < (N_SUSPECTED if rule in suspected else N_EXAMPLES):
+            of_rule.examples.append(drop)
+        pages = truth.get(drop.url), truth.get(drop.owner or "")
+        if None not in pages:
+            self.n_judged += 1
+            if pages[0] != pages[1]:
+                self.n_wrong += 1
+                if len(self.wrong) < N_SUSPECTED:
+                    self.wrong.append(drop)
+
+
+@dataclass(frozen=True)
+class RuleLife:
+    """One rule of a live crawl: how much it dropped, and what the explored of its drops were."""
+
+    sentence: str
+    n_dropped: int
+    counts: RuleCounts
+    lost: LostPages | None
+    """Of its drops; None where none of them was explored."""
+    examples: Sequence[Drop]
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether explorations speak against it."""
+        return self.counts.is_switched_off or self.counts.n_disagreed > 0
+
+
+@dataclass(frozen=True)
+class LiveFacts:
+    """What is known of live crawls."""
+
+    drops: DropFacts | None
+    """None where no file was given."""
+    rules: Sequence[RuleLife]
+    n_rules: int
+    n_agreed: int
+    n_disagreed: int
+    lost: LostPages | None
+    trouble: Sequence[str]
+    """Why evidence could not be read."""
+
+    @property
+    def n_explored(self) -> int:
+        """Explored duplicates that could be judged."""
+        return self.n_agreed + self.n_disagreed
+
+
+def live_facts(
+    dropped: Path | None,
+    folders: Sequence[Path],
+    sentences: Mapping[str, str],
+    truth: Mapping[str, str],
+    progress: Progress,
+) -> LiveFacts:
+    """Read the drops of a crawl, and the evidence beside each model.
+
+    Parameters
+    ----------
+    dropped
+        JSON lines, plain, gzip or zstd; None for none.
+    folders
+        Of models; the evidence of each stands beside it.
+    sentences
+        What the rules of these models say.
+    truth
+        URL -> page, where there is one.
+
+    Raises
+    ------
+    BadInputError
+        If the file of drops cannot be read, or holds no drop but other lines.
+    """
+    counts, trouble = _evidence(folders)
+    suspected = frozenset(rule for rule, its in counts.items() if its.is_switched_off or its.n_disagreed)
+    drops = None if dropped is None else _read_drops(dropped, truth, suspected, progress)
+    of_rules = drops.of_rules if drops is not None else {}
+    lives = [
+        _life(sentences.get(rule, _name(rule)), of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts()))
+        for rule in dict.fromkeys([*of_rules, *counts])
+    ]
+    lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
+    n_agreed = sum(its.n_agreed for its in counts.values())
+    n_disagreed = sum(its.n_disagreed for its in counts.values())
+    is_known = drops is not None and n_agreed + n_disagreed > 0
+    lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed) if drops is not None and is_known else None
+    return LiveFacts(drops, lives[:MAX_SHOWN], len(lives), n_agreed, n_disagreed, lost, trouble)
+
+
+def _evidence(folders: Sequence[Path]) -> tuple[dict[str, RuleCounts], list[str]]:
+    """Counts by rule of all models, and why some could not be read."""
+    counts: dict[str, RuleCounts] = {}
+    trouble: list[str] = []
+    for folder in folders:
+        with _said_to(trouble):
+            evidence = read_evidence(evidence_path(folder))
+            counts.update(evidence.rules if evidence is not None else {})
+    return counts, trouble
+
+
+@contextmanager
+def _said_to(trouble: list[str]) -> Iterator[None]:
+    """Keep what is wrong with an evidence file: it is a hint, and the rest of the report does not need it."""
+    try:
+        yield
+    except EvidenceError as error:
+        trouble.append(str(error))
+
+
+def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str], progress: Progress) -> DropFacts:
+    facts = DropFacts()
+    for drop in _lines(path, progress):
+        if drop is None:
+            facts.n_damaged += 1
+        else:
+            facts.add(drop, truth, suspected)
+    if facts.n_damaged and not facts.n_dropped:
+        raise BadInputError(f"{path} holds no drops: give the file that DEDUP_DROPPED named in the crawl.")
+    return facts
+
+
+def _lines(path: Path, progress: Progress) -> Iterator[Drop | None]:
+    """Each drop of the file, None for a line that is none."""
+    try:
+        size = path.stat().st_size
+        chunks = read_chunks(path, lambda n_read: progress("drops", n_read, size))
+        for _, line in bounded_lines(chunks, MAX_LINE):
+            if line not in (b"", b"\r"):
+                yield _drop(line) if isinstance(line, bytes) else None
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}).") from None
+
+
+def _drop(line: bytes) -> Drop | None:
+    try:
+        value = json.loads(line)
+        url, owner, rules, time = value["url"], value.get("owner"), value.get("rules"), value.get("time")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return None
+    if not isinstance(url, str) or not isinstance(rules, list):
+        return None
+    return Drop(
+        url,
+        owner if isinstance(owner, str) else None,
+        tuple(str(rule)[:_MAX_NAME] for rule in rules[:_MAX_RULES_OF_DROP]),
+        _seconds(time),
+    )
+
+
+def _seconds(value: Any) -> float | None:
+    """A time that can be written as a date; None for anything else."""
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e11 else None
+
+
+def _life(sentence: str, drops: RuleDrops, counts: RuleCounts) -> RuleLife:
+    is_explored = counts.n_agreed + counts.n_disagreed > 0
+    lost = lost_pages(drops.n_dropped, counts.n_agreed, counts.n_disagreed) if is_explored else None
+    return RuleLife(sentence, drops.n_dropped, counts, lost, drops.examples)
+
+
+def _name(rule: str) -> str:
+    return rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of no model given here"

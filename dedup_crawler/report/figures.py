@@ -1,0 +1,250 @@
+"""The figures of the report, as small plain SVGs drawn by matplotlib; none of them holds a string of a stranger.
+
+Each is an image of its own (a ``data:`` URI), so that nothing in it could run, and two of them cannot disturb each
+other. The same numbers give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.methods.training_history import Curve, HeldOut
+from dedup_crawler.report.pair_scores import MAX_URL_DIFFERENCE, TEXT_BINS, TEXT_BINS_PER_DECADE, URL_BIN, PairCounts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SAME, DIFFERENT, MUTED = "#2563a8", "#d97706", "#6b7280"
+"""Blue and orange, which nobody mixes up."""
+_SIZE = (4.4, 2.9)  # inches of 96 pixels: a phone shows it nearly as large as it is
+_STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "dedup-crawler",
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+    "font.size": 9,
+    "text.parse_math": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#9ca3af",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e7eb",
+    "legend.frameon": False,
+}
+_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_MAX_POINTS = 400  # of the curve of tokens
+_N_NAMED = 24  # characters of a method's name
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One image."""
+
+    uri: str
+    """Of its SVG, as ``data:``."""
+    alt: str
+    """What it shows, for who cannot see it."""
+
+
+def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
+    """How many different pages the fetches of a crawl had shown."""
+    n_urls, n_pages = growth[-1]
+    fetches = [fetched for fetched, _ in growth]
+    with _drawing() as (axes, figure):
+        axes.fill_between(fetches, [seen for _, seen in growth], fetches, color=DIFFERENT, alpha=0.25, linewidth=0)
+        axes.plot(fetches, fetches, color=DIFFERENT, linewidth=1, label="fetches")
+        axes.plot(fetches, [seen for _, seen in growth], color=SAME, label="different pages")
+        axes.set(xlabel="URLs fetched, in crawl order", xlim=(0, max(1, n_urls)), ylim=(0, max(1, n_urls)))
+        axes.legend(loc="upper left")
+        _thousands(axes)
+        return figure(f"After {n_urls:,} fetches {n_pages:,} different pages had been seen; the area between is waste.")
+
+
+def token_figure(frequencies: Sequence[int], n_urls: int, threshold: float = 0.01) -> Figure:
+    """Document frequency of the tokens by rank (SIGIR'17, figure 2); *frequencies* in descending order."""
+    ranks = _log_spaced(len(frequencies))
+    n_functions = sum(n >= threshold * n_urls for n in frequencies)
+    with _drawing() as (axes, figure):
+        axes.loglog([rank + 1 for rank in ranks], [frequencies[rank] for rank in ranks], color=SAME)
+        axes.axhline(threshold * n_urls, color=DIFFERENT, linewidth=1, linestyle="--", label="1 % of the URLs")
+        axes.set(xlabel="rank of the token", ylabel="URLs that hold it")
+        _thousands(axes)
+        axes.legend(loc="upper right")
+        return figure(
+            f"{len(frequencies):,} different tokens by the number of URLs that hold them; "
+            f"{n_functions:,} are in 1 % of the URLs or more."
+        )
+
+
+def url_length_figure(same: PairCounts, different: PairCounts) -> Figure:
+    """Differences of the lengths of two URLs (capstone, figure 3)."""
+    edges = [place * URL_BIN for place in range(MAX_URL_DIFFERENCE // URL_BIN + 1)]
+    with _drawing() as (axes, figure):
+        _histograms(axes, edges, URL_BIN, same.url_differences, different.url_differences)
+        axes.set(xlabel=f"difference of the URLs' lengths, characters (last: {MAX_URL_DIFFERENCE} or more)")
+        return figure("How much the lengths of two URLs differ, for pairs that are one page and for other pairs.")
+
+
+def text_length_figure(same: PairCounts, different: PairCounts) -> Figure:
+    """Differences of the lengths of two pages' texts (capstone, figure 4), by their logarithm."""
+    edges = [float(place) for place in range(TEXT_BINS + 1)]
+    with _drawing() as (axes, figure):
+        _histograms(axes, edges, 1, same.text_differences, different.text_differences)
+        decades = range(TEXT_BINS // TEXT_BINS_PER_DECADE)
+        ticks = [0.5, *(1 + decade * TEXT_BINS_PER_DECADE for decade in decades[1:])]
+        axes.set_xticks(ticks, ["0", *(f"{10**decade:,}" for decade in decades[1:])])
+        axes.set(xlabel="difference of the texts' lengths, characters")
+        return figure("How much the lengths of two texts differ, for pairs that are one page and for other pairs.")
+
+
+def score_figure(same: PairCounts, different: PairCounts) -> Figure:
+    """Distribution of the scores (capstone, figure 9)."""
+    kinds = [(name, kind, color) for name, kind, color in _kinds(same, different) if kind.n_pairs]
+    with _drawing() as (axes, figure):
+        for place, (_, kind, color) in enumerate(kinds):
+            middles = [(score + 0.5) / len(kind.scores) for score in range(len(kind.scores))]
+            widths = [0.42 * n / max(kind.scores) for n in kind.scores]
+            left, right = [place - width for width in widths], [place + width for width in widths]
+            axes.fill_betweenx(middles, left, right, color=color, alpha=0.6, linewidth=0)
+            axes.plot([place - 0.2, place + 0.2], [kind.mean_score()] * 2, color="#111827", linewidth=1.5)
+        axes.set_xticks(range(len(kinds)), [f"{name}\n{kind.n_pairs:,} pairs" for name, kind, _ in kinds])
+        axes.set(ylabel="cosine of the texts", ylim=(0, 1), xlim=(-0.6, len(kinds) - 0.4))
+        axes.grid(visible=False, axis="x")
+        means = ", ".join(f"{name} {kind.mean_score():.2f}" for name, kind, _ in kinds)
+        return figure(f"Cosines of the texts by what the labels say; the line is the mean: {means}.")
+
+
+def promise_figure(promised_and_found: Sequence[tuple[float, float]]) -> Figure:
+    """What was promised of each rule, and what was found: shares (0-1) of wrong drops."""
+    with _drawing() as (axes, figure):
+        for place, (promised, found) in enumerate(promised_and_found):
+            axes.plot([0, promised * 100], [place, place], color=SAME, linewidth=5, alpha=0.35, solid_capstyle="butt")
+            color = SAME if found <= promised else DIFFERENT
+            axes.plot([found * 100], [place], marker="o", color=color, markersize=5, linestyle="none")
+        axes.set(xlabel="wrong drops, %: promised at most (bar), found (dot)", ylabel="rule, as in the list")
+        axes.set_yticks(range(len(promised_and_found)), [str(i + 1) for i in range(len(promised_and_found))])
+        axes.invert_yaxis()
+        n_kept = sum(found <= promised for promised, found in promised_and_found)
+        return figure(f"{n_kept} of {len(promised_and_found)} rules were wrong no more often than promised.")
+
+
+def curve_figure(curves: Sequence[Curve]) -> Figure:
+    """Training curves of one value, a line a network."""
+    value = curves[0].value
+    with _drawing() as (axes, figure):
+        for place, each in enumerate(curves):
+            shade = 1 - 0.7 * place / len(curves)
+            epochs, numbers = zip(*each.points, strict=True)
+            marker = "o" if len(epochs) < 20 else None
+            axes.plot(epochs, numbers, color=SAME, alpha=shade, marker=marker, markersize=3, label=_named(each.network))
+        axes.set(xlabel="epoch", ylabel="loss" if value == "loss" else "share (0-1)")
+        axes.xaxis.set_major_locator(_whole_numbers())
+        if value != "loss":
+            axes.set_ylim(top=1)
+        else:
+            axes.set_ylim(bottom=0)
+        axes.legend()
+        ends = ", ".join(f"{_named(each.network)} {each.points[-1][1]:.3g}" for each in curves)
+        return figure(f"{_named(value, 48)} by epoch; at the end: {ends}.")
+
+
+def calibration_figure(held_out: HeldOut) -> Figure:
+    """What was answered, and how often it was so, over pairs that were held out."""
+    with _drawing() as (axes, figure):
+        axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", label="as often as said")
+        largest = max((each.n_pairs for each in held_out.bins), default=1)
+        for each in held_out.bins:
+            area = 8 + 90 * each.n_pairs / largest
+            axes.scatter([each.mean_probability], [each.n_same / each.n_pairs], s=area, color=SAME, alpha=0.8)
+        axes.axvline(held_out.threshold, color=DIFFERENT, linewidth=1, label=f"threshold {held_out.threshold:g}")
+        axes.set(xlabel="probability that was answered", ylabel="share that is one page", xlim=(-0.03, 1.03))
+        axes.set_ylim(-0.03, 1.03)
+        axes.legend(loc="upper left")
+        return figure(f"Answers for {held_out.n_pairs:,} held-out pairs beside how often they were right, by tenths.")
+
+
+def saved_figure(methods: Sequence[tuple[str, float, int]]) -> Figure:
+    """Share (0-1) of the avoidable fetches that each method saved, and the pages that it lost."""
+    with _drawing(height=max(1.6, 0.24 * len(methods) + 0.9)) as (axes, figure):
+        for place, (_, saved, n_lost) in enumerate(methods):
+            axes.barh(place, saved * 100, color=DIFFERENT if n_lost else SAME, height=0.7)
+            axes.text(max(0.0, saved * 100) + 1, place, f"{n_lost:,} lost" if n_lost else "", va="center", fontsize=8)
+        axes.set_yticks(range(len(methods)), [_named(name) for name, _, _ in methods])
+        axes.invert_yaxis()
+        axes.set(xlabel="avoidable fetches saved, %", xlim=(0, 115))
+        axes.grid(visible=False, axis="y")
+        lines = ", ".join(f"{_named(name)} {saved:.0%}, {n_lost:,} lost" for name, saved, n_lost in methods)
+        return figure(f"Avoidable fetches saved, and pages lost, by method: {lines}.")
+
+
+def _kinds(same: PairCounts, different: PairCounts) -> tuple[tuple[str, PairCounts, str], ...]:
+    return ("one page", same, SAME), ("different pages", different, DIFFERENT)
+
+
+def _histograms(axes: Axes, edges: Sequence[float], width: float, same: Sequence[int], other: Sequence[int]) -> None:
+    """Two histograms over one another, each as shares of its pairs: there are many more pairs of the one kind."""
+    for name, counts, color in (("one page", same, SAME), ("different pages", other, DIFFERENT)):
+        total = sum(counts)
+        if total:
+            heights = [100 * n / total for n in counts]
+            axes.bar(edges, heights, width=width, align="edge", color=color, alpha=0.55, label=f"{name} ({total:,})")
+    axes.set(ylabel="pairs, %")
+    axes.legend()
+
+
+def _log_spaced(n: int) -> list[int]:
+    """Places of at most some hundred points, evenly on a logarithmic scale."""
+    if n <= _MAX_POINTS:
+        return list(range(n))
+    return sorted({round(math.exp(math.log(n) * i / (_MAX_POINTS - 1))) - 1 for i in range(_MAX_POINTS)})
+
+
+def _named(name: str, limit: int = _N_NAMED) -> str:
+    """A name out of a file, in letters that every font has."""
+    text = "".join(
+        character if character.isprintable() else "?" for character in name.encode("ascii", "replace").decode()
+    )
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _whole_numbers() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(integer=True)
+
+
+def _thousands(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
+
+
+@contextmanager
+def _drawing(height: float = _SIZE[1]) -> Iterator[tuple[Axes, Callable[[str], Figure]]]:
+    """Axes to draw on, and what makes an image of them, given what it shows."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure as Canvas
+    except ImportError as error:
+        raise MissingExtraError("the report", "matplotlib", "report") from error
+    with mpl.rc_context(cast("Any", _STYLE)):  # its keys are literals since 3.11
+        canvas = Canvas(figsize=(_SIZE[0], height), layout="constrained")
+        FigureCanvasSVG(canvas)
+
+        def finished(alt: str) -> Figure:
+            svg = io.BytesIO()
+            canvas.savefig(svg, format="svg", metadata=_METADATA)
+            data = base64.b64encode(svg.getvalue()).decode("ascii")
+            return Figure(f"data:image/svg+xml;base64,{data}", alt)
+
+        yield canvas.add_subplot(), finished

@@ -1,0 +1,235 @@
+"""What a model says, and what it would have done with the crawl at hand: rule by rule, with examples.
+
+The crawl is replayed as the live filter goes through it: a URL is fetched if its form is new, on the page that holds
+its link where that was fetched, and a URL that is covered is not. Nothing is explored, so that every wrong drop counts.
+Of a redirect to what the crawl did not reach nobody knows what it shows: our own labels leave such URLs out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
+from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.training_history import TrainingHistory
+from dedup_crawler.pages.records import PageFacts
+from dedup_crawler.report.crawl_facts import PageOf
+from dedup_crawler.rules.error_bound import jeffreys_bound
+from dedup_crawler.rules.refusals import Refusal
+
+MAX_URLS = 100_000
+"""URLs of a crawl that a model is tried on, the first ones: their forms are held."""
+MAX_RULES = 60
+"""Rules of a model that are shown, those that drop most."""
+N_EXAMPLES = 2
+
+
+@dataclass(frozen=True)
+class Example:
+    """A URL that a rule dropped."""
+
+    url: str
+    owner: str | None
+    """The URL fetched in its place; None where the rule says that nothing new is behind it."""
+    reason: str
+    """What the model says of it."""
+
+
+@dataclass
+class RuleOnCrawl:
+    """What one rule did."""
+
+    n_dropped: int = 0
+    n_wrong: int = 0
+    """Drops of a URL that shows another page than the one fetched in its place."""
+    right: list[Example] = field(default_factory=list)
+    wrong: list[Example] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ShownRule:
+    """One rule of a model."""
+
+    sentence: str
+    n_groups: int
+    """Merge groups at training; 0 where none were counted."""
+    n_wrong: int
+    on_crawl: RuleOnCrawl
+
+    @property
+    def promised(self) -> float | None:
+        """Share (0-1) of wrong merges that the training promises not to exceed (95 %); None where none was counted."""
+        return jeffreys_bound(self.n_groups, self.n_wrong) if self.n_groups else None
+
+
+@dataclass(frozen=True)
+class OnCrawl:
+    """What a model would have done with a crawl."""
+
+    outcome: CrawlOutcome
+    n_dropped: int
+    n_wrong: int
+    """Drops in favour of another page, or of a page that is shown nowhere else."""
+    is_cut: bool
+    """Whether only the first :data:`MAX_URLS` URLs were tried."""
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """One model."""
+
+    name: str
+    """Of its folder."""
+    method: str
+    summary: str
+    """What the method does."""
+    hosts: Sequence[str]
+    n_hosts: int
+    n_urls: int
+    n_clusters: int
+    """URLs and pages that it was trained on."""
+    digest: str
+    is_own_crawl: bool
+    """Whether it was trained on the very pages of the crawl at hand."""
+    options: Sequence[tuple[str, str]]
+    quality: Sequence[tuple[str, str]]
+    rules: Sequence[ShownRule]
+    n_rules: int
+    refused: Sequence[Refusal]
+    history: TrainingHistory
+    on_crawl: OnCrawl | None
+    """None where there is no labelled crawl, or the method is asked about pairs."""
+    is_pair_classifier: bool
+
+
+_MAX_HOSTS = 10
+_MAX_ENTRIES = 20  # of the tables in a model.json that anybody may have written
+
+
+def model_facts(
+    folder: Path,
+    model: Canonicalizer,
+    pages: Iterable[PageFacts] | None,
+    page_of: PageOf,
+    *,
+    crawl_digest: str | None = None,
+) -> ModelFacts:
+    """Describe a model, and try it on a crawl.
+
+    Parameters
+    ----------
+    folder, model
+        Where it was read from, and what was read.
+    pages
+        Of the crawl, in its order; None where there is none.
+    page_of
+        What each of them shows.
+    crawl_digest
+        Training digest of the crawl.
+    """
+    is_pair_classifier = isinstance(model, PairClassifier)
+    of_rules: dict[str, RuleOnCrawl] = {}
+    on_crawl = None
+    if pages is not None and not is_pair_classifier:  # one of those would be asked for minutes
+        on_crawl = _tried(model, pages, page_of, of_rules)
+    evidence = model.rule_evidence()
+    rules = [
+        ShownRule(sentence, *evidence[rule], of_rules.get(rule, RuleOnCrawl()))
+        for rule, sentence in model.rule_sentences().items()
+    ]
+    rules.sort(key=lambda rule: (-rule.on_crawl.n_dropped, -rule.n_groups))
+    return ModelFacts(
+        name=folder.absolute().name,
+        method=model.name,
+        summary=(type(model).__doc__ or "").partition("\n")[0],
+        hosts=sorted(map(str, model.hosts))[:_MAX_HOSTS],
+        n_hosts=len(model.hosts),
+        n_urls=_count(model.n_urls_),
+        n_clusters=_count(model.n_clusters_),
+        digest=model.digest,
+        is_own_crawl=crawl_digest is not None and model.data_digest_ == crawl_digest,
+        options=_entries(model.options()),
+        quality=_entries(model.quality_),
+        rules=rules[:MAX_RULES],
+        n_rules=len(rules),
+        refused=model.refused(),
+        history=model.history(),
+        on_crawl=on_crawl,
+        is_pair_classifier=is_pair_classifier,
+    )
+
+
+def _entries(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The first entries of a table, for a person."""
+    entries = [(name.replace("_", " "), str(value)) for name, value in table.items() if value is not None]
+    return entries[:_MAX_ENTRIES]
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _tried(
+    model: Canonicalizer, pages: Iterable[PageFacts], page_of: PageOf, of_rules: dict[str, RuleOnCrawl]
+) -> OnCrawl:
+    """Replay the crawl, and count what each rule drops."""
+    owners: dict[str, PageFacts] = {}
+    form_of: dict[str, str] = {}  # of the URLs that were fetched
+    needed: set[Hashable] = set()
+    covered: set[Hashable] = set()
+    skipped: list[tuple[PageFacts, Hashable]] = []  # behind templates that show nothing new
+    n_urls = n_dropped = n_wrong = 0
+    known = ((facts, page) for facts in pages if (page := page_of(facts)) is not None)
+    for facts, page in islice(known, MAX_URLS):
+        n_urls += 1
+        needed.add(page)
+        if facts.referrer is not None and model.is_covered(facts.url):
+            skipped.append((facts, page))
+            continue
+        referrer = _referrer(facts, form_of)
+        form = model.canonicalize(facts.url, referrer)
+        owner = owners.get(form)
+        if owner is None:
+            owners[form] = facts
+            form_of[facts.url] = form
+            covered.add(page)
+            continue
+        is_wrong = page_of(owner) != page
+        n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
+        # where the first URL of a form was not the plain one, it is its rules that the plain one is dropped by
+        rules = (*model.fired(facts.url, referrer), *model.fired(owner.url, _referrer(owner, form_of)))
+        _note(of_rules, rules, partial(_example, model, facts.url, referrer, owner.url), is_wrong)
+    for facts, page in skipped:
+        is_wrong = page not in covered
+        n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
+        _note(of_rules, model.fired(facts.url), partial(_example, model, facts.url, None, None), is_wrong)
+    outcome = CrawlOutcome(n_urls, len(owners), len(needed), len(covered))
+    return OnCrawl(outcome, n_dropped, n_wrong, n_urls == MAX_URLS)
+
+
+def _referrer(facts: PageFacts, form_of: Mapping[str, str]) -> Referrer | None:
+    form = form_of.get(facts.referrer) if facts.referrer is not None else None
+    return None if form is None or facts.referrer is None else Referrer(facts.referrer, form)
+
+
+def _example(model: Canonicalizer, url: str, referrer: Referrer | None, owner: str | None) -> Example:
+    return Example(url, owner, model.explain(url, referrer).reason)
+
+
+def _note(
+    of_rules: dict[str, RuleOnCrawl], rules: Iterable[str], example: Callable[[], Example], is_wrong: bool
+) -> None:
+    """Count one drop for each rule that led to it."""
+    for rule in dict.fromkeys(rules):
+        found = of_rules.setdefault(rule, RuleOnCrawl())
+        found.n_dropped += 1
+        found.n_wrong += is_wrong
+        examples = found.wrong if is_wrong else found.right
+        if len(examples) < N_EXAMPLES:
+            examples.append(example())

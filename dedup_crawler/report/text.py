@@ -1,0 +1,91 @@
+"""Strings of strangers and numbers of ours, as a page may show them.
+
+Titles, URLs and files are whatever somebody wrote. Jinja escapes what HTML would read; here goes what it would not
+notice: characters that cannot be seen, or that turn the direction of the text around them.
+"""
+
+from __future__ import annotations
+
+from dedup_crawler.urls.normal import host_of, normal_form
+
+MAX_SHOWN = 240
+"""Characters of one string that are shown."""
+_MAX_LINK = 2_000
+_TAIL = 60  # of these, those that the end of a longer string keeps
+_JOINERS = "\u200c\u200d"  # join letters of Persian and parts of emojis; they turn nothing around
+
+
+def printable(text: str) -> str:
+    r"""*text* with white space as single spaces, and what cannot be seen as its number.
+
+    >>> printable("a\tb\u202etxt.exe\x1b[2J")
+    'a b\\u202etxt.exe\\u001b[2J'
+    """
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def shortened(text: str, limit: int = MAX_SHOWN) -> str:
+    """*text* printable, and its middle left out where it is longer than *limit*."""
+    return printable(text if len(text) <= limit else f"{text[: limit - _TAIL]} … {text[-_TAIL:]}")
+
+
+def web_link(url: str) -> str | None:
+    """What a link to *url* may lead to; None for anything but the web, such as ``javascript:``.
+
+    >>> web_link("HTTP://Forum.example/a b"), web_link("javascript:alert(1)//http://a.example/")
+    ('http://forum.example/a%20b', None)
+    """
+    if len(url) > _MAX_LINK:
+        return None
+    form = normal_form(url)
+    return form if form.startswith(("http://", "https://")) and host_of(form) else None
+
+
+def count(number: int) -> str:
+    """A count with its thousands apart.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
+
+
+def whole(number: float) -> str:
+    """A number that was estimated.
+
+    >>> whole(8028.6)
+    '8,029'
+    """
+    return f"{number:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share (0-1) with as many digits as matter.
+
+    >>> percent(0.4321), percent(0.00042), percent(1.0), percent(0.0)
+    ('43.2 %', '0.04 %', '100 %', '0 %')
+    """
+    if share in (0, 1):
+        return f"{share * 100:.0f} %"
+    return f"{share * 100:.2f} %" if abs(share) < 0.01 else f"{share * 100:.1f} %"
+
+
+def size(n_bytes: float) -> str:
+    """A number of bytes.
+
+    >>> size(900), size(52_289_536)
+    ('900 bytes', '52.3 MB')
+    """
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes:.0f} bytes"
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    if character.isspace():
+        return " "
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -1,0 +1,84 @@
+"""Hypotheses that the crawl did not confirm: the best supported of them are kept, for a person who wonders why."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.judge import MergeEvidence
+
+MAX_REFUSALS = 30
+"""Hypotheses that are kept of one model."""
+_MAX_LENGTH = 2_000  # characters of a sentence in a file
+
+
+class Refused(NamedTuple):
+    """One hypothesis that was looked at and is not believed."""
+
+    rule: Any
+    """What it would have been, as any kind of rule."""
+    reason: str
+    evidence: MergeEvidence
+
+
+class Refusal(NamedTuple):
+    """The same for a person, and for a file."""
+
+    sentence: str
+    """What the rule would do, and what was counted."""
+    reason: str
+    n_groups: int
+    n_wrong: int
+
+
+class Refusals:
+    """The refused hypotheses of one crawl; one that is believed after all is forgotten."""
+
+    def __init__(self) -> None:
+        self._refused: dict[Hashable, Refused] = {}
+        self._believed: set[Hashable] = set()
+
+    def add(self, name: Hashable, refused: Refused) -> None:
+        """Note a hypothesis; it is often asked several times, and the last time counts."""
+        if name not in self._believed:
+            self._refused[name] = refused
+
+    def believed(self, name: Hashable) -> None:
+        """Note that a hypothesis holds, if only in some places."""
+        self._believed.add(name)
+        self._refused.pop(name, None)
+
+    def all(self) -> list[Refused]:
+        """In the order in which they were first refused."""
+        return list(self._refused.values())
+
+
+def best_of(refused: Iterable[Refused]) -> list[Refused]:
+    """Those with most merge groups for them, without those that are mostly wrong."""
+    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
+    return sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups)
+
+
+def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
+    """As JSON values."""
+    return [
+        {"rule": each.sentence, "reason": each.reason, "groups": each.n_groups, "wrong": each.n_wrong}
+        for each in refusals
+    ]
+
+
+def refusals_from_json(value: Any, file: str) -> list[Refusal]:
+    """Read what :func:`refusals_to_json` gave; BadInputError if it cannot have."""
+    try:
+        return [
+            Refusal(
+                str(entry["rule"])[:_MAX_LENGTH],
+                str(entry["reason"])[:_MAX_LENGTH],
+                int(entry["groups"]),
+                int(entry["wrong"]),
+            )
+            for entry in list(value)[:MAX_REFUSALS]
+        ]
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise BadInputError(f"{file} is no list of refused rules: {error!r}.") from None

@@ -1,0 +1,59 @@
+"""A real Chromium without a window, for tests that look at a page as a reader does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def require_chromium() -> None:
+    """Skip the test where no Chromium is installed; continuous integration must have one."""
+    if BROWSER is None:
+        reason = "no Chromium is installed (apt-get install chromium)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    pytest.importorskip("playwright")
+
+
+@dataclass
+class Opened:
+    """A page, and what happened while it was open."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    """URLs that were asked for, the page's own among them."""
+    complaints: list[str] = field(default_factory=list)
+    """Lines of the console, errors of scripts, and dialogs."""
+
+
+@contextmanager
+def opened(path: Path, *, width: int = 1280, height: int = 900) -> Iterator[Opened]:
+    """Open a file in a window of *width* pixels, scripts allowed, as a reader's browser would."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        try:
+            shown = Opened(browser.new_page(viewport={"width": width, "height": height}))
+            shown.page.on("request", lambda request: shown.requests.append(request.url))
+            shown.page.on("console", lambda message: shown.complaints.append(message.text))
+            shown.page.on("pageerror", lambda error: shown.complaints.append(str(error)))
+            shown.page.on("dialog", lambda dialog: (shown.complaints.append(dialog.message), dialog.dismiss()))
+            shown.page.goto(path.as_uri())
+            yield shown
+        finally:
+            browser.close()

@@ -1,0 +1,188 @@
+"""What ``verified`` looked at and does not believe: kept with its reason, bounded, and never what is believed."""
+
+import json
+
+import pytest
+
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.model_folder import ModelFiles, read_model
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.host_aliases import HostAlias
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.refusals import (
+    MAX_REFUSALS,
+    Refusals,
+    Refused,
+    refusals_from_json,
+    refusals_to_json,
+)
+from dedup_crawler.rules.sentences import refusals_of
+from planted_forum import forum
+
+HOST = "http://forum.example"
+
+
+def visits(n_right, n_wrong):
+    """Topics with a session id; in the last ones it leads to another page."""
+    urls, pages = [], []
+    for t in range(n_right + n_wrong):
+        urls += [f"{HOST}/topic?t={t}", f"{HOST}/topic?sid={t * 7919 % 10007:x}&t={t}"]
+        pages += [2 * t, 2 * t + (t >= n_right)]
+    return urls, pages
+
+
+def learnt(n_right, n_wrong):
+    urls, pages = visits(n_right, n_wrong)
+    return make_method("verified").fit(urls, pages)
+
+
+def about_sid(model):
+    return [each for each in model.refused() if each.sentence.startswith("drop `sid` anywhere")]
+
+
+def test_what_is_believed_is_not_refused():
+    """A session id that never matters becomes a rule, and is not among the refused."""
+    model = learnt(100, 0)
+
+    assert any("drop `sid`" in line for line in model.learnt())
+    assert about_sid(model) == []
+
+
+def test_contradictions_are_said_with_their_counts():
+    """A key that leads to another page in a third of its groups is refused: how many, how sure, what is allowed."""
+    (refusal,) = about_sid(learnt(60, 30))
+
+    assert (refusal.n_groups, refusal.n_wrong) == (90, 30)
+    assert "90 groups, 30 contradictions" in refusal.sentence
+    assert refusal.reason.startswith("it would merge different pages: wrong in up to ")
+    assert "10.0 % is allowed" in refusal.reason
+
+
+def test_too_little_evidence_is_said():
+    """Ten pages without a contradiction are too few to be sure."""
+    (refusal,) = about_sid(learnt(10, 0))
+
+    assert (refusal.n_groups, refusal.n_wrong) == (10, 0)
+    assert refusal.reason.startswith("too few groups to be sure")
+
+
+def test_what_is_mostly_wrong_is_no_news():
+    """That dropping the topic's number merges everything goes without saying: only what was mostly right is kept."""
+    model = learnt(60, 30)
+
+    assert all(2 * each.n_wrong < each.n_groups for each in model.refused())
+    assert not any(each.sentence.startswith("drop `t` anywhere") for each in model.refused())
+
+
+def test_what_came_late_may_be_the_reason():
+    """A rule that the late part of the crawl contradicts, or does not confirm, says that."""
+    belief = Belief(RISKS["balanced"])
+
+    assert belief.why_not(Evidence(100, 0, 30, 0)) == ""
+    assert "late in the crawl" in belief.why_not(Evidence(100, 0, 1, 0))
+    assert "contradicts it: 5 of 10" in belief.why_not(Evidence(200, 5, 10, 5))
+    assert "7 groups say too little" in belief.why_not(Evidence(7, 0, 7, 0))
+
+
+@pytest.mark.parametrize("evidence", [Evidence(n, w, late, late_w) for n, w, late, late_w in (
+    (100, 0, 30, 0), (100, 0, 1, 0), (200, 5, 10, 5), (8, 0, 8, 0), (30, 1, 9, 0), (7, 0, 7, 0), (400, 39, 100, 9),
+)])  # fmt: skip
+def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):
+    """Reason and decision cannot contradict each other."""
+    belief = Belief(RISKS["balanced"])
+
+    assert bool(belief.why_not(evidence)) == (not belief.holds(evidence))
+
+
+def test_what_the_budget_does_not_cover_is_said():
+    """Of six keys that do not matter only one may be ignored on a small site: the others are refused for that alone."""
+    urls = [f"{HOST}/p?id={n}" for n in range(200)]
+    pages = list(range(200))
+    for key in range(6):
+        urls += [f"{HOST}/p?id={n}&k{key}=1" for n in range(200)]
+        pages += range(200)
+    model = make_method("verified").fit(urls, pages)
+
+    assert len(model.learnt()) == 1
+    reasons = [each.reason for each in model.refused() if each.n_wrong == 0]
+    assert reasons.count("all rules together may lose 3 pages of a thousand; others save more") == 5
+
+
+def test_links_are_refused_with_a_reason_too():
+    """On a forum the topics show what nothing else does: skipping the whole template is refused, and said so."""
+    crawl = forum()
+    model = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers)
+
+    assert all(each.reason for each in model.refused())
+    assert all(each.n_groups > 0 for each in model.refused())
+
+
+def test_a_loaded_model_says_the_same(tmp_path):
+    """The list is a small table of the model folder; one without it was trained before it was kept."""
+    model = learnt(60, 30)
+    folder = model.save(tmp_path / "model")
+
+    assert load_model(folder).refused() == model.refused() != []
+    description, files = read_model(folder, "verified")
+    old = {name: table for name, table in files.tables.items() if name != "refused.json"}
+    assert type(model).from_files(description, ModelFiles(old)).refused() == []
+
+
+def alias(n, evidence):
+    return HostAlias(f"www{n}.example", "example", evidence)
+
+
+def test_the_best_supported_are_kept_and_no_more_than_the_bound():
+    """Of a hundred the thirty with most groups for them, in that order; asked twice, the last time counts."""
+    refusals = Refusals()
+    for n in range(100):
+        refusals.add(n, Refused(alias(n, MergeEvidence(n, 0)), "early", MergeEvidence(n, 0)))
+        refusals.add(n, Refused(alias(n, MergeEvidence(2 * n, n // 2)), "late", MergeEvidence(2 * n, n // 2)))
+    refusals.believed(99)
+    refusals.add(99, Refused(alias(99, MergeEvidence(5000, 0)), "again", MergeEvidence(5000, 0)))
+
+    said = refusals_of(refusals.all())
+
+    assert [each.n_groups for each in said] == [2 * n for n in range(98, 98 - MAX_REFUSALS, -1)]
+    assert said[0].sentence.startswith("the host www98.example is example: 196 pages met on both, 49 contradictions")
+    assert {each.reason for each in said} == {"late"}
+
+
+def test_what_reads_the_same_is_said_once():
+    """Two hypotheses may differ in what no sentence says."""
+    same = [Refused(alias(1, MergeEvidence(20, 1)), "why", MergeEvidence(20, 1))] * 2
+
+    assert len(refusals_of(same)) == 1
+
+
+@pytest.mark.parametrize("value", [None, 7, [7], [{}], [{"rule": "r", "reason": "w", "groups": "x", "wrong": 0}]])
+def test_a_damaged_list_is_one_clear_error(value, tmp_path):
+    """It names the file, also when a model is loaded."""
+    with pytest.raises(BadInputError, match=r"refused\.json"):
+        refusals_from_json(value, "refused.json")
+    model = learnt(20, 0)
+    description, files = read_model(model.save(tmp_path / "model"), "verified")
+    with pytest.raises(DamagedModelError, match=r"refused\.json"):
+        type(model).from_files(description, ModelFiles({**files.tables, "refused.json": value}))
+
+
+def test_a_hostile_list_is_bounded():
+    """A stranger's file may hold a million sentences of a million letters."""
+    read = refusals_from_json([{"rule": "r" * 10**6, "reason": "w", "groups": 1, "wrong": 0}] * 1000, "refused.json")
+
+    assert len(read) == MAX_REFUSALS
+    assert max(len(each.sentence) for each in read) == 2000
+    assert json.loads(json.dumps(refusals_to_json(read)))[0]["groups"] == 1
+
+
+def test_the_translator_says_what_its_gate_refused():
+    """Templates with too few later merge groups keep their own form; which, and how few, is said."""
+    urls, pages = visits(14, 0)
+    model = make_method("seq2seq", hidden=16).fit(urls, pages)
+
+    refused = model.refused()
+
+    assert all("merge groups with later pages" in each.reason for each in refused)
+    assert any("sid" in each.sentence for each in refused)

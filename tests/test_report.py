@@ -1,0 +1,467 @@
+"""The report as a file: every section, what strangers may write in it, and what a user's mistakes look like."""
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from dedup_crawler.cli import main
+from dedup_crawler.errors import BadInputError, MissingExtraError
+from dedup_crawler.methods import make_method
+from dedup_crawler.methods.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.pages.records import Page, PageText
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.report.making import MAX_MODELS, ReportInput, make_report
+from dedup_crawler.report.page import SECTIONS
+from planted_site import HOST, session_ids
+from report_html import ATTRIBUTES, TAGS, ReportHtml
+
+CRAWL = session_ids()
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["report", *map(str, arguments)])
+
+
+def told(result):
+    """The one line on stderr of a command that failed."""
+    assert result.exit_code == 1, result.output
+    assert "Traceback" not in result.output
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def store_of(path, visits, *, title="Page {}", body=b"<p>x</p>" * 20):
+    """A labelled database; visits are URL, page and status."""
+    with PageStore(path) as store:
+        store.add_many(
+            Page(url, status, f"{HOST}/", content=body, fetched_at=1.6e9 + n)
+            for n, (url, _, status) in enumerate(visits)
+        )
+        store.write_texts(
+            PageText(url, title.format(page), None, f"text of page {page} " * 20, None) for url, page, _ in visits
+        )
+        pages = {page: number for number, page in enumerate(dict.fromkeys(page for _, page, _ in visits))}
+        store.write_clusters({url: pages[page] for url, page, _ in visits})
+        urls = [url for url, *_ in visits]
+        store.write_scores((urls[n], urls[n - 1], n % 100 / 99) for n in range(1, len(urls)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A labelled crawl, models of three kinds, a comparison, and what a live crawl leaves."""
+    folder = tmp_path_factory.mktemp("work")
+    store_of(folder / "crawl.db", [(url, page, 200) for url, page in zip(CRAWL.urls, CRAWL.clusters, strict=True)])
+    with PageStore(folder / "crawl.db", create=False) as store:
+        data = training_data(store)
+    verified = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects)
+    verified.save(folder / "forum")
+    make_method("random-forest").fit(data.urls, data.clusters).save(folder / "forest")
+    make_method("seq2seq", hidden=16, max_steps=60).fit(data.urls, data.clusters).save(folder / "translator")
+    rule = next(rule for rule, sentence in verified.rule_sentences().items() if "sid" in sentence)
+    write_evidence(evidence_path(folder / "forum"), Evidence(verified.digest, {rule: RuleCounts(38, 2, False)}))
+    lines = [{"url": url, "form": "x", "rules": [rule], "owner": f"{HOST}/", "time": 1.7e9} for url in CRAWL.urls[:100]]
+    (folder / "drops.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "truth.csv").write_text(
+        "url,cluster\n" + "".join(f"{url},{page}\n" for url, page in zip(CRAWL.urls, CRAWL.clusters, strict=True))
+    )
+    command = ["evaluate", "--db", str(folder / "crawl.db"), "--method", "keep-all", "--method", "verified", "--json"]
+    (folder / "comparison.json").write_text(CliRunner().invoke(main, command).stdout)
+    return folder
+
+
+def everything(work):
+    models = [part for name in ("forum", "forest", "translator") for part in ("--model", work / name)]
+    others = ("--dropped", work / "drops.jsonl", "--comparison", work / "comparison.json")
+    return ("--db", work / "crawl.db", *models, *others)
+
+
+@pytest.fixture(scope="module")
+def full(work):
+    result = run(*everything(work), "--output", work / "full.html")
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r".*full\.html: [\d,]+ kB\n", result.stdout)
+    return ReportHtml(work / "full.html")
+
+
+def test_every_section_is_filled(full):
+    """With everything given no section says what would fill it."""
+    assert list(full.texts)[1:] == [id_ for id_, _ in SECTIONS]
+    assert "fills this" not in full.text
+
+
+def test_the_site_at_a_glance(full):
+    """URLs, pages, wasted fetches with their bytes, and the pages with most URLs."""
+    text = " ".join(full.texts["site"].split())
+
+    assert "URLs fetched 240 different pages 120 fetches with nothing new 120 their share 50.0 %" in text
+    assert "bytes they cost 19.2 kB bytes in all 38.4 kB" in text
+    assert "Fetched from 2020-09-13 12:26 to 2020-09-13 12:30 (UTC)" in text
+    assert "Pages with most URLs" in text
+
+
+def test_the_rules_come_as_sentences_with_evidence_examples_and_the_refused(full):
+    """What each rule did on this crawl, URLs to look at, and why other hypotheses are not believed."""
+    text = full.texts["rules"]
+
+    assert "drop `sid` anywhere: 60 groups, 0 contradictions, at most 3.1 % wrong (95 %)" in text
+    assert "On this crawl: 120 drops, 0 wrong" in text
+    assert "instead of which was fetched" in text
+    assert "100 % of the 120 avoidable fetches saved, 0 pages of 120 lost" in " ".join(text.split())
+    assert "It was trained on these very pages" in text
+    assert f"template {HOST}/topic.php?t=<num1>&sid=<hex2> becomes" in text
+
+
+def test_training_shows_curves_confusion_and_calibration(full):
+    """The translator has curves; the forest a confusion matrix and a figure of its calibration."""
+    text = full.texts["training"]
+
+    assert "Epoch by epoch: loss." in text
+    assert "pairs, each with a URL that a first model was not trained on" in text
+    assert "said different" in text
+    assert "large dots stand for many pairs" in text
+
+
+def test_the_comparison_has_every_column(full):
+    """The table of ``evaluate``, and the share saved as a figure."""
+    text = full.texts["comparison"]
+
+    assert "keep-all" in text
+    assert "dup-red." in text
+    assert "cold simulated crawl of SIGIR'17" in text
+
+
+def test_a_live_crawl_is_told_with_its_suspected_losses(full):
+    """Drops, explorations and what they say of the rule that dropped most, with URLs to look at."""
+    text = " ".join(full.texts["live"].split())
+
+    assert "requests dropped 100" in text
+    assert "40 duplicates were fetched all the same and compared: 38 showed the page that they were taken for" in text
+    assert "So 5 of the dropped would have shown another page (95 %: 1 to 17)" in text
+    assert "Dropped by it, look at these" in text
+
+
+def test_a_truth_judges_instead_of_our_labels(work):
+    """It says so, and how right the labels are."""
+    result = run(*everything(work), "--truth", work / "truth.csv", "--output", work / "truth.html")
+    assert result.exit_code == 0, result.output
+    text = ReportHtml(work / "truth.html").text
+
+    assert "What is the same page is said by the truth that was given" in text
+    assert "B-cubed precision 1.0000, recall 1.0000" in text
+
+
+def test_it_is_one_file_that_needs_nothing(full, work):
+    """Nothing is loaded: no script, no style sheet, no font, no image but those inside; a policy forbids the rest."""
+    page = (work / "full.html").read_text()
+
+    assert full.tags <= TAGS
+    assert full.attributes <= ATTRIBUTES
+    assert full.open == []
+    assert all(image["src"].startswith("data:image/svg+xml;base64,") and image["alt"] for image in full.images)
+    assert "default-src 'none'; img-src data:;" in page
+    assert not re.search(r"\b(url\(|@import|srcset|onload|onerror)", page)
+    assert all(link.startswith(("http://", "https://", "#")) for link in full.links)
+
+
+def test_every_figure_is_a_plain_svg(full):
+    """Well-formed, with text as text, without scripts and without links out."""
+    assert len(full.images) >= 8
+    for image in full.images:
+        svg = base64.b64decode(image["src"].partition(",")[2])
+        tree = ElementTree.fromstring(svg)
+        names = {element.tag.rpartition("}")[2] for element in tree.iter()}
+        assert names <= {"svg", "g", "path", "defs", "clipPath", "rect", "use", "text", "style", "tspan"}, names
+        hrefs = {value for element in tree.iter() for name, value in element.attrib.items() if name.endswith("href")}
+        assert all(href.startswith("#") for href in hrefs)
+        assert len(svg) < 60_000
+
+
+def test_the_same_input_gives_the_same_file(work):
+    """Byte for byte: two reports can be compared."""
+    for name in ("one.html", "two.html"):
+        assert run(*everything(work), "--output", work / name).exit_code == 0
+
+    assert (work / "one.html").read_bytes() == (work / "two.html").read_bytes()
+
+
+def test_numbers_for_a_program(work):
+    """--json says where the report is and what was counted."""
+    printed = json.loads(run("--db", work / "crawl.db", "--output", work / "json.html", "--json").stdout)
+
+    assert printed == {
+        "report": str(work / "json.html"),
+        "bytes": (work / "json.html").stat().st_size,
+        "urls": 240,
+        "pages": 120,
+        "repeats": 120,
+        "models": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        (("--db",), ("rules", "training", "comparison", "live")),
+        (("--model",), ("site", "waste", "labels", "training", "comparison", "live")),
+        (("--comparison",), ("site", "waste", "rules", "labels", "training", "live")),
+        (("--dropped",), ("site", "waste", "rules", "labels", "training", "comparison")),
+    ],
+)
+def test_a_section_without_data_says_what_would_fill_it(work, tmp_path, monkeypatch, given, missing):
+    """In one sentence, naming the command or option; the other sections are there."""
+    monkeypatch.chdir(tmp_path)  # where no crawl.db is
+    make_method("keep-all").fit([f"{HOST}/"], [0]).save(tmp_path / "model")
+    values = {
+        "--db": work / "crawl.db",
+        "--model": tmp_path / "model",
+        "--comparison": work / "comparison.json",
+        "--dropped": work / "drops.jsonl",
+    }
+    result = run(*(part for name in given for part in (name, values[name])))
+    assert result.exit_code == 0, result.output
+    texts = ReportHtml(tmp_path / "report.html").texts
+
+    for id_ in missing:
+        assert re.search(r"fills? (this|the rest)", texts[id_]), id_
+        assert re.search(r"--\w+|dedup-crawler|DEDUP_DROPPED|beside the model", texts[id_]), id_
+    assert len(texts) == len(SECTIONS) + 1
+
+
+def test_an_unlabelled_crawl_says_how_to_label_it(tmp_path):
+    """What was fetched is counted; which pages are the same is not known yet."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(Page(f"{HOST}/{n}", content=b"x" * 100) for n in range(30))
+    assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
+    texts = ReportHtml(tmp_path / "r.html").texts
+
+    assert "URLs fetched" in texts["site"]
+    assert "dedup-crawler label" in texts["site"]
+    assert "dedup-crawler label" in texts["waste"]
+
+
+def test_an_empty_database_is_no_trouble(tmp_path):
+    """A crawl that has just begun has nothing to show, and nothing is divided by nothing."""
+    PageStore(tmp_path / "crawl.db").close()
+
+    assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
+
+
+HOSTILE = [
+    "</script><script>window.hit=1;alert(1)</script>",
+    '"><img src=x onerror="window.hit=1;alert(2)">',
+    "'><svg/onload=alert(3)>",
+    "<svg><script>alert(4)</script></svg>",
+    "<svg><text>an SVG text</text></svg>",
+    "</title></style><style>*{display:none}</style><base href=//evil.example>",
+    "{{ 7*7 }}{% for x in y %}",
+    "${alert(5)}$\\mathdefault{x}$",
+    "]]><!--<!-- <iframe src=javascript:alert(6)>",
+    "\u202egnp.exe \u2066\u2069\u200b\ufeff",
+    "\x1b[2J\x07\x08\x9f\x01",
+    "&lt;b&gt;&#60;script&#62;",
+    "<a href='javascript:alert(7)'>click</a>",
+    "😀" * 50 + "e" + "\u0301" * 200,
+    "x" * 20_000,
+]
+"""Titles, pieces of URLs, names and rules as somebody might write them."""
+
+
+def hostile_urls():
+    for n, text in enumerate(HOSTILE):
+        yield f"{HOST}/topic?id={n}&t={text}", n
+        yield f"{HOST}/topic?id={n}&t={text}&again=1", n
+        yield f"{HOST}/{text}/{n}", n
+        yield text, 1000 + n
+        yield f"javascript:alert({n})//{text}", 2000 + n
+        yield f"http://{text}/", 3000 + n
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Everything that a report reads, written by somebody who means harm."""
+    folder = tmp_path_factory.mktemp("hostile")
+    visits = [(url, page, 200) for url, page in dict(hostile_urls()).items()]
+    with PageStore(folder / "crawl.db") as store:
+        store.add_many(Page(url, 200, HOSTILE[n % len(HOSTILE)], content=b"x") for n, (url, *_) in enumerate(visits))
+        store.write_texts(
+            PageText(url, HOSTILE[n % len(HOSTILE)], None, HOSTILE[n % len(HOSTILE)], None)
+            for n, (url, *_) in enumerate(visits)
+        )
+        urls = list(store.urls())
+        store.write_clusters({url: page for url, (_, page, _) in zip(urls, visits, strict=True)})
+        store.write_scores((urls[n], urls[n - 1], (float("inf"), -5.0, 0.5)[n % 3]) for n in range(1, len(urls)))
+        data = training_data(store)
+    model = make_method("rewrite-rules", fan_out=2).fit(data.urls, data.clusters)
+    model.save(folder / "model<b>&amp;")
+    rules = list(model.rule_sentences())
+    write_evidence(
+        evidence_path(folder / "model<b>&amp;"),
+        Evidence("0", {rule[:64]: RuleCounts(1, 1, True) for rule in [*rules, *HOSTILE]}),
+    )
+    lines = [
+        {"url": url, "owner": text, "rules": [rule, text], "time": 1e9}
+        for (url, *_), text, rule in zip(visits * 3, HOSTILE * 20, [*rules, *HOSTILE] * 50, strict=False)
+    ]
+    (folder / "drops").write_text("".join(json.dumps(line) + "\n" for line in lines) + "\x00\n")
+    crawl = session_ids()
+    with PageStore(folder / "plain.db") as store:
+        store.add_many(Page(url) for url in crawl.urls)
+        store.write_clusters(dict(zip(crawl.urls, crawl.clusters, strict=True)))
+    command = ["evaluate", "--db", str(folder / "plain.db"), "--method", "keep-all", "--json"]
+    (row,) = json.loads(CliRunner().invoke(main, command).stdout)["plain"]
+    (folder / "comparison").write_text(json.dumps({text: [{**row, "method": text}] * 2 for text in HOSTILE}))
+    given = ("--db", folder / "crawl.db", "--model", folder / "model<b>&amp;", "--dropped", folder / "drops")
+    result = run(*given, "--comparison", folder / "comparison", "--output", folder / "report.html")
+    assert result.exit_code == 0, result.output
+    return folder / "report.html"
+
+
+def test_what_strangers_write_is_text(hostile):
+    """Titles, URLs, rules, names of sites and methods: not one of them becomes a tag, an attribute or a link."""
+    page = ReportHtml(hostile)
+
+    assert page.tags <= TAGS
+    assert page.attributes <= ATTRIBUTES
+    assert page.open == []
+    assert all(link.startswith(("http://", "https://", "#")) for link in page.links)
+    assert "</script><script>window.hit=1;alert(1)</script>" in page.text
+    assert "{{ 7*7 }}{% for x in y %}" in page.text
+    assert "49" not in [line.strip() for line in page.text.splitlines()]
+
+
+def test_what_cannot_be_seen_is_written_out(hostile):
+    """No control character and no override of the direction is left, in text or attributes."""
+    text = hostile.read_text(encoding="utf-8")
+
+    hidden = {character for character in text if not character.isprintable() and character != "\n"}
+    assert hidden == set()
+    assert "\\u202egnp.exe" in text
+
+
+def test_figures_of_hostile_data_are_svg_all_the_same(hostile):
+    """Names go into the figure of a comparison as plain letters; no formula is read in them."""
+    images = ReportHtml(hostile).images
+
+    assert len(images) > len(HOSTILE)
+    for image in images:
+        ElementTree.fromstring(base64.b64decode(image["src"].partition(",")[2]))
+
+
+def test_a_hostile_report_is_small(hostile):
+    """Strings of megabytes are cut, whatever there is of them."""
+    assert hostile.stat().st_size < 2_000_000
+
+
+def test_mistakes_are_one_line_each(work, tmp_path):
+    """Each names what was given and the way out; nothing is written."""
+    output = tmp_path / "report.html"
+    (tmp_path / "photo.jpg").write_bytes(b"meow")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "model.json").write_text("{")
+
+    def fails(*arguments):
+        return told(run("--output", output, *arguments))
+
+    assert "nowhere.db" in fails("--db", tmp_path / "nowhere.db")
+    assert "dedup-crawler train" in fails("--db", work / "crawl.db", "--model", tmp_path / "none")
+    assert "model.json cannot be read" in fails("--db", work / "crawl.db", "--model", tmp_path / "broken")
+    assert "missing.csv" in fails("--db", work / "crawl.db", "--truth", tmp_path / "missing.csv")
+    assert "holds no drops" in fails("--dropped", tmp_path / "photo.jpg")
+    assert "evaluate --json" in fails("--comparison", tmp_path / "photo.jpg")
+    assert "not a database" in fails("--db", tmp_path / "photo.jpg")
+    assert not output.exists()
+    assert "no report and would be overwritten" in told(run("--db", work / "crawl.db", "-o", tmp_path / "photo.jpg"))
+    assert (tmp_path / "photo.jpg").read_bytes() == b"meow"
+    assert "no file that a report could replace" in told(run("--db", work / "crawl.db", "-o", "/dev/null"))
+    assert "is a folder" in told(run("--db", work / "crawl.db", "-o", tmp_path))
+    assert "no folder" in told(run("--db", work / "crawl.db", "-o", tmp_path / "none" / "report.html"))
+    many = [part for _ in range(MAX_MODELS + 1) for part in ("--model", work / "forum")]
+    assert "too many" in fails("--db", work / "crawl.db", *many)
+
+
+def test_a_database_is_never_overwritten(work):
+    """--output crawl.db is a slip of the finger, not a wish."""
+    before = (work / "crawl.db").read_bytes()
+
+    assert "give another --output" in told(run("--db", work / "crawl.db", "--output", work / "crawl.db"))
+    assert (work / "crawl.db").read_bytes() == before
+
+
+def test_a_truth_of_another_site_is_said(work, tmp_path):
+    """It knows none of the URLs: nothing could be judged by it."""
+    (tmp_path / "truth.csv").write_text("url,cluster\nhttp://other.example/,1\n")
+
+    assert "none of the" in told(
+        run("--db", work / "crawl.db", "--truth", tmp_path / "truth.csv", "-o", tmp_path / "r")
+    )
+
+
+def test_an_interrupted_report_leaves_the_old_one(work, tmp_path):
+    """It is written beside its place and renamed; what fails on the way leaves no half of it."""
+    output = tmp_path / "report.html"
+    assert run("--db", work / "crawl.db", "--output", output).exit_code == 0
+    before = output.read_bytes()
+
+    class Stopped(Exception):  # noqa: N818 - somebody presses Ctrl-C
+        pass
+
+    def stop(note, done, total):
+        if note == "patterns":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        make_report(ReportInput(db=str(work / "crawl.db")), output, stop)
+    assert output.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_said(work, tmp_path):
+    """One line names the file and the reason."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(BadInputError, match="cannot be written"):
+        make_report(ReportInput(db=str(work / "crawl.db")), tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_it_is_an_extra(work, tmp_path, package):
+    """Without the package one line says how to install it; the rest of the program does without."""
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from dedup_crawler.cli import main\n"
+        f"main(['report', '--db', {str(work / 'crawl.db')!r}, '--output', {str(tmp_path / 'r.html')!r}])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"dedup-crawler: the report needs {package}, which is not installed: pip install 'dedup-crawler[report]'"
+    ]
+    assert issubclass(MissingExtraError, ImportError)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_progress_is_told(work, tmp_path):
+    """Each pass over the pages says how far it is."""
+    notes = []
+    make_report(
+        ReportInput(db=str(work / "crawl.db"), models=[work / "forum"], dropped=work / "drops.jsonl"),
+        tmp_path / "r.html",
+        lambda note, done, total: notes.append((note, done, total)),
+    )
+
+    assert {note for note, _, _ in notes} == {"drops", "tokens", "pages", "patterns", "forum"}
+    assert all(0 <= done <= total for _, done, total in notes)

@@ -1,0 +1,108 @@
+"""Strings of strangers as the report shows them: nothing unseen, nothing turned around, no link but to the web."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dedup_crawler.report.text import MAX_SHOWN, count, percent, printable, shortened, size, web_link, whole
+from dedup_crawler.urls.normal import normal_form
+
+
+@given(st.text())
+@example("a\u202eb\u2066c\u200bd\x1b[2Je\x00f\ufeff\ud800\u2028")
+def test_what_is_shown_can_be_seen(text):
+    """Law: no control character, no direction override, no lone surrogate is left, and what could be seen is kept."""
+    shown = printable(text)
+
+    assert all(character.isprintable() or character in "\u200c\u200d" for character in shown)
+    assert printable(shown) == shown
+    if text.isprintable():
+        assert shown == text
+    shown.encode("utf-8")
+
+
+def test_direction_overrides_are_written_out():
+    """A file that would read as cod.exe backwards says so."""
+    assert printable("invoice\u202efdp.exe") == "invoice\\u202efdp.exe"
+    assert printable("\u2067x\u2069") == "\\u2067x\\u2069"
+    assert printable("\U000e0001") == "\\U000e0001"
+
+
+def test_what_people_write_stays():
+    """Arabic, Persian joiners, emoji families and line breaks in titles are nobody's attack."""
+    assert printable("مرحبا") == "مرحبا"
+    assert printable("\u0645\u06cc\u200c\u062e\u0648") == "\u0645\u06cc\u200c\u062e\u0648"
+    assert printable("👨\u200d👩\u200d👧") == "👨\u200d👩\u200d👧"
+    assert printable("one\n\ttwo\u00a0three") == "one  two three"
+
+
+@given(st.text(max_size=3000), st.integers(80, 600))
+def test_long_strings_keep_both_ends(text, limit):
+    """Law: at most *limit* characters of the original are shown, the first and the last among them."""
+    shown = shortened(text, limit)
+
+    if len(text) <= limit:
+        assert shown == printable(text)
+    else:
+        head, _, tail = shown.rpartition(" … ")
+        assert printable(text).startswith(head)
+        assert printable(text).endswith(tail)
+
+
+def test_a_megabyte_is_cut():
+    """A title of a megabyte costs a few hundred letters, even if each has to be written out."""
+    assert len(shortened("\u202e" * 10**6)) < 6 * MAX_SHOWN + 10
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)",
+        "JaVaScRiPt:alert(1)",
+        "  javascript:alert(1)//http://a.example/",
+        "javascript://a.example/%0aalert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "//a.example/x",
+        "/x",
+        "",
+        "http://",
+        "https:///x",
+        "ftp://a.example/x",
+        "http://a.example/" + "x" * 5000,
+        "\x00http://a.example/",
+        "x\nhttp://a.example/",
+    ],
+)
+def test_only_the_web_is_linked(url):
+    """Whatever else a page claims to be its URL is shown as text."""
+    link = web_link(url)
+    assert link is None or (url == "\x00http://a.example/" and link == "http://a.example/")
+
+
+@given(st.text())
+@example('http://a.example/"><script>alert(1)</script>')
+@example("https://a.example/x?y=' onmouseover='alert(1)")
+def test_a_link_is_ascii_without_quotes_and_brackets(text):
+    """Law: what may become a link holds nothing that could end an attribute, and is its own normal form."""
+    for url in (text, f"http://a.example/{text}"):
+        link = web_link(url)
+        if link is not None:
+            assert link.startswith(("http://", "https://"))
+            assert link.isascii()
+            assert not set(link) & set('"<>` \n\r\t\\')
+            assert normal_form(link) == link
+
+
+def test_numbers_are_written_for_people():
+    """Thousands apart, shares with the digits that matter, bytes in the unit that fits."""
+    assert (count(1234567), whole(8028.6)) == ("1,234,567", "8,029")
+    assert [percent(share) for share in (0.0, 1.0, 0.4321, 0.00042)] == ["0 %", "100 %", "43.2 %", "0.04 %"]
+    assert [size(n) for n in (0, 999, 1500, 52_289_536, 3 * 10**9)] == [
+        "0 bytes",
+        "999 bytes",
+        "1.5 kB",
+        "52.3 MB",
+        "3.0 GB",
+    ]

@@ -1,0 +1,72 @@
+"""A crawl that begins without a model, learns one from its own pages, and goes on with it."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+from live_site import Answer, Site, walk
+
+N_TOPICS = 400
+LEARN_AFTER = 240
+WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "re") for second in ("ran", "sel", "tok")]
+
+
+class PatientSite(Site):
+    """Answers no more than *n_at_first* requests before *model* is there, as if they took as long as learning does."""
+
+    def __init__(self, n_at_first: int, model: Path) -> None:
+        super().__init__()
+        self._n_at_first, self._model = n_at_first, model
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """Wait for the model, and for the crawl to hear of it, which looks once a second."""
+        deadline = time.monotonic() + 150
+        while len(self.asked) > self._n_at_first and not list(self._model.glob("*/model.json")):
+            assert time.monotonic() < deadline, "no model was learnt"
+            time.sleep(0.1)
+        if len(self.asked) > self._n_at_first:
+            time.sleep(0.03)
+        return super().lookup(path)
+
+
+def build(site: Site) -> None:
+    """Lists of topics, each topic under its address and with a session; every topic has a text of its own."""
+    draw = random.Random(0)
+    site.robots()
+    lists = [f"/list?n={n}" for n in range(N_TOPICS // 20)]
+    site.page("/", *lists)
+    for place, path in enumerate(lists):
+        topics = range(20 * place, 20 * place + 20)
+        links = [f"/topic?id={n}{end}" for n in topics for end in ("", f"&amp;sid={draw.getrandbits(32):x}")]
+        site.page(path, *links, html=f"<p>{' '.join(draw.choices(WORDS, k=30))}</p>")
+        for link in links:
+            number = link.partition("id=")[2].partition("&")[0]
+            text = " ".join(random.Random(number).choices(WORDS, k=120))
+            body = f"<html><head><title>Topic {number}</title></head><body><p>{text}.</p></body></html>"
+            site.answers[link.replace("&amp;", "&")] = Answer(body=body.encode())
+
+
+def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Path):
+    """After 240 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
+    models = tmp_path / "crawl.models"
+    with PatientSite(LEARN_AFTER + 60, models) as site:
+        build(site)
+        crawl = walk(
+            site,
+            tmp_path,
+            DEDUP_LEARN_AFTER=LEARN_AFTER,
+            DEDUP_COLLECT=tmp_path / "crawl.db",
+            CONCURRENT_REQUESTS=4,
+            LOG_LEVEL="INFO",
+        )
+        asked = list(site.asked)
+    assert crawl.status == 0
+    assert crawl.lines("ERROR") == []
+    assert crawl.stats["dedup/models/learnt"] >= 1
+    assert crawl.log.count("Learnt from the crawl so far") == crawl.stats["dedup/models/learnt"]
+    assert {path.partition("&")[0] for path in asked if "/topic" in path} == {f"/topic?id={n}" for n in range(N_TOPICS)}
+    assert crawl.stats["dedup/request/dropped"] > N_TOPICS // 4
+    n_topics_asked = sum("/topic" in path for path in asked)
+    assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4

@@ -1,0 +1,190 @@
+"""What a model keeps of its training: curves and held-out pairs, small, and the same after loading."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.held_out_pairs import cut_by_url
+from dedup_crawler.methods.labelled_pairs import UrlPair
+from dedup_crawler.methods.model_folder import ModelFiles, read_model
+from dedup_crawler.methods.training_history import (
+    FILE,
+    MAX_POINTS,
+    NO_HISTORY,
+    TrainingHistory,
+    curve,
+    held_out,
+    history_from_json,
+    history_to_json,
+)
+from planted_site import HOST, session_ids
+
+PAIRS = [
+    UrlPair(
+        f"{HOST}/topic.php?t={i}", f"{HOST}/topic.php?t={i if i % 2 else 100 + i * 37 % 300}&sid={i:016x}", i % 2 == 1
+    )
+    for i in range(100, 300)
+]
+SITE = session_ids()
+
+
+@given(st.integers(0, 3000))
+def test_a_curve_is_thinned_to_its_bound_and_keeps_its_ends(n):
+    """However many epochs there were: at most 200 points, in order, the first and the last among them."""
+    points = [(epoch, 1 / epoch) for epoch in range(1, n + 1)]
+
+    kept = curve("a", "loss", points).points
+
+    assert len(kept) == min(n, len(kept)) <= MAX_POINTS
+    assert list(kept) == sorted(set(kept))
+    assert [epoch for epoch, _ in (*kept[:1], *kept[-1:])] == [epoch for epoch, _ in (*points[:1], *points[-1:])]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1), st.floats(0, 1))
+def test_every_answer_is_counted_once(answers, threshold):
+    """Law: confusion matrix and bins hold all pairs, and agree about how many are the same page."""
+    judged = held_out([p for p, _ in answers], [same for _, same in answers], threshold)
+
+    n_same = sum(same for _, same in answers)
+    assert judged.n_pairs == sum(each.n_pairs for each in judged.bins) == len(answers)
+    assert judged.n_true_positives + judged.n_false_negatives == sum(each.n_same for each in judged.bins) == n_same
+    assert judged.n_true_positives + judged.n_false_positives == sum(p >= threshold for p, _ in answers)
+    assert history_from_json(json.loads(json.dumps(history_to_json(TrainingHistory((), judged))))).held_out == judged
+
+
+def test_pairs_are_cut_by_url():
+    """No URL of the pairs to learn from is new in the others, and each of the others has a new one."""
+    seen, new = cut_by_url(PAIRS, seed=0)
+
+    known = {url for pair in seen for url in (pair.left, pair.right)}
+    assert len(seen) + len(new) == len(PAIRS)
+    assert 0.2 < len(new) / len(PAIRS) < 0.6
+    assert all(pair.left not in known or pair.right not in known for pair in new)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("siamese", {"hidden": 8, "epochs": 3, "members": 2}), ("random-forest", {})],
+)
+def test_a_classifier_keeps_what_it_said_of_pairs_it_had_not_seen(name, options, tmp_path):
+    """Confusion matrix and bins of the held-out pairs, at the model's threshold; loaded they are the same."""
+    model = make_method(name, **options).fit_pairs(PAIRS)
+    judged = model.history().held_out
+
+    assert judged.threshold == model.threshold_
+    assert judged.n_pairs == len(cut_by_url(PAIRS, seed=0)[1])
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert loaded.history() == model.history()
+    assert (tmp_path / "model" / FILE).stat().st_size < 20_000
+
+
+def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
+    """Loss and share of right answers, an epoch a point, of the first network and of each member; the loss falls."""
+    model = make_method("siamese", hidden=8, epochs=5, members=2).fit_pairs(PAIRS)
+    curves = model.history().curves
+
+    names = [(each.network, each.value) for each in curves]
+    assert names == [
+        (network, value)
+        for network in ("first network", "network 1", "network 2")
+        for value in ("loss", "share answered right")
+    ]
+    assert all([epoch for epoch, _ in each.points] == [1, 2, 3, 4, 5] for each in curves)
+    assert all(each.points[-1][1] < each.points[0][1] for each in curves if each.value == "loss")
+    assert all(0 <= share <= 1 for each in curves if each.value != "loss" for _, share in each.points)
+
+
+def test_the_translator_keeps_its_curves(tmp_path):
+    """The loss by epoch and the share translated exactly, which ends where the model's quality says."""
+    model = make_method("seq2seq", hidden=16).fit(SITE.urls, SITE.clusters)
+    losses, exacts = model.history().curves
+
+    assert losses.points[0][1] > losses.points[-1][1]
+    assert max(share for _, share in exacts.points) == pytest.approx(model.quality_["exact_training_pairs"])
+    assert load_model(model.save(tmp_path / "model")).history() == model.history()
+
+
+@pytest.mark.parametrize("name", ["keep-all", "verified", "rewrite-rules"])
+def test_other_methods_have_no_history(name):
+    """They have no epochs and hold no pairs out; nothing is invented."""
+    assert make_method(name).fit(SITE.urls, SITE.clusters).history() == NO_HISTORY
+
+
+def test_nothing_to_learn_from_is_no_history():
+    """A crawl without duplicates trains no network; a second fit forgets the curves of the first."""
+    model = make_method("random-forest").fit_pairs(PAIRS)
+    assert model.history() != NO_HISTORY
+
+    model.fit([f"{HOST}/{i}" for i in range(30)], list(range(30)))
+
+    assert model.history() == NO_HISTORY
+
+
+def test_a_model_of_before_is_read_without_one(tmp_path):
+    """A folder without the file is no damage: that model was trained before it was kept."""
+    description, files = read_model(
+        make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
+    )
+    tables = {name: table for name, table in files.tables.items() if name != FILE}
+
+    loaded = type(make_method("random-forest")).from_files(description, ModelFiles(tables))
+
+    assert loaded.history() == NO_HISTORY
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"curves": None},
+        {"curves": [{"network": "a", "value": "loss", "points": [[1]]}]},
+        {"curves": [{"network": "a", "value": "loss", "points": [[1, "much"]]}]},
+        {"curves": [{"network": "a", "value": "loss", "points": [[1, float("nan")]]}]},
+        {"curves": [{"network": "a", "value": "loss", "points": [[-1, 0.5]]}]},
+        {"curves": [], "held_out": {}},
+        {"curves": [], "held_out": {"threshold": float("inf")}},
+        {"curves": [], "held_out": []},
+    ],
+)
+def test_a_damaged_history_is_one_clear_error(value, tmp_path):
+    """It comes from a file: what is no history is said so, naming the file, also when a model is loaded."""
+    with pytest.raises(BadInputError, match=r"training\.json"):
+        history_from_json(value)
+    description, files = read_model(
+        make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
+    )
+    with pytest.raises(DamagedModelError, match=r"training\.json"):
+        type(make_method("random-forest")).from_files(description, ModelFiles({**files.tables, FILE: value}))
+
+
+def test_a_hostile_history_is_bounded():
+    """A million points or curves of a stranger's file are not kept, and names are cut."""
+    long = {"network": "n" * 10**6, "value": "v", "points": [[i, 0.5] for i in range(10_000)]}
+
+    read = history_from_json({"curves": [long] * 1_000})
+
+    assert len(read.curves) == 20
+    assert all(len(each.points) == MAX_POINTS and len(each.network) == 100 for each in read.curves)
+
+
+def test_the_threshold_is_where_it_was():
+    """Keeping the held-out answers changes no decision: the tuned threshold is the best one of those very answers."""
+    model = make_method("siamese", hidden=8, epochs=3, members=1).fit_pairs(PAIRS)
+    judged = model.history().held_out
+    f1 = (
+        2
+        * judged.n_true_positives
+        / (2 * judged.n_true_positives + judged.n_false_positives + judged.n_false_negatives)
+    )
+    _, new = cut_by_url(PAIRS, 0)
+    always = 2 * sum(pair.is_duplicate for pair in new) / (len(new) + sum(pair.is_duplicate for pair in new))
+
+    assert f1 >= always - 1e-9
+    assert np.isfinite(judged.threshold)
