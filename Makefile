@@ -3,33 +3,48 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
+TOOLS   = $(VENV)/.tools
+PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test compat lint results bench clean
+.PHONY: demo test compat lint docs reference release-check results bench clean
 
 demo: $(READY)  ## the whole job on the recorded example site
 	$(BIN)/dedup-crawler demo
 
-test: $(READY)  ## the whole test suite
+test: $(TOOLS)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 compat:  ## the tests of live crawls with the oldest Scrapy that is supported; TESTS="FILE..." chooses some
 	$(PYTHON) benchmarks/compat.py 2.13.0 $(if $(TESTS),--tests $(TESTS))
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-results: $(READY)  ## rebuild the tables under benchmarks/results (an hour; needs the recorded sites)
+docs: $(TOOLS)  ## the site of the documentation, in build/site; a warning is an error (but not with --quiet)
+	$(BIN)/mkdocs build --strict
+
+reference: $(TOOLS)  ## write what the documentation says of settings, stats and commands anew, out of the code
+	$(BIN)/python docs/reference.py
+
+release-check: $(TOOLS)  ## build what would be released, install it where nothing else is, run every command there
+	$(BIN)/python .ci/release_check.py
+
+results: $(TOOLS)  ## rebuild the tables under benchmarks/results (an hour; needs the recorded sites)
 	$(BIN)/python benchmarks/results.py
 
-bench: $(READY)  ## speed beside what one would use instead, as ratios in one run
+bench: $(TOOLS)  ## speed beside what one would use instead, as ratios in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,ops,rounds
 
 $(READY): setup.py constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,report,redis,static,peers,test,lint]'
+	$(PIP) -e '.[train]'
 	touch $(READY)
+
+$(TOOLS): $(READY)
+	$(PIP) -e '.[train,report,redis,static,peers,test,lint,docs,release]'
+	touch $(TOOLS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

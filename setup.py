@@ -1,12 +1,16 @@
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
+_HERE = Path(__file__).resolve().parent
+_VERSION = re.search(r'^__version__ = "(.+)"$', (_HERE / "dedup_crawler/__init__.py").read_text("utf-8"), re.MULTILINE)
+
 setup(
     name="dedup-crawler",
-    version="0.1.0",
+    version=_VERSION[1],
     description="Learns which URLs of a site lead to the same page, and drops the duplicates of Scrapy crawls",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(_HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
     license_files=["LICENSE"],
@@ -19,6 +23,7 @@ setup(
         "click>=8.1",
         "defusedxml>=0.7.1",  # Scrapy brings it as well
         "numpy>=1.26",
+        "packaging>=21",
         "Protego>=0.3",
         "rich>=13",
         "safetensors>=0.4",
@@ -40,15 +45,19 @@ setup(
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
         "test": [
             "hypothesis>=6.100",
+            "pandas>=2",
             "playwright>=1.45",
             "pytest>=8",
             "pytest-benchmark>=4",
             "pytest-xdist>=3.6",
+            "setuptools>=77",
             "warcio>=1.7.5",
         ],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
+        "docs": ["mkdocs>=1.6"],
+        "release": ["build>=1.2", "twine>=6"],
     },
-    entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.cli:main"]},
+    entry_points={"console_scripts": ["dedup-crawler = dedup_crawler.__main__:run"]},
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Framework :: Scrapy",

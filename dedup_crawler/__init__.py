@@ -4,6 +4,14 @@ In the settings of a Scrapy project::
 
     ADDONS = {"dedup_crawler.Addon": 500}
     DEDUP_MODEL = "models/forum.example.org"
+
+In a script or a notebook::
+
+    from dedup_crawler import load
+
+    model = load("models/forum.example.org")
+    model.canonicalize(url)  # a key: equal ones are believed to be one page
+    pandas.DataFrame(model.records(urls))  # with rules and reasons
 """
 
 from __future__ import annotations
@@ -15,16 +23,18 @@ if TYPE_CHECKING:
     from dedup_crawler.live.addon import Addon
     from dedup_crawler.live.middleware import DuplicateFilterMiddleware
     from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
+    from dedup_crawler.methods import load_model as load
 
 __version__ = "0.1.0"
 
-__all__ = ["Addon", "DuplicateFilterMiddleware", "DuplicateFilterSpiderMiddleware", "__version__"]
+__all__ = ["Addon", "DuplicateFilterMiddleware", "DuplicateFilterSpiderMiddleware", "__version__", "load"]
 
 
 _PLACES = {
-    "Addon": "dedup_crawler.live.addon",
-    "DuplicateFilterMiddleware": "dedup_crawler.live.middleware",
-    "DuplicateFilterSpiderMiddleware": "dedup_crawler.live.spider_middleware",
+    "Addon": ("dedup_crawler.live.addon", "Addon"),
+    "DuplicateFilterMiddleware": ("dedup_crawler.live.middleware", "DuplicateFilterMiddleware"),
+    "DuplicateFilterSpiderMiddleware": ("dedup_crawler.live.spider_middleware", "DuplicateFilterSpiderMiddleware"),
+    "load": ("dedup_crawler.methods", "load_model"),
 }
 
 
@@ -32,4 +42,9 @@ def __getattr__(name: str) -> Any:
     """Import what needs Scrapy only when it is asked for: the command line starts without it."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    module, attribute = _PLACES[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

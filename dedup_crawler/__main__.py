@@ -1,5 +1,19 @@
 """``python -m dedup_crawler`` is the command ``dedup-crawler``."""
 
-from dedup_crawler.cli import main
+from __future__ import annotations
 
-main(prog_name="dedup-crawler")
+import sys
+
+
+def run() -> None:
+    """Run the command line; Ctrl-C while it is still being loaded is no traceback either."""
+    try:
+        from dedup_crawler.cli import main
+
+        main(prog_name="dedup-crawler")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    run()

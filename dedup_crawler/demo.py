@@ -12,13 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from dedup_crawler.errors import BadInputError, DedupError
@@ -82,8 +81,8 @@ class _Steps:
         self._say(f"  {self.seconds[title]:.1f} s")
 
 
-def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> DemoOutcome:
-    """Run the demo in *folder* (default: a temporary one, removed at the end) and print its tables.
+def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
+    """Run the demo in *folder* (default: a temporary one, removed at the end); what it came to, and seconds a step.
 
     Raises
     ------
@@ -102,7 +101,7 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
         return _run(Path(temporary), first_pages, method, say)
 
 
-def _run(folder: Path, first_pages: int, method: str, say: Say) -> DemoOutcome:
+def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
     steps = _Steps(say)
     first, without, with_filter, model = (folder / name for name in ("first.db", "without.db", "with.db", "model"))
     for path in (*folder.glob("*.db*"), *folder.glob(_DROPPED)):
@@ -127,8 +126,7 @@ def _run(folder: Path, first_pages: int, method: str, say: Say) -> DemoOutcome:
         with steps.step("crawl on with DuplicateFilterMiddleware"):
             _crawl(site, with_filter, folder / "job-with", model=model)
         outcome = _outcome(site, first, without, with_filter)
-    _print_tables(outcome, steps.seconds)
-    return outcome
+    return outcome, steps.seconds
 
 
 def _crawl(
@@ -180,8 +178,8 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
     )
 
 
-def _print_tables(outcome: DemoOutcome, seconds: dict[str, float]) -> None:
-    console = Console(width=100)
+def outcome_table(outcome: DemoOutcome) -> Table:
+    """What was needed, fetched and lost."""
     table = Table(title="the crawl after learning", title_justify="left", box=box.MARKDOWN)
     table.add_column("what")
     table.add_column("count", justify="right")
@@ -193,10 +191,14 @@ def _print_tables(outcome: DemoOutcome, seconds: dict[str, float]) -> None:
         ("pages lost, by the recorded truth", outcome.n_lost),
     ):
         table.add_row(what, str(count))
-    console.print(table)
-    times = Table(title="time", title_justify="left", box=box.MARKDOWN)
-    times.add_column("step")
-    times.add_column("seconds", justify="right")
+    return table
+
+
+def time_table(seconds: Mapping[str, float]) -> Table:
+    """How long each step took."""
+    table = Table(title="time", title_justify="left", box=box.MARKDOWN)
+    table.add_column("step")
+    table.add_column("seconds", justify="right")
     for title, taken in seconds.items():
-        times.add_row(title, f"{taken:.1f}")
-    console.print(times)
+        table.add_row(title, f"{taken:.1f}")
+    return table

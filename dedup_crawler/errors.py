@@ -23,6 +23,25 @@ shows its traceback.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """The known name that *given* was probably meant to be, or None where none is near."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return close[0] if close else None
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """End of an error about a name that is not known: the nearest one, or nothing.
+
+    >>> did_you_mean("verfied", ["verified", "keep-all"]), did_you_mean("xyz", ["verified"])
+    (" Did you mean 'verified'?", '')
+    """
+    name = nearest(given, known)
+    return f" Did you mean {name!r}?" if name is not None else ""
+
 
 class DedupError(Exception):
     """Something the user can act on: the text says what was found, where, and what would help."""

@@ -1,5 +1,7 @@
 """Settings of the Scrapy project: polite defaults, and the plugin enabled as any other project would enable it."""
 
+from dedup_crawler import __version__
+
 BOT_NAME = "dedup_crawler"
 SPIDER_MODULES = ["spiders"]
 
@@ -7,7 +9,7 @@ ADDONS = {"dedup_crawler.Addon": 500}
 ITEM_PIPELINES = {"dedup_crawler.live.collector.StorePipeline": 300}
 
 # Who is asking. Add an address where the owner of a site can reach you: "dedup_crawler (+https://...)".
-USER_AGENT = "dedup_crawler/0.1.0"
+USER_AGENT = f"dedup_crawler/{__version__}"
 ROBOTSTXT_OBEY = True
 # One site a crawl. What is in flight when the last page comes in was fetched for nothing.
 CONCURRENT_REQUESTS = 4

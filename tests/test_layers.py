@@ -15,13 +15,14 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"live", "report"},
-    {"demo"},
+    {"demo", "doctor"},
     {"cli"},
     {"__init__", "__main__", "settings"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 BASES = {
     "base",
+    "crawl_order",
     "held_out_pairs",
     "known_rules",
     "known_urls",

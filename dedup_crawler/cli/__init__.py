@@ -3,7 +3,7 @@
 A module of this folder adds its commands to the group when it is imported.
 """
 
-from dedup_crawler.cli import ask, collect, compare, diff, evaluate, label, mine_log, report, rules, train
+from dedup_crawler.cli import ask, collect, compare, diff, doctor, evaluate, label, mine_log, report, rules, train
 from dedup_crawler.cli.group import main
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "collect",
     "compare",
     "diff",
+    "doctor",
     "evaluate",
     "label",
     "main",

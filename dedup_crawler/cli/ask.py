@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, say
+from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_json_line, say
 from dedup_crawler.methods import Referrer, load_model
+from dedup_crawler.methods.crawl_order import forms_in_order, record_of
 from dedup_crawler.methods.static_front import with_static_files
 
 
@@ -17,22 +18,26 @@ from dedup_crawler.methods.static_front import with_static_files
 @click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
 @click.argument("urls", nargs=-1)
 @STATIC_RULES
-def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, ...]) -> None:
+@AS_JSON
+def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, ...], as_json: bool) -> None:
     """Print the canonical form of each URL, from the arguments or from stdin (`url` or `url<TAB>referrer` a line).
 
     Lines with a referrer are taken as a crawl in order: the form of a referrer is the one that it was given itself.
+    With --json each line says why, too.
 
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
     loaded = with_static_files(load_model(model), static_files)
-    told: dict[str, str] = {}  # forms that only the referrer explains
-    for line in urls or sys.stdin:
-        url, _, referrer = line.rstrip("\n").partition("\t")
-        known = Referrer(referrer, told.get(referrer) or loaded.canonicalize(referrer)) if referrer else None
-        form = loaded.canonicalize(url, known)
-        if known is not None and form == known.form:
-            told[url] = form
-        click.echo(form)
+    for asked in forms_in_order(loaded, map(_visit, urls or sys.stdin)):
+        if as_json:
+            print_json_line(**record_of(loaded, asked))
+        else:
+            click.echo(asked.form)
+
+
+def _visit(line: str) -> tuple[str, str | None]:
+    url, _, referrer = line.rstrip("\n").partition("\t")
+    return url, referrer or None
 
 
 @main.command()

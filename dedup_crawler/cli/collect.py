@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import signal
+from contextlib import closing, suppress
 from pathlib import Path
 
 import click
@@ -18,15 +19,20 @@ _SHOWN_DAMAGES = 10
 @click.option("--port", default=8000, show_default=True, help="Port on 127.0.0.1; 0 takes any free one.")
 @click.option("--host", default=None, help="Which recorded host to serve; default: the one with most URLs.")
 def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
-    """Serve a recorded crawl as a live site on loopback, until Ctrl-C.
+    """Serve a recorded crawl as a live site on loopback, until Ctrl-C or `kill`.
 
     Example: dedup-crawler serve examples/forum.warc.zst --port 8000
     """
     from dedup_crawler.pages.serve import RecordedSite
 
+    # a shell keeps Ctrl-C from what it runs in the background: there `kill` is the way to end it
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(RecordedSite(paths, port=port, host=host)) as site:
-        say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
-        site.serve_forever()
+        with suppress(KeyboardInterrupt):
+            say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
+            site.serve_forever()
+        for again in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(again, signal.SIG_IGN)  # who is impatient must not leave the temporary store behind
 
 
 @main.command("import")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
+from click.shell_completion import CompletionItem
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, print_json, progress, say
+from dedup_crawler.cli.output import AS_JSON, print_json, print_table, progress, say, tell
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, method_from_spec
+
+
+def _methods(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in METHODS if name.startswith(incomplete)]
 
 
 @main.command()
@@ -19,7 +24,11 @@ from dedup_crawler.methods import METHODS, method_from_spec
     "--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db."
 )
 @click.option(
-    "--method", "specs", multiple=True, help="Name, or name:option=value,...; default: all methods as they are."
+    "--method",
+    "specs",
+    multiple=True,
+    shell_complete=_methods,
+    help="Name, or name:option=value,...; default: all methods as they are.",
 )
 @click.option("--train-fraction", default=0.75, show_default=True, help="Share of the pages (first in order) to learn.")
 @AS_JSON
@@ -57,12 +66,12 @@ def evaluate(
                 rows.append(evaluate_method(method, spec, crawl))
         rows_of_sites[crawl.site] = rows
         if not as_json:
-            Console(width=200).print(site_table(crawl, rows))
+            print_table(site_table(crawl, rows))
     if as_json:
         print_json(**{site: [row.as_dict() for row in rows] for site, rows in rows_of_sites.items()})
         return
     if len(databases) > 1:
-        Console(width=200).print(mean_table(rows_of_sites), worst_table(rows_of_sites), sep="\n")
+        print_table(mean_table(rows_of_sites), worst_table(rows_of_sites))
     say(LEGEND)
 
 
@@ -71,12 +80,18 @@ def evaluate(
     "--folder", type=click.Path(path_type=Path), default=None, help="Where to work; default: a temporary one."
 )
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
-@click.option("--method", default="verified", show_default=True, help="Method to train.")
-def demo(folder: Path | None, first_pages: int, method: str) -> None:
+@click.option("--method", default="verified", show_default=True, shell_complete=_methods, help="Method to train.")
+@AS_JSON
+def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> None:
     """Do the whole job on the recorded example site: serve, crawl, label, train, crawl on, say what was saved and lost.
 
     Example: dedup-crawler demo
     """
-    from dedup_crawler.demo import run_demo
+    from dedup_crawler.demo import outcome_table, run_demo, time_table
 
-    run_demo(folder, first_pages=first_pages, method=method, say=say)
+    method_from_spec(method)  # a wrong name is said before the first crawl, not after
+    outcome, seconds = run_demo(folder, first_pages=first_pages, method=method, say=tell if as_json else say)
+    if as_json:
+        print_json(**asdict(outcome), n_saved=outcome.n_saved, n_avoidable=outcome.n_avoidable, seconds=seconds)
+        return
+    print_table(outcome_table(outcome), time_table(seconds), width=100)

@@ -8,32 +8,61 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
+import traceback
 from typing import Any
 
 import click
 
-from dedup_crawler.cli.output import fail
-from dedup_crawler.errors import DedupError
+from dedup_crawler.cli.output import Manners, fail, manners, set_manners, tell
+from dedup_crawler.errors import DedupError, did_you_mean
 
 
 class _Commands(click.Group):
-    """Turns what a user can act on into one line, and suggests the command that was probably meant."""
+    """Turns what a user can act on into one line, and suggests what was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; suggest the nearest of an unknown one, which click does only from 8.4 on."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, and end as promised."""
         try:
             return super().invoke(ctx)
         except DedupError as error:
+            if manners().verbosity > 1:
+                traceback.print_exception(error)
             fail(str(error), 1)
         except KeyboardInterrupt:
             fail("interrupted; what was finished is kept, run the command again to go on.", 130)
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing is wrong, and nobody is left to tell
             ctx.exit(0)
+        except click.NoSuchOption as error:
+            if error.option_name not in _names_of_options(self):
+                raise
+            message = f"{error.option_name} stands before the command: {ctx.info_name} {error.option_name} COMMAND."
+            raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+
+
+_Commands.group_class = _Commands
+
+
+def _names_of_options(command: click.Command) -> set[str]:
+    return {name for parameter in command.params if isinstance(parameter, click.Option) for name in parameter.opts}
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dedup-crawler")
-def main() -> None:
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings; results and errors only.")
+@click.option("--verbose", "-v", count=True, help="Steps and times; -vv also tracebacks and what libraries log.")
+@click.option("--no-color", is_flag=True, help="No colours; the environment variable NO_COLOR does the same.")
+@click.pass_context
+def main(context: click.Context, quiet: bool, verbose: int, no_color: bool) -> None:
     """Learn which URLs of a site lead to the same page, and drop the duplicates of a crawl before they are fetched.
 
     \b
@@ -41,5 +70,13 @@ def main() -> None:
     dedup-crawler label                                   find out which are the same
     dedup-crawler train verified                          learn which URLs lead to the same page
     dedup-crawler evaluate                                what it would save and lose
+
+    Exit status: 0 done, 1 something that you can act on (one line says what), 2 a wrong call, 130 Ctrl-C.
     """  # noqa: D301 - click reads the control character
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose contradict each other.")
+    set_manners(context, Manners(is_quiet=quiet, verbosity=verbose), is_colourless=no_color)
+    level = logging.ERROR if quiet else {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+    logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
+    start = time.perf_counter()
+    context.call_on_close(lambda: tell(f"{context.invoked_subcommand}: {time.perf_counter() - start:.1f} s"))

@@ -1,17 +1,27 @@
-"""What all commands share: their common options, and how they print."""
+"""What all commands share: their common options, and how they print.
+
+Results go to stdout, all else to stderr. On a terminal there are colours, boxes and progress bars; what is piped is
+plain.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 DATABASE = click.option("--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
@@ -24,6 +34,36 @@ STATIC_RULES = click.option(
 )
 MAX_LINES = 20
 """Lines of what was learnt that are printed."""
+
+Advance = Callable[[str, int, int], None]
+"""Takes a note, the steps done and the steps in all."""
+
+_KEY = "dedup_crawler.manners"
+_TOLD_EVERY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What the user said before the command about how it should speak."""
+
+    is_quiet: bool = False
+    """No progress and no warnings; results and errors stay."""
+    verbosity: int = 0
+    """1: steps with their times; 2: also what the libraries log, and the traceback of an error."""
+
+
+def set_manners(context: click.Context, manners: Manners, *, is_colourless: bool) -> None:
+    """Have all that is printed from now on follow *manners*."""
+    context.meta[_KEY] = manners
+    if is_colourless or os.environ.get("NO_COLOR"):
+        context.color = False
+
+
+def manners() -> Manners:
+    """What the user said; the defaults outside of a command."""
+    context = click.get_current_context(silent=True)
+    told = context.meta.get(_KEY) if context is not None else None
+    return told if isinstance(told, Manners) else Manners()
 
 
 def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
@@ -41,12 +81,19 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print what the user should know beside the result."""
-    click.echo(f"warning: {text}", err=True)
+    if not manners().is_quiet:
+        click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
+
+
+def tell(text: str) -> None:
+    """Print a step, for those who asked for more words."""
+    if manners().verbosity and not manners().is_quiet:
+        click.echo(click.style(text, dim=True), err=True)
 
 
 def fail(text: str, status: int) -> None:
     """Print why it cannot be done, as one line, and end."""
-    click.echo(f"dedup-crawler: {' '.join(text.split())}", err=True)
+    click.echo(f"{click.style('dedup-crawler:', fg='red')} {' '.join(text.split())}", err=True)
     sys.exit(status)
 
 
@@ -55,15 +102,58 @@ def print_json(**values: Any) -> None:
     click.echo(json.dumps(values, indent=1, default=str))
 
 
+def print_json_line(**values: Any) -> None:
+    """Print one of many results as a JSON object on a line of its own."""
+    click.echo(json.dumps(values, default=str))
+
+
+def print_table(*tables: Table, width: int = 200) -> None:
+    """Print tables one below the other: Markdown where they are piped, boxes on a terminal, never cut."""
+    console = _console()
+    if not console.is_terminal:
+        plain = _console(width=width)
+        with plain.capture() as captured:
+            plain.print(*tables, sep="\n")
+        click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        return
+    for table in tables:
+        table.box, table.title_style, table.header_style = box.SIMPLE_HEAD, "bold", "bold"
+        needed = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+        _console(width=max(console.width, needed)).print(table)
+
+
+def _console(*, stderr: bool = False, width: int | None = None) -> Console:
+    context = click.get_current_context(silent=True)
+    is_colourless = context is not None and context.color is False
+    return Console(stderr=stderr, width=width, no_color=True if is_colourless else None)
+
+
 @contextmanager
-def progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on a terminal, nothing elsewhere."""
-    console = Console(stderr=True)
+def progress(title: str) -> Iterator[Advance]:
+    """A bar on a terminal; elsewhere nothing, or a line now and then for those who asked for more words."""
+    console = _console(stderr=True)
+    if not console.is_terminal and manners().verbosity:
+        yield _lines(title)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    is_silent = manners().is_quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=is_silent, transient=True) as progress:
         task = progress.add_task(title, total=None)
 
         def advance(note: str, done: int, total: int) -> None:
             progress.update(task, description=f"{title}: {note}", completed=done, total=total)
 
         yield advance
+
+
+def _lines(title: str) -> Advance:
+    """Tells of progress in lines: the first, and one every few seconds."""
+    told_at: float | None = None
+
+    def advance(note: str, done: int, total: int) -> None:
+        nonlocal told_at
+        if told_at is None or time.monotonic() - told_at >= _TOLD_EVERY_S:
+            told_at = time.monotonic()
+            tell(f"{title}: {note}: {done} of {total}")
+
+    return advance

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.labels.clusters import REORDERED, cluster_pages
 from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.joins import Clustering
@@ -132,7 +132,8 @@ def label_store(
 def labeller_of(name: str) -> Callable[[Pages], Clustering]:
     """Look up a way to cluster pages; BadInputError if there is none of that *name*."""
     if name not in LABELLERS:
-        raise BadInputError(f"labeller = {name!r} is not known; choose one of {', '.join(LABELLERS)}")
+        hint = did_you_mean(name, LABELLERS)
+        raise BadInputError(f"labeller = {name!r} is not known; choose one of {', '.join(LABELLERS)}.{hint}")
     return LABELLERS[name]
 
 

@@ -19,6 +19,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.crawl_database import database_of
 from dedup_crawler.live.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
+from dedup_crawler.live.options import warn_of_unknown_settings
 from dedup_crawler.live.recorder import PageRecorder
 from dedup_crawler.live.scrapy_compat import close_crawl
 from dedup_crawler.live.stopping import refuse_to_start
@@ -126,6 +127,7 @@ class Collector(BaseSpiderMiddleware):
 
 
 def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> PageRecorder:
+    warn_of_unknown_settings(crawler)
     database = database_of(crawler)
     if database is None:
         raise NotConfigured

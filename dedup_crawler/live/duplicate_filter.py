@@ -23,7 +23,7 @@ from dedup_crawler.live.killed_job import put_aside
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
-from dedup_crawler.live.options import Options
+from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.request_text import request_text
 from dedup_crawler.live.rule_codes import RuleCodes
 from dedup_crawler.live.scrapy_compat import create_looping_call
@@ -89,6 +89,7 @@ class DuplicateFilter:
 
     @classmethod
     def _built(cls, crawler: Crawler) -> DuplicateFilter | None:
+        warn_of_unknown_settings(crawler)
         try:
             options = Options.from_settings(crawler.settings)
             if not options.is_enabled:

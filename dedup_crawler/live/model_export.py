@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.exploration.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods import Canonicalizer, load_model
+from dedup_crawler.methods.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.formats import Export

@@ -1,41 +1,85 @@
-"""The settings of the live parts: the only place where they are read, with their defaults."""
+"""The settings of the live parts: the only place where they are read, with their defaults and what they mean."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.errors import BadInputError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger("dedup_crawler.live")
+
+_PREFIX = "DEDUP_"
+
+
+def _setting(name: str, default: object, meaning: str, *, shown: str = "") -> Any:
+    """One field of the options; *shown* says its default where the value does not."""
+    return field(default=default, metadata={"setting": name, "meaning": meaning, "shown": shown})
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a user says about the filter in the settings of a crawl."""
 
-    is_enabled: bool = True
-    """``DEDUP_ENABLED``: False switches the filter off and leaves everything else as it is."""
-    model: str | None = None
-    """``DEDUP_MODEL``: a model folder, or a folder of them, one for each host. Without one nothing is filtered."""
-    is_dry_run: bool = False
-    """``DEDUP_DRY_RUN``: decide and count, drop nothing."""
-    is_debug: bool = False
-    """``DEDUP_DEBUG``: log every drop at DEBUG; otherwise only the first one of each rule."""
-    database: str | None = None
-    """``DEDUP_COLLECT``: database (path or SQLAlchemy URL) that takes the pages of this crawl."""
-    exploration: float = 0.02
-    """``DEDUP_EXPLORATION``: share (0-1) of the duplicates that are fetched all the same, to see whether they are."""
-    seen: str | None = None
-    """``DEDUP_SEEN``: where seen forms are kept: ``memory``, the path of a file, ``redis://HOST:PORT/DB?name=NAME``."""
-    dropped: str | None = None
-    """``DEDUP_DROPPED``: JSON-lines file that takes every drop."""
-    learn_after: int | None = None
-    """``DEDUP_LEARN_AFTER``: learn a model from the crawl itself after this many pages; needs no ``DEDUP_MODEL``."""
-
-    static_rules: tuple[str, ...] = ()
-    """``DEDUP_STATIC_RULES``: files of ClearURLs or duplicate-url-discarder rules, applied before any model."""
+    model: str | None = _setting(
+        "DEDUP_MODEL",
+        None,
+        "model folder, or a folder of model folders, each named by its host; with one that cannot be read the crawl "
+        "does not start",
+    )
+    learn_after: int | None = _setting(
+        "DEDUP_LEARN_AFTER",
+        None,
+        "learn a model from the crawl itself after this many pages, and again whenever their number has doubled; "
+        "needs no `DEDUP_MODEL`",
+    )
+    static_rules: tuple[str, ...] = _setting(
+        "DEDUP_STATIC_RULES",
+        (),
+        "files of rules that people wrote down (ClearURLs `data.min.json`, duplicate-url-discarder JSON), applied before "
+        "the model on the hosts that it knows; needs `pip install 'dedup-crawler[static]'`",
+        shown="not set",
+    )
+    is_enabled: bool = _setting("DEDUP_ENABLED", True, "`False` switches the filter off, and nothing else")
+    is_dry_run: bool = _setting(
+        "DEDUP_DRY_RUN",
+        False,
+        "decide and count, drop nothing; at the end the precision that the drops would have had",
+    )
+    exploration: float = _setting(
+        "DEDUP_EXPLORATION",
+        0.02,
+        "share (0 to 1) of the duplicates that are fetched all the same, to see whether they are; more while a rule is "
+        "young, `0` for none",
+    )
+    dropped: str | None = _setting(
+        "DEDUP_DROPPED",
+        None,
+        "file that takes every drop as a line of JSON: url, form, rules, owner, referrer, time",
+    )
+    is_debug: bool = _setting(
+        "DEDUP_DEBUG", False, "log every drop at DEBUG; otherwise the first one of each rule, at INFO"
+    )
+    database: str | None = _setting(
+        "DEDUP_COLLECT",
+        None,
+        "database (a path or an SQLAlchemy URL) that takes every page of the crawl, of any spider; the pages that it "
+        "holds already count as seen",
+    )
+    seen: str | None = _setting(
+        "DEDUP_SEEN",
+        None,
+        "where seen forms are kept: `memory`, the path of a file, `redis://HOST:PORT/DB?name=NAME`, see below",
+        shown="`dedup.seen` in `JOBDIR`, or `memory`",
+    )
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Options:
@@ -62,6 +106,47 @@ class Options:
         )
 
 
+class Setting(NamedTuple):
+    """A setting as the documentation shows it, in Markdown."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+def known_settings() -> list[Setting]:
+    """All settings of the live parts, those that most users need first."""
+    return [
+        Setting(
+            each.metadata["setting"],
+            each.metadata["shown"] or ("not set" if each.default is None else f"`{each.default}`"),
+            each.metadata["meaning"],
+        )
+        for each in fields(Options)
+    ]
+
+
+def warn_of_unknown_settings(crawler: Crawler) -> None:
+    """Warn, once a crawl, of each ``DEDUP_*`` setting that nobody reads: a misspelt one would do nothing in silence."""
+    if crawler not in _WARNED:
+        _WARNED.add(crawler)
+        for line in _about_unknown(str(name) for name in crawler.settings):
+            logger.warning("%s", line)
+
+
+def _about_unknown(names: Iterable[str]) -> Iterator[str]:
+    known = [setting.name for setting in known_settings()]
+    stems = [name.removeprefix(_PREFIX) for name in known]  # what all names share makes none of them near
+    for name in names:
+        start, _, stem = name.partition("_")
+        # another plugin may call its settings DEDUPE_...
+        if name in known or not (start == "DEDUP" or (start.startswith("DEDUP") and stem in stems)):
+            continue
+        near = nearest(stem, stems)
+        hint = f"Did you mean {_PREFIX}{near}?" if near is not None else f"Known: {', '.join(known)}."
+        yield f"{name} is no setting of dedup_crawler, and does nothing. {hint}"
+
+
 def _number(
     settings: BaseSettings, name: str, default: float | None, *, at_least: float, at_most: float | None
 ) -> float | None:
@@ -76,3 +161,6 @@ def _number(
         wanted = f"from {at_least:g} to {at_most:g}" if at_most is not None else f"{at_least:g} or more"
         raise BadInputError(f"{name} = {given!r}: it has to be {wanted}.")
     return number
+
+
+_WARNED: WeakSet[Crawler] = WeakSet()

@@ -24,6 +24,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from dedup_crawler.methods.crawl_order import Record
     from dedup_crawler.rules.export.model_rules import ModelRules
 
 
@@ -85,6 +86,14 @@ class Canonicalizer(ABC):
     _redirects: Sequence[str | None] | None = None
     """While fitting: what the URLs redirect to, in normal form."""
 
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if not hasattr(self, "data_digest_"):
+            return f"<{name}: has learnt nothing yet>"
+        return (
+            f"<{name} of {', '.join(sorted(self.hosts))}: learnt from {self.n_urls_} URLs of {self.n_clusters_} pages>"
+        )
+
     def fit(
         self,
         urls: Sequence[str],
@@ -145,6 +154,23 @@ class Canonicalizer(ABC):
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
         return [self.canonicalize(url) for url in urls]
+
+    def records(self, urls: Iterable[str], referrers: Iterable[str | None] | None = None) -> list[Record]:
+        """What is known of each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
+
+        ``pandas.DataFrame(model.records(frame["url"]))`` is a table of them. With *referrers*, the pages that hold the
+        links, they are taken for a crawl in order.
+
+        Raises
+        ------
+        BadInputError
+            If something in *urls* is no string, or the lengths differ.
+        NotFittedError
+            Before :meth:`fit` or :meth:`load`.
+        """
+        from dedup_crawler.methods.crawl_order import checked_visits, forms_in_order, record_of  # they know us
+
+        return [record_of(self, asked) for asked in forms_in_order(self, checked_visits(urls, referrers))]
 
     def is_covered(self, url: str) -> bool:
         """Whether a crawl that goes on has nothing to gain from *url*: all it can show is reached through other URLs.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.decision_tree import DecisionTree
 from dedup_crawler.methods.duplicate_url_discarder import DuplicateUrlDiscarder
@@ -72,7 +71,8 @@ def method_from_spec(spec: str) -> Canonicalizer:
     known = {option.name: option for option in options_of(find_method(name))}
     unknown = [option for option in texts if option not in known]
     if unknown:
-        raise BadInputError(f"{name} has no option {unknown[0]!r}; known: {', '.join(known) or 'none'}.")
+        hint = did_you_mean(unknown[0], known)
+        raise BadInputError(f"{name} has no option {unknown[0]!r}; known: {', '.join(known) or 'none'}.{hint}")
     return make_method(name, **{option: known[option].read(text) for option, text in texts.items()})
 
 
@@ -107,7 +107,5 @@ def find_method(name: str) -> type[Canonicalizer]:
         If there is none; the text names the nearest.
     """
     if name not in METHODS:
-        close = difflib.get_close_matches(name, METHODS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise BadInputError(f"unknown method {name!r}; known: {', '.join(METHODS)}.{hint}")
+        raise BadInputError(f"unknown method {name!r}; known: {', '.join(METHODS)}.{did_you_mean(name, METHODS)}")
     return METHODS[name]

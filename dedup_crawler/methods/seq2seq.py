@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
+from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.training_history import (
@@ -189,7 +189,8 @@ class Seq2Seq(Canonicalizer):
 
     def _check_options(self) -> None:
         if self.preset not in _PRESETS:
-            raise BadInputError(f"seq2seq: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.")
+            hint = did_you_mean(self.preset, _PRESETS)
+            raise BadInputError(f"seq2seq: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
         if not 0 < self.min_document_frequency <= 1:
             raise BadInputError(
                 f"seq2seq: min_document_frequency is {self.min_document_frequency}; give a share above 0 and up to 1."

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
+from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -104,7 +104,8 @@ class Siamese(PairClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         if self.preset not in _PRESETS:
-            raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.")
+            hint = did_you_mean(self.preset, _PRESETS)
+            raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
         for option in _OPTIONS:
             if (value := getattr(self, option)) is not None and value < 1:
                 raise BadInputError(f"siamese: {option} is {value}; it has to be above 0.")

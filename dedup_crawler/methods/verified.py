@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -104,7 +104,8 @@ class Verified(Canonicalizer):
 
     def _check_options(self) -> None:
         if self.risk not in RISKS:
-            raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.")
+            hint = did_you_mean(self.risk, RISKS)
+            raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
         if self.unfiltered < 0:
             raise BadInputError(f"unfiltered = {self.unfiltered}: give a number of URLs, or 0 for all.")
 

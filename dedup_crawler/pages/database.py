@@ -9,6 +9,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -48,13 +49,15 @@ class Database:
     """
 
     def __init__(self, location: str | Path, *, create: bool) -> None:
-        self.name = str(location)
+        self.name = shown_location(location)
+        self._location = location
         with self.errors():
             url = _engine_url(location)
-            self.name = url.database or self.name if url.host is None else url.render_as_string()
+            if url.host is None:
+                self.name = url.database or self.name
             if url.get_backend_name() == "sqlite" and url.database and not url.database.startswith((":", "file:")):
                 _check_sqlite_file(Path(url.database), create)
-            self._engine = _make_engine(url)
+            self._engine = _make_engine(url, self.name)
             # The event below reads the option: a transaction that will write takes the write lock at its start,
             # because SQLite refuses at once (busy timeout or not) to turn an outdated reader into a writer.
             self._writing_engine = self._engine.execution_options(dedup_crawler_writes=True)
@@ -145,6 +148,46 @@ class Database:
                 connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
 
 
+def shown_location(location: str | Path) -> str:
+    """A database's address as others may read it: without its password, and without the values of its query.
+
+    >>> shown_location("mysql://me:secret@host/crawl?ssl_key=k")
+    'mysql://me:***@host/crawl?ssl_key=...'
+    """
+    if not isinstance(location, str) or "://" not in location:
+        return str(location)
+    url = _read_url(location)
+    if url is None or "@" in f"{url.host}{url.database}":
+        return f"{location.partition('://')[0]}://..."  # nobody knows which part of it is the password
+    return url.set(query=dict.fromkeys(url.query, "...")).render_as_string(hide_password=True)
+
+
+def without_secrets(text: str, location: str | Path) -> str:
+    """*text*, such as what a driver says, without what :func:`shown_location` leaves out of *location*."""
+    if not isinstance(location, str) or "://" not in location:
+        return text
+    text = text.replace(location, shown_location(location))
+    url = _read_url(location)
+    if url is None:
+        return text
+    # a password with an @ that was not written as %40 reaches into what follows
+    secrets = {str(url.password or ""), *(part for part in (url.host, url.database) if part and "@" in part)}
+    for value in url.query.values():
+        secrets.update([value] if isinstance(value, str) else value)
+    # as they are, as a URL writes them, as Python shows them
+    written = secrets | set(map(quote_plus, secrets)) | {repr(secret)[1:-1] for secret in secrets}
+    for secret in sorted(written - {""}, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _read_url(location: str) -> URL | None:
+    try:
+        return make_url(location)
+    except (SQLAlchemyError, ValueError):
+        return None
+
+
 def _said(name: str, reason: str) -> str:
     way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
     return f"{name}: {reason}" + (f": {way_out}" if way_out else "")
@@ -152,16 +195,22 @@ def _said(name: str, reason: str) -> str:
 
 def _engine_url(location: str | Path) -> URL:
     if isinstance(location, str) and "://" in location:
-        return make_url(location)
+        url = _read_url(location)
+        if url is None:
+            raise StoreError(
+                f"{shown_location(location)} is no address of a database: write one like "
+                "postgresql://USER:PASSWORD@HOST:5432/NAME, with what is special in a password as %XX"
+            )
+        return url
     return URL.create("sqlite", database=str(location))
 
 
-def _make_engine(url: URL) -> Engine:
+def _make_engine(url: URL, name: str) -> Engine:
     if url.get_backend_name() != "sqlite":
         try:
             return create_engine(url)
         except ImportError as error:
-            raise StoreError(f"{url.render_as_string()}: {error}: install the driver of this database") from error
+            raise StoreError(f"{name}: {error}: install the driver of this database") from error
     engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

@@ -66,6 +66,18 @@ class LabelledPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Overview:
+    """How far a crawl database has come."""
+
+    n_pages: int
+    n_read: int
+    """Pages whose text was read."""
+    n_labelled: int
+    n_clusters: int
+    n_scores: int
+
+
+@dataclass(frozen=True, slots=True)
 class PageFacts:
     """What is counted of a page: neither its body nor its text."""
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import aliased
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.database import Database
-from dedup_crawler.pages.records import ScoredPair
+from dedup_crawler.pages.records import Overview, ScoredPair
 from dedup_crawler.pages.rows import (
     BODY_HEAD,
     FACT_COLUMNS,
@@ -171,6 +171,19 @@ class PageStore:
             return True
         with self._database.reading() as connection:
             return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
+
+    def overview(self) -> Overview:
+        """Count what is there."""
+        self.flush()
+        counts = select(
+            func.count(),
+            func.count(PageRow.main_text),
+            func.count(PageRow.cluster),
+            func.count(PageRow.cluster.distinct()),
+        ).select_from(PageRow)
+        with self._database.reading() as connection:
+            n_scores = connection.execute(select(func.count()).select_from(ScoreRow)).scalar_one()
+            return Overview(*connection.execute(counts).one(), n_scores)
 
     def get(self, url: str) -> Page | None:
         """The page of *url*, if it is stored."""

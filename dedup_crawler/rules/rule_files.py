@@ -18,11 +18,10 @@ has other parts between host and origin; ``at`` lists none, one or both of ``sta
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import (
     CLASSES,
@@ -220,9 +219,7 @@ def _single(key: str, said: Any, known: Sequence[str], what: str) -> tuple[str, 
 def _known(word: Any, known: Sequence[str], what: str) -> str:
     if isinstance(word, str) and word in known:
         return word
-    close = difflib.get_close_matches(str(word), known, n=1)
-    hint = f". Did you mean {close[0]!r}?" if close else ""
-    raise BadInputError(f"unknown {what} {word!r}; known: {', '.join(known)}{hint}")
+    raise BadInputError(f"unknown {what} {word!r}; known: {', '.join(known)}.{did_you_mean(str(word), known)}")
 
 
 def _table(value: Any, what: str) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""What a user meets by name in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
+
+from __future__ import annotations
+
+STATS = {
+    "request/processed": "requests that the filter looked at: kept + dropped + explored + would_drop",
+    "request/kept": "sent",
+    "request/dropped": "not sent: the page is fetched through another URL",
+    "request/explored": "sent although they were duplicates, to test the rules",
+    "request/would_drop": "duplicates of a dry run, sent",
+    "request/covered": "of these three: nothing new is behind the whole template; no URL is fetched in their place",
+    "request/released": "sent after all, because the URL fetched in their place failed",
+    "request/frozen": "of the kept: duplicates that were sent because the site showed one page for everything",
+    "request/skipped": "none of the filter's business: robots.txt, media, POST, opted out",
+    "dropped/rule/ID": "drops by rule, for the first 200 rules that drop anything; of several rules the first",
+    "explored/agree": "explored pages that were the page they were taken for",
+    "explored/disagree": "explored pages that were another one",
+    "explored/undecided": "explored pages that could not be compared",
+    "rules/switched_off": "rules that were caught merging different pages",
+    "site/frozen": "how often a site suddenly showed one page for everything",
+    "models/learnt": "how often the crawl went on with a model that it had learnt itself",
+    "lost/estimate": "dropped URLs that would have shown another page, by the explored ones",
+    "lost/low": "the lower end of its 95 % interval",
+    "lost/high": "the upper end",
+    "seen/size": "forms known at the end",
+    "seen/restored": "forms known from an earlier crawl",
+    "seen/unavailable": "requests that passed because the seen set could not be asked",
+    "model/unknown_host": "requests to hosts that no model knows; they pass",
+}
+"""Name below ``dedup/`` -> what it counts, in the order of the documentation."""
+
+META_KEYS = {
+    "dedup": "`False` opts a request out",
+    "dedup_canonical": "the canonical form of the request, for callbacks and errbacks",
+    "dedup_reason": "why it was dropped",
+}
+"""Key of a request's meta -> what a spider does with it."""

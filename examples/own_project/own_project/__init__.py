@@ -1,0 +1,1 @@
+"""A project like any other: it uses dedup_crawler as pip installed it."""

@@ -1,0 +1,72 @@
+"""The package as a user gets it: a wheel, installed where the repository is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the wheel out of a copy of the sources: a build leaves files behind, which the next one would pack."""
+    copy = folder / "source"
+    copy.mkdir()
+    for name in SOURCES:
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(ROOT / "dedup_crawler", copy / "dedup_crawler", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*command, "--wheel-dir", folder, copy], check=True, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+class Environment:
+    """A fresh virtual environment that has the wheel; what the wheel needs is lent by the one that runs the tests.
+
+    A line in a ``.pth`` file lends packages, not what their own ``.pth`` files say: an editable install of the
+    repository stays outside.
+    """
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        self.folder = folder
+        venv.create(folder, symlinks=os.name != "nt")
+        self.scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+        self.python = self.scripts / "python"
+        self.site = Path(self.run("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            self.python,
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+        ]
+        subprocess.run([*install, wheel], check=True, cwd=folder)
+        (self.site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        scrapy = self.scripts / "scrapy"
+        scrapy.write_text(f"#!{self.python}\nfrom scrapy.cmdline import execute\nexecute()\n")
+        scrapy.chmod(0o755)
+
+    def environment(self) -> dict[str, str]:
+        """Variables of a shell in which it is active; nothing of the repository is on its path."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        return {**kept, "PATH": f"{self.scripts}{os.pathsep}{kept.get('PATH', '')}", "VIRTUAL_ENV": str(self.folder)}
+
+    def run(self, command: str, *arguments: object, cwd: Path | None = None) -> str:
+        """What a command of the environment prints."""
+        line = [str(self.scripts / command), *map(str, arguments)]
+        done = subprocess.run(
+            line, cwd=cwd or self.folder, env=self.environment(), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout

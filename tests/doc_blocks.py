@@ -1,0 +1,114 @@
+"""The code blocks of the documentation, and one shell session that runs those of a page in their order.
+
+A block ``sh`` is commands; in a block ``console`` they stand behind ``$``, with what they print below. A block that
+cannot be run begins with ``# not run by the tests:`` and the reason.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+NOT_RUN = "# not run by the tests: "
+PORT = "8000"
+"""In the documentation; a test takes a free one."""
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_CHECKER = doctest.OutputChecker()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of code."""
+
+    page: str
+    language: str
+    text: str
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the tests run it."""
+        return not self.text.startswith(NOT_RUN.rstrip(": "))
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line, and what it prints; None if the page does not show that."""
+
+    line: str
+    output: str | None
+
+
+def blocks(page: Path) -> list[Block]:
+    """All fenced blocks of a page."""
+    return [Block(page.name, language, text) for language, text in _FENCE.findall(page.read_text(encoding="utf-8"))]
+
+
+def without_blocks(text: str) -> str:
+    """A page less its fenced blocks."""
+    return _FENCE.sub("", text)
+
+
+def commands(page: Path) -> Iterator[Command]:
+    """The commands of a page that are run, in order."""
+    for block in blocks(page):
+        if not block.is_run:
+            continue
+        if block.language == "sh":
+            lines = (line for line in block.text.splitlines() if line and not line.startswith("#"))
+            yield from (Command(line, None) for line in lines)
+        elif block.language == "console":
+            first, *parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
+            assert not first, f"{page.name}: a block of console begins with a command: {first!r}"
+            for part in parts:
+                line, _, output = part.partition("\n")
+                yield Command(line, output)
+
+
+def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:
+    """Run commands in one shell in *folder*; what each printed.
+
+    A command in the background is given the time to say its first line. All of them are ended with the session.
+    """
+    bin_ = folder.parent / f"{folder.name}-bin"
+    bin_.mkdir(exist_ok=True)
+    for name, module in (("dedup-crawler", "dedup_crawler"), ("scrapy", "scrapy")):
+        (bin_ / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
+        (bin_ / name).chmod(0o755)
+    script = ["trap 'status=$?; kill $(jobs -p) 2>/dev/null; wait; exit $status' EXIT"]
+    for i, command in enumerate(listed):
+        line = re.sub(rf"\b{PORT}\b", str(port), command.line)
+        script.append(f"{{ {line}\n}} >{bin_}/{i}.out 2>&1 </dev/null || exit $(({i} % 100 + 100))")
+        if line.endswith("&"):
+            script.append(f"for _ in $(seq 600); do [ -s {bin_}/{i}.out ] && break; sleep 0.05; done")
+    environment = {
+        **os.environ,
+        "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+        "COLUMNS": "80",
+    }
+    done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=environment, check=False)
+    told = [path.read_text() if (path := bin_ / f"{i}.out").exists() else "" for i in range(len(listed))]
+    if done.returncode >= 100:
+        failed = (done.returncode - 100) % 100
+        raise AssertionError(f"{listed[failed].line}\nfailed:\n{told[failed]}")
+    assert done.returncode == 0, (done.returncode, told)
+    return [text.replace(f":{port}", f":{PORT}") for text in told]
+
+
+def is_as_shown(shown: str, printed: str) -> bool:
+    """Whether a command printed what the page shows; ``...`` stands for anything, blanks at the end do not count."""
+    wanted, got = ("\n".join(line.rstrip() for line in text.splitlines()) + "\n" for text in (shown, printed))
+    return _CHECKER.check_output(wanted, got, doctest.ELLIPSIS)

@@ -1,0 +1,43 @@
+"""Commands on a real terminal: a pseudo-terminal, as a person would sit at."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;)[0-9;]*m")
+
+
+def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """All that ``dedup-crawler`` writes to a terminal, escape sequences included."""
+    terminal, its_end = pty.openpty()
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dedup_crawler", *map(str, arguments)],
+        cwd=folder,
+        env={**kept, "TERM": "xterm-256color", **(environment or {})},
+        stdin=its_end,
+        stdout=its_end,
+        stderr=its_end,
+    )
+    os.close(its_end)
+    written = bytearray()
+    try:
+        while piece := os.read(terminal, 65536):
+            written += piece
+    except OSError:
+        pass  # how Linux says that the other end was closed
+    os.close(terminal)
+    process.wait(60)
+    return written.decode()
+
+
+def plain(text: str) -> str:
+    """What a terminal shows of it."""
+    return ESCAPES.sub("", text)

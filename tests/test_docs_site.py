@@ -1,0 +1,86 @@
+"""The documentation as a site: it is built without a warning, and no link of it leads nowhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from doc_blocks import ROOT
+
+
+def build(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """What `make docs` does, elsewhere."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    done = build(ROOT, folder)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    return folder
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    """To a page, with the heading that is meant, or a file; those into the repository too."""
+    anchors: dict[Path, set[str]] = {}
+    n_links = 0
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        anchors[page] = set(re.findall(r'\bid="([^"]+)"', text))
+    for page in anchors:
+        if page.name == "404.html":  # is shown for any address: its links begin at the root
+            continue
+        for link in re.findall(r'<a [^>]*href="([^"]+)"', page.read_text(encoding="utf-8")):
+            if re.match(r"[a-z]+:", link):
+                continue
+            n_links += 1
+            path, anchor = urldefrag(unquote(link))
+            target = (page.parent / path).resolve() if path else page
+            target = target / "index.html" if target.is_dir() else target
+            assert target.is_file(), f"{page.relative_to(site)}: {link}"
+            assert not anchor or anchor in anchors[target], f"{page.relative_to(site)}: {link}"
+
+    assert n_links > 100
+    assert (site / "repository" / "benchmarks" / "results" / "evaluate" / "index.html") in anchors
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    """With its title in the navigation, which stands on every page; the programs that make it stay outside."""
+    home = (site / "index.html").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        place = "" if page.stem == "index" else f"{page.stem}/"
+        assert f'href="{place or "."}"' in home, page.name
+    assert list(site.glob("*.py")) == []
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of all that the site is made of, and of what it links to."""
+    folder = tmp_path_factory.mktemp("copy") / "clone"
+    ignored = shutil.ignore_patterns("__pycache__", "*.zst", "*.gz", "*.jsonl")
+    for name in ("docs", "models", "spiders", "dedup_crawler", "examples", "benchmarks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("mkdocs.yml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+@pytest.mark.parametrize("link", ["", "nowhere.md", "../benchmarks/results/nowhere.md", "labels.md#nowhere"])
+def test_a_broken_link_is_an_error(copy: Path, tmp_path: Path, link: str) -> None:
+    """In a page, to a page of the repository, to a heading; without one the same copy is fine."""
+    page = copy / "docs" / "python.md"
+    page.write_text((ROOT / "docs" / "python.md").read_text(encoding="utf-8") + f"\n[gone]({link or 'index.md'})\n")
+    done = build(copy, tmp_path)
+
+    assert done.returncode == (1 if link else 0), done.stderr
+    assert link in done.stderr

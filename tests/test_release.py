@@ -1,0 +1,78 @@
+"""What is released: one version everywhere, a changelog that begins with it, a wheel that holds the plugin alone."""
+
+from __future__ import annotations
+
+import email
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import dedup_crawler
+from built_wheel import ROOT, build_wheel
+from dedup_crawler import settings
+
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+VERSION = dedup_crawler.__version__
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, opened."""
+    return zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel")))
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    """The first heading names it, with its day or `unreleased`; versions go down from there, each once."""
+    headings = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
+    named = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d|unreleased)", heading) for heading in headings]
+
+    assert all(named), headings
+    assert named[0][1] == VERSION
+    assert [each[2] for each in named[1:]].count("unreleased") == 0
+    numbers = [tuple(map(int, each[1].split("."))) for each in named]
+    assert numbers == sorted(set(numbers), reverse=True)
+
+
+def test_there_is_one_version(wheel: zipfile.ZipFile) -> None:
+    """In the package, the wheel and the name that a crawl gives to the sites it asks."""
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = email.message_from_bytes(wheel.read(name))
+
+    assert metadata["Version"] == VERSION
+    assert f"dedup_crawler-{VERSION}" in wheel.filename
+    assert f"dedup_crawler/{VERSION}" == settings.USER_AGENT
+
+
+def test_the_wheel_holds_the_plugin_alone(wheel: zipfile.ZipFile) -> None:
+    """Every module of the package, the marker of its types and the licence; no spiders, models, tests or examples."""
+    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "dedup_crawler").rglob("*.py")}
+
+    assert "dedup_crawler/py.typed" in names
+    assert names >= modules
+    assert {name.partition("/")[0] for name in names} == {"dedup_crawler"}
+    assert [name for name in wheel.namelist() if name.endswith("licenses/LICENSE")]
+
+
+def test_the_wheel_says_what_a_user_sees(wheel: zipfile.ZipFile) -> None:
+    """The command, and the README as its description."""
+    (points,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
+    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+
+    assert b"dedup-crawler = dedup_crawler.__main__:run" in wheel.read(points)
+    assert (ROOT / "README.md").read_text(encoding="utf-8").strip() in wheel.read(name).decode()
+
+
+def test_everything_that_is_pinned_is_needed_and_the_other_way_round() -> None:
+    """Each requirement of the package and its extras has one tested version in constraints.txt for every Python."""
+    pinned = {
+        re.split(r"[=\[]", line)[0].lower().replace("_", "-")
+        for line in Path(ROOT / "constraints.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    }
+    source = (ROOT / "setup.py").read_text(encoding="utf-8")
+    needed = {name.lower().replace("_", "-") for name in re.findall(r'"([A-Za-z_-]+)>=', source)}
+
+    assert needed <= pinned, needed - pinned
