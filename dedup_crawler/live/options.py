@@ -44,8 +44,8 @@ class Options:
     static_rules: tuple[str, ...] = _setting(
         "DEDUP_STATIC_RULES",
         (),
-        "files of rules that people wrote down (ClearURLs `data.min.json`, duplicate-url-discarder JSON), applied before "
-        "the model on the hosts that it knows; needs `pip install 'dedup-crawler[static]'`",
+        "files of rules that people wrote down (ClearURLs `data.min.json`, duplicate-url-discarder JSON), applied "
+        "before the model on the hosts that it knows; needs `pip install 'dedup-crawler[static]'`",
         shown="not set",
     )
     is_enabled: bool = _setting("DEDUP_ENABLED", True, "`False` switches the filter off, and nothing else")
