@@ -31,7 +31,7 @@ EXPORTS = {
     "cdx": cdx(CRAWL).encode(),
     "cdx of nine": cdx(CRAWL, "N b a m s k r V g").encode(),
     "cdx without a header": cdx(CRAWL).partition("\n")[2].encode(),
-    "packed cdxj": gzip.compress(cdxj(CRAWL).encode()),
+    "packed cdxj": gzip.compress(cdxj(CRAWL).encode(), mtime=0),
 }
 
 

@@ -22,7 +22,7 @@ RECORDS = [raw for i, page in enumerate(pages_of(30)) for raw in (page, request(
 PACKED = {
     "plain.warc": b"".join(RECORDS),
     "members.warc.gz": b"".join(map(gzip.compress, RECORDS)),
-    "one-stream.WARC.gz": gzip.compress(b"".join(RECORDS)),
+    "one-stream.WARC.gz": gzip.compress(b"".join(RECORDS), mtime=0),
     "frames.warc.zst": b"".join(map(zstandard.compress, RECORDS)),
     "one-stream.warc.zst": zstandard.compress(b"".join(RECORDS)),
     "misnamed.warc.gz": b"".join(RECORDS),
