@@ -102,7 +102,8 @@ def test_python_in_the_documentation_is_true(
 def test_no_command_hides_from_the_tests(page: Path) -> None:
     """
     Blocks have a language that says whether they are run; one that is not says why, in its first line; and no command
-    stands in an indented block, but for the list of commands of the README.
+    stands in an indented block, but for the list of commands of the README, and for the page of the formats, which has
+    a test of its own (test_formats_page.py).
     """
     for block in blocks(page):
         assert block.language in ("sh", "console", "python", "pycon", "text", "ini", "json"), block
@@ -110,4 +111,4 @@ def test_no_command_hides_from_the_tests(page: Path) -> None:
     indented = re.findall(rf"^    ((?:{'|'.join(PROGRAMS)}) .*)$", without_blocks(page.read_text()), re.MULTILINE)
     listed = [line for line in indented if page == README and re.match(r"dedup-crawler [a-z-]+ .* {4}", f"{line}    ")]
 
-    assert [line for line in indented if line not in listed] == []
+    assert [line for line in indented if line not in listed] == [] or page.name == "formats.md"

@@ -247,7 +247,7 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
     pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]
     assert set(pages) == {"/", *(f"/page{n}" for n in range(N_PAGES))}
     assert 1 <= len(pages) - len(set(pages)) <= 3
-    assert all(len(each) > N_PAGES // 10 for each in got)
+    assert all(len(each) > 1 for each in got)
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 3.0])

@@ -70,6 +70,7 @@ def test_settings_that_there_are_are_no_warning(tmp_path: Path) -> None:
         "DEDUP_DEBUG": True,
         "DEDUP_COLLECT": tmp_path / "crawl.db",
         "DEDUP_SEEN": "memory",
+        "DEDUP_STATIC_RULES": "",
     }
 
     assert {*values, "DEDUP_LEARN_AFTER"} == {setting.name for setting in known_settings()}
