@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import random
 import signal
@@ -217,15 +218,23 @@ def redis(tmp_path: Path):
 
 
 class BothAtOnce(Site):
-    """Shows its start page when two crawlers have asked for it."""
+    """Shows two crawlers its start page at the same moment, and to each another half of what it links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turns = itertools.count()
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """Wait, if it is the start page."""
+        """Wait, if it is the start page: whoever came first would claim all that it links."""
+        if path != "/":
+            return super().lookup(path)
+        turn = next(self._turns)
         deadline = time.monotonic() + 120
-        while path == "/" and self.count("/") < 2:
+        while self.count("/") < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        return super().lookup(path)
+        links = (f"<a href='/page{n}?v=1'>{n}</a>" for n in range(turn * 10, N_PAGES, 20))
+        return Answer(body=f"<html><body>{''.join(links)}</body></html>".encode())
 
 
 def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
