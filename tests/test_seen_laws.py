@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,18 @@ from hypothesis import strategies as st
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
-from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, Holder, Standing, form_digest, owner_tag
 
 NEW, OWN, AWAITED, SEEN = Standing
 A, B = form_digest("/a"), form_digest("/b")
 _numbers = itertools.count()
+
+
+class Found(NamedTuple):
+    """Who has a form."""
+
+    standing: Standing
+    rules: int
 
 
 class Sets:
@@ -60,8 +68,8 @@ class Sets:
             self.stop(seen)
 
     def claim(self, seen, digest, url, rules=0, invalid=()):
-        """What one claim finds."""
-        return self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0]
+        """What one claim finds, but for the substitute."""
+        return Found(*self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0][:2])
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis"])
@@ -113,7 +121,20 @@ def test_a_local_set_answers_at_once(sets):
     seen = sets.fresh()
 
     if seen.is_local:
-        assert at_once(seen.claim([Claim(A, 1, 5)])) == [(NEW, 5)]
+        assert at_once(seen.claim([Claim(A, 1, 5)])) == [Holder(NEW, 5)]
+
+
+def test_whoever_says_that_a_substitute_waits_keeps_one(sets):
+    """A set may not know it, but it never says so of a form that nobody waits for: such a link would be lost."""
+    seen = sets.fresh()
+    ask = [Claim(A, owner_tag("/a?3"), 0, "/a?3")]
+
+    sets.claim(seen, A, "/a?1")
+    assert not sets.run(seen.claim(ask))[0].has_substitute
+    assert sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
+    assert sets.run(seen.claim(ask))[0].has_substitute is seen.is_local
+    assert sets.run(seen.release(A)) == "/a?2"
+    assert not sets.run(seen.claim(ask))[0].has_substitute
 
 
 def test_one_substitute_waits_and_takes_over_when_the_owner_fails(sets):

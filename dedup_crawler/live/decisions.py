@@ -119,10 +119,12 @@ class Decisions:
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
-        was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
-        again = marks.take_again(request)
-        if not is_redirected:
-            marks.unmark(request)
+        was_decided, is_redirected, again = False, False, None
+        if marks.is_marked(request):
+            was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
+            again = marks.take_again(request)
+            if not is_redirected:
+                marks.unmark(request)
         marks.mark_decided(request, self._crawl, is_redirected=is_redirected)
         if marks.is_exempt(request):
             self._count("request/skipped")
@@ -139,7 +141,7 @@ class Decisions:
         must_pass = is_start or is_wanted
         # what no page links to is what somebody wants to start with
         is_covered = referrer is not None and not must_pass and model.is_covered(url)
-        rules = model.fired(url, referrer) if form != url or is_covered else ()
+        rules = model.fired(url, referrer, form) if form != url or is_covered else ()
         answers_again = is_wanted or was_decided or again is not None
         digest = form_digest(form)
         return Question(request, model, url, referrer, form, digest, rules, is_covered, must_pass, answers_again)
@@ -185,7 +187,7 @@ class Decisions:
         if question.must_pass or await self._is_redirected_here(question):
             return self._kept(question)
         if holder.standing is Standing.AWAITED and not self._is_dry_run:
-            if not await self._waits(question):
+            if not (holder.has_substitute or await self._waits(question)):
                 return self._kept(question)
             return self._dropped(question, rules)
         return self._is_sent_as_duplicate(question, rules)

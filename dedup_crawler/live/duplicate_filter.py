@@ -212,7 +212,7 @@ class DuplicateFilter:
                 n_pages += 1
                 if (model := self._models.of(host_of(url))) is not None:
                     form = model.canonicalize(url)
-                    rules = model.fired(url) if form != url else ()
+                    rules = model.fired(url, None, form) if form != url else ()
                     self.seen.restore(form_digest(form), owner_tag(url), self._codes.code_of(rules))
         except StoreError as error:
             self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")

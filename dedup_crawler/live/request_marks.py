@@ -42,7 +42,7 @@ RECOVERED = "recovered"
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 
-_OWN = FORMS, DECIDED, EXPLORES, AGAIN, "dedup_canonical", "dedup_reason"
+_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, "dedup_canonical", "dedup_reason"})
 
 
 def is_exempt(request: Request) -> bool:
@@ -64,6 +64,11 @@ def is_redirected(request: Request) -> bool:
         return bool(decided[2])
     sources = request.meta.get("redirect_urls")
     return sources is not None and bool(sources) and bool(decided[1] == owner_tag(sources[-1]))
+
+
+def is_marked(request: Request) -> bool:
+    """Whether the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
+    return not _OWN.isdisjoint(request.meta)
 
 
 def mark_decided(request: Request, crawl: str, *, is_redirected: bool) -> None:

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from scrapy import Spider
 
 _STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # what a spider may put anything into
+_USUAL = {
+    **Request("data:,").to_dict(),
+    "url": None,
+    "meta": {},
+    "body": "",
+    "headers": [],
+}
+_to_json = json.JSONEncoder(ensure_ascii=True).encode  # quicker than asking for an encoder each time
 
 
 def request_text(request: Request, spider: Spider | None) -> str | None:
@@ -32,12 +40,14 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
             [name.decode("latin-1"), [value.decode("latin-1") for value in values]]
             for name, values in told["headers"].items()
         ]
-        text = json.dumps(told, ensure_ascii=True)
+        # a crawl writes one of every page: what every request has is left out
+        told = {key: value for key, value in told.items() if value != _USUAL.get(key)}
+        text = _to_json(told)
         # what comes back must be what went in: JSON makes lists of tuples, and strings of the numbers that are keys
-        read = json.loads(text) if any(told[key] for key in _STRANGERS) else told
+        read = json.loads(text) if any(key in told for key in _STRANGERS) else told
     except (TypeError, ValueError):
         return None
-    return text if all(read[key] == told[key] for key in _STRANGERS) else None
+    return text if all(read.get(key) == told.get(key) for key in _STRANGERS) else None
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:
@@ -45,9 +55,10 @@ def request_of(text: str, spider: Spider | None) -> Request | None:
     try:
         told = json.loads(text)
         told.pop("_class", None)  # a class is not loaded because a file says so
-        told["body"] = told["body"].encode("latin-1")
+        told["body"] = told.get("body", "").encode("latin-1")
         told["headers"] = {
-            name.encode("latin-1"): [value.encode("latin-1") for value in values] for name, values in told["headers"]
+            name.encode("latin-1"): [value.encode("latin-1") for value in values]
+            for name, values in told.get("headers", ())
         }
         return request_from_dict(told, spider=spider)
     except (TypeError, ValueError, KeyError, AttributeError):

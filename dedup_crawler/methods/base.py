@@ -141,15 +141,7 @@ class Canonicalizer(ABC):
             Before :meth:`fit` or :meth:`load`.
         """
         form = normal_form(url)
-        if form.startswith(self._last_start):  # of the same host as the URL before: most are
-            return self._form(form, referrer)
-        host = host_of(form)
-        if host not in self.hosts:
-            self._check_fitted()
-            return form
-        scheme, mark, _ = form.partition("://")
-        self._last_start = f"{scheme}{mark}{host}/"
-        return self._form(form, referrer)
+        return self._form(form, referrer) if self._knows(form) else form
 
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
@@ -178,10 +170,19 @@ class Canonicalizer(ABC):
         This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
         """
         form = normal_form(url)
-        if host_of(form) not in self.hosts:
+        return self._knows(form) and self._is_covered(form)
+
+    def _knows(self, form: str) -> bool:
+        """Whether a URL in normal form is of a host that was learnt from."""
+        if form.startswith(self._last_start):  # of the same host as the URL before: most are
+            return True
+        host = host_of(form)
+        if host not in self.hosts:
             self._check_fitted()
             return False
-        return self._is_covered(form)
+        scheme, mark, _ = form.partition("://")
+        self._last_start = f"{scheme}{mark}{host}/"
+        return True
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why."""
@@ -191,17 +192,18 @@ class Canonicalizer(ABC):
             return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
         return self._explain(normal, form)
 
-    def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
+    def fired(self, url: str, referrer: Referrer | None = None, form: str | None = None) -> tuple[str, ...]:
         """Identifiers of the rules that lead from *url* to its form, and of those that cover it.
 
         None where the form is the URL's normal form and it is not covered. They are short (at most 16 characters) and
-        the same in every process, for a loaded model, and for one that is learnt again from the same crawl.
+        the same in every process, for a loaded model, and for one that is learnt again from the same crawl. Whoever has
+        the *form* already, as :meth:`canonicalize` gave it, saves the time to find it again.
         """
         normal = normal_form(url)
-        if host_of(normal) not in self.hosts:
-            self._check_fitted()
+        if not self._knows(normal):
             return ()
-        form = self._form(normal, referrer)
+        if form is None:
+            form = self._form(normal, referrer)
         covering = self._covering(normal)
         return (*self._fired(normal, form, referrer), *covering) if form != normal else covering
 

@@ -22,8 +22,12 @@ MIN_PAGES = 20
 """With fewer pages nothing is known."""
 MAX_PAGES = 200
 """The latest pages that are counted."""
+FIRST_PAGES = 50
+"""These are all read, of the later ones every so-manieth: reading takes a tenth of what fetching does."""
 EVERY = 8
-"""Of the pages after the first :data:`MAX_PAGES` / 4 every so-manieth is read: reading takes milliseconds."""
+"""Until as many pages were read as are counted ..."""
+EVERY_LATER = 32
+"""... and from then on."""
 CHROME_SHARE = 0.02
 """A shape on this share (0-1) of the pages is chrome ..."""
 CHROME_PAGES = 4
@@ -58,7 +62,8 @@ class Chrome:
     def offer(self, page: FetchedPage) -> None:
         """Say that a page was fetched: the first ones are read, later ones now and then."""
         self._n_offered += 1
-        if self._n_offered <= MAX_PAGES // 4 or self._n_offered % EVERY == 0:
+        every = EVERY if len(self._pages) < MAX_PAGES else EVERY_LATER
+        if self._n_offered <= FIRST_PAGES or self._n_offered % every == 0:
             self.see(page)
 
     def see(self, page: FetchedPage) -> None:

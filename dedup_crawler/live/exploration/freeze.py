@@ -6,7 +6,6 @@ stands still: it drops nothing, and the forms that got the wall instead of their
 
 from __future__ import annotations
 
-import re
 from collections import Counter, OrderedDict
 
 import xxhash
@@ -15,10 +14,6 @@ from dedup_crawler.labels.counting import BoundedCounter
 
 MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
-MAX_WORD = 16
-"""Bytes; longer words are tokens."""
-MANY_DIGITS = 2
-"""A word with so many digits is a number, a time or a token."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 WALL_SHARE = 0.2
@@ -35,20 +30,22 @@ MAX_WALLS = 16
 """Walls that are remembered: they need no surprise when they come again."""
 MAX_SIGNATURES = 20_000
 
-_TAG = re.compile(rb"<[^<>]*>")
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
 """Byte -> itself if it is of a word, 0 for all digits, else a space."""
 
 
 def page_signature(body: bytes) -> int:
-    """64-bit hash of the words that a page shows, without scripts, numbers and tokens: the same for one wall.
+    """64-bit hash of the words that a page shows, without scripts and whatever has a digit: the same for one wall.
 
-    Attributes do not count, so that a form may carry another token, and where it leads back to, on each page.
+    A wall may tell each visitor the time and a token. Attributes do not count either, so that a form may carry another
+    token, and where it leads back to, on each page. It is made of every page of a crawl: no word is looked at by itself.
     """
-    plain = _TAG.sub(b" ", _without_scripts(body[:MAX_BYTES]))
-    words = plain.translate(_PLAIN).split()
-    shown = [word for word in words if len(word) <= MAX_WORD and word != b"0" and word.count(b"0") < MANY_DIGITS]
-    return xxhash.xxh3_64_intdigest(b" ".join(shown))
+    pieces = [piece.partition(b">") for piece in _without_scripts(body[:MAX_BYTES]).split(b"<")]
+    text = b" ".join([shown if is_tag else whole for whole, is_tag, shown in pieces]).translate(_PLAIN)
+    # what a digit touches, up to the next space on both sides, is cut out
+    first, *behind = (b" " + text + b" ").split(b"0")
+    words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
+    return xxhash.xxh3_64_intdigest(b" ".join(b" ".join(words).split()))
 
 
 def _without_scripts(body: bytes) -> bytes:

@@ -45,14 +45,17 @@ class MemorySeenSet(SeenSet[T]):
         return [self._claim(claim, invalid) for claim in claims]
 
     def _claim(self, claim: Claim, invalid: Collection[int]) -> Holder:
-        value = self._owners.get(claim.digest)
+        own = pack(_THIS_RUN, claim.rules, claim.owner)
+        value = self._owners.setdefault(claim.digest, own)
         if value is not None:
             run, rules, owner = unpack(value)
             if rules not in invalid:
                 if run == _THIS_RUN and owner == claim.owner:
                     return Holder(Standing.OWN, rules)
-                return Holder(Standing.AWAITED if claim.digest in self._awaited else Standing.SEEN, rules)
-        self._owners.put(claim.digest, pack(_THIS_RUN, claim.rules, claim.owner))
+                if claim.digest not in self._awaited:
+                    return Holder(Standing.SEEN, rules)
+                return Holder(Standing.AWAITED, rules, self._awaited[claim.digest] is not None)
+            self._owners.put(claim.digest, own)
         self._awaited.setdefault(claim.digest, None)  # taken over from its owner, it keeps the substitute
         return Holder(Standing.NEW, claim.rules)
 

@@ -55,6 +55,8 @@ class Holder(NamedTuple):
     standing: Standing
     rules: int
     """Rules that led the owner to the form."""
+    has_substitute: bool = False
+    """Whether another URL is known to wait in case the owner fails: then this one need not."""
 
 
 def form_digest(form: str) -> bytes:

@@ -94,8 +94,9 @@ class SQLiteSeenSet(SeenSet[str]):
             if rules not in invalid and not self._is_left(entry, claim.owner):
                 if run == self._run and owner == claim.owner:
                     return Holder(Standing.OWN, rules)
-                is_awaited = entry.is_awaited and claim.digest not in self._answered
-                return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
+                if not entry.is_awaited or claim.digest in self._answered:
+                    return Holder(Standing.SEEN, rules)
+                return Holder(Standing.AWAITED, rules, entry.substitute is not None)
             # the substitute waits on, unless it is the very URL that claims; else the earlier request does, which may
             # be on its way too, until it is claimed itself
             earlier = f"{owner} {entry.request}" if entry.request is not None and owner else None

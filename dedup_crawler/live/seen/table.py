@@ -36,6 +36,15 @@ class DigestTable:
             return None
         return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
 
+    def setdefault(self, digest: bytes, value: int) -> int | None:
+        """The value of *digest*; where it has none it gets this one, and None is given back."""
+        bucket = self._bucket(digest)
+        place = _find(bucket, digest)
+        if place >= 0:
+            return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
+        self._add(bucket, digest, value)
+        return None
+
     def put(self, digest: bytes, value: int) -> None:
         """Give *digest* a value, or another one."""
         bucket = self._bucket(digest)
@@ -43,6 +52,9 @@ class DigestTable:
         if place >= 0:
             bucket[place + DIGEST_SIZE : place + _SIZE] = value.to_bytes(_VALUE_SIZE, "little")
             return
+        self._add(bucket, digest, value)
+
+    def _add(self, bucket: bytearray, digest: bytes, value: int) -> None:
         bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
         self._n += 1
         if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
