@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.exploration.alternatives import Alternatives
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
-from dedup_crawler.live.exploration.freeze import SiteFreeze, page_signature
+from dedup_crawler.live.exploration.freeze import SiteFreeze, WatchedPage
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
@@ -161,8 +161,8 @@ class Explorer:
         self._freezes.move_to_end(host)
         if len(self._freezes) > _MAX_HOSTS:
             self._frozen.discard(self._freezes.popitem(last=False)[0])
-        signature = page_signature(page.body)
-        if freeze.see(forms[-1], signature):
+        watched = WatchedPage(page.body)
+        if freeze.see(forms[-1], watched):
             if not freeze.is_frozen:
                 self._frozen.discard(host)
                 self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
@@ -174,7 +174,7 @@ class Explorer:
                 "nothing of it is dropped or counted as seen until that changes."
             )
             return {*forms, *freeze.wall_forms()}
-        return set(forms) if freeze.is_frozen and freeze.is_wall(signature) else set()
+        return set(forms) if freeze.is_frozen and freeze.is_wall(watched) else set()
 
     def run_dry(self, *, is_idle: bool) -> list[str]:
         """Judge what covered templates showed and no link has reached in time; gives the rules that have to go."""

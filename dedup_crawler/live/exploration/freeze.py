@@ -7,8 +7,10 @@ stands still: it drops nothing, and the forms that got the wall instead of their
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from itertools import islice
 
 import xxhash
+import zstandard
 
 from dedup_crawler.labels.counting import BoundedCounter
 
@@ -16,6 +18,8 @@ MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
+SAMPLE = 4
+"""Every so-manieth page is read, the others of the window only if these make suspicious: reading is what costs."""
 WALL_SHARE = 0.2
 """One signature on more than this share (0-1) of the window is a wall ..."""
 BEFORE_SHARE = 0.05
@@ -30,6 +34,8 @@ MAX_WALLS = 16
 """Walls that are remembered: they need no surprise when they come again."""
 MAX_SIGNATURES = 20_000
 
+_compress = zstandard.ZstdCompressor(level=1).compress
+_decompress = zstandard.ZstdDecompressor().decompress
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
 """Byte -> itself if it is of a word, 0 for all digits, else a space."""
 
@@ -38,7 +44,7 @@ def page_signature(body: bytes) -> int:
     """64-bit hash of the words that a page shows, without scripts and whatever has a digit: the same for one wall.
 
     A wall may tell each visitor the time and a token. Attributes do not count either, so that a form may carry another
-    token, and where it leads back to, on each page. It is made of every page of a crawl: no word is looked at by itself.
+    token, and where it leads back to, on each page. Crawls make very many of them: no word is looked at by itself.
     """
     pieces = [piece.partition(b">") for piece in _without_scripts(body[:MAX_BYTES]).split(b"<")]
     text = b" ".join([shown if is_tag else whole for whole, is_tag, shown in pieces]).translate(_PLAIN)
@@ -64,14 +70,38 @@ def _without_scripts(body: bytes) -> bytes:
     return body
 
 
+class WatchedPage:
+    """The page of a form, of which the signature is made when it is asked for."""
+
+    __slots__ = ("_packed", "_signature")
+
+    def __init__(self, body: bytes) -> None:
+        self._packed = _compress(body[:MAX_BYTES])
+        self._signature: int | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the signature was made."""
+        return self._signature is not None
+
+    @property
+    def signature(self) -> int:
+        """As :func:`page_signature` gives it."""
+        if self._signature is None:
+            self._signature = page_signature(_decompress(self._packed, max_output_size=MAX_BYTES))
+            self._packed = b""
+        return self._signature
+
+
 class SiteFreeze:
     """Watches the pages of one site and says when they are none."""
 
     def __init__(self) -> None:
-        self._window: OrderedDict[bytes, int] = OrderedDict()  # form -> signature of its page, the latest last
-        self._n_in_window: Counter[int] = Counter()
+        self._window: OrderedDict[bytes, WatchedPage] = OrderedDict()  # form -> its page, the latest last
+        self._n_in_window: Counter[int] = Counter()  # of the pages that were read
         self._before: BoundedCounter[int] = BoundedCounter(MAX_SIGNATURES)
         self._n_before = 0
+        self._n_seen = 0
         self._walls: OrderedDict[int, None] = OrderedDict()
         self._wall: int | None = None
 
@@ -82,38 +112,55 @@ class SiteFreeze:
 
     def wall_forms(self) -> list[bytes]:
         """The forms of the window that got the wall instead of a page, the earliest first."""
-        return [form for form, signature in self._window.items() if signature == self._wall]
+        if self._wall is None:
+            return []
+        return [form for form, page in self._window.items() if page.signature == self._wall]
 
-    def is_wall(self, signature: int) -> bool:
-        """Whether a page with that signature is the wall that stands."""
-        return signature == self._wall
+    def is_wall(self, page: WatchedPage) -> bool:
+        """Whether a page is the wall that stands."""
+        return self._wall is not None and page.signature == self._wall
 
-    def see(self, form_digest: bytes, signature: int) -> bool:
+    def see(self, form_digest: bytes, page: WatchedPage) -> bool:
         """Take in the page of a form; whether the freeze began or ended with it."""
         self._leave(form_digest)  # a form counts once
-        self._window[form_digest] = signature
-        self._n_in_window[signature] += 1
+        self._window[form_digest] = page
+        if page.is_read:
+            self._n_in_window[page.signature] += 1
         if len(self._window) > WINDOW:
-            oldest = next(iter(self._window))
-            gone = self._leave(oldest)
+            gone = self._leave(next(iter(self._window)))
             if gone is not None and gone not in self._walls:
                 self._before.update([gone])
                 self._n_before += 1
-        return self._thaw() if self.is_frozen else self._freeze(signature)
+        if self.is_frozen:
+            self._read(page)
+            return self._thaw()
+        self._n_seen += 1
+        return self._n_seen % SAMPLE == 0 and self._freeze(page)
+
+    def _read(self, page: WatchedPage) -> None:
+        if not page.is_read:
+            self._n_in_window[page.signature] += 1
 
     def _leave(self, form_digest: bytes) -> int | None:
-        signature = self._window.pop(form_digest, None)
-        if signature is not None:
-            self._n_in_window[signature] -= 1
-            if not self._n_in_window[signature]:
-                del self._n_in_window[signature]
-        return signature
+        """Let go of a form; gives the signature of its page, if that was read."""
+        page = self._window.pop(form_digest, None)
+        if page is None or not page.is_read:
+            return None
+        self._n_in_window[page.signature] -= 1
+        if not self._n_in_window[page.signature]:
+            del self._n_in_window[page.signature]
+        return page.signature
 
-    def _freeze(self, signature: int) -> bool:
+    def _freeze(self, page: WatchedPage) -> bool:
+        self._read(page)
+        signature = page.signature
         known = signature in self._walls
-        if self._n_in_window[signature] <= WALL_SHARE * (LAST if known else WINDOW):
+        n_wanted = WALL_SHARE * (LAST if known else WINDOW)
+        if self._n_in_window[signature] <= n_wanted / SAMPLE or not (known or self._is_new(signature)):
             return False
-        if not known and not self._is_sudden(signature):
+        for each in self._window.values():
+            self._read(each)
+        if self._n_in_window[signature] <= n_wanted or not (known or self._is_sudden(signature)):
             return False
         self._wall = signature
         self._walls[signature] = None
@@ -122,12 +169,16 @@ class SiteFreeze:
             self._walls.popitem(last=False)
         return True
 
+    def _is_new(self, signature: int) -> bool:
+        """Whether what left the window does not speak against a surprise."""
+        return self._n_before < MIN_BEFORE or self._before[signature] < BEFORE_SHARE * self._n_before
+
     def _is_sudden(self, signature: int) -> bool:
-        n_before = self._n_before + list(self._window.values()).index(signature)
+        n_before = self._n_before + [page.signature for page in self._window.values()].index(signature)
         return n_before >= MIN_BEFORE and self._before[signature] < BEFORE_SHARE * n_before
 
     def _thaw(self) -> bool:
-        latest = [signature for _, signature in zip(range(LAST), reversed(self._window.values()), strict=False)]
+        latest = [page.signature for page in islice(reversed(self._window.values()), LAST)]
         if len(latest) < LAST or latest.count(self._wall or 0) >= GONE_SHARE * LAST:
             return False
         for form in self.wall_forms():  # they are fetched again; left in the window they would be the next wall
