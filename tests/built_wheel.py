@@ -14,13 +14,18 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 
 
+def copy_sources(folder: Path) -> None:
+    """What a wheel is built of, in a new folder."""
+    folder.mkdir()
+    for name in SOURCES:
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / "dedup_crawler", folder / "dedup_crawler", ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def build_wheel(folder: Path) -> Path:
     """Build the wheel out of a copy of the sources: a build leaves files behind, which the next one would pack."""
     copy = folder / "source"
-    copy.mkdir()
-    for name in SOURCES:
-        shutil.copy(ROOT / name, copy)
-    shutil.copytree(ROOT / "dedup_crawler", copy / "dedup_crawler", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_sources(copy)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*command, "--wheel-dir", folder, copy], check=True, cwd=folder)
     (wheel,) = folder.glob("*.whl")

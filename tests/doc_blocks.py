@@ -1,7 +1,8 @@
 """The code blocks of the documentation, and one shell session that runs those of a page in their order.
 
-A block ``sh`` is commands; in a block ``console`` they stand behind ``$``, with what they print below. A block that
-cannot be run begins with ``# not run by the tests:`` and the reason.
+A block ``sh`` is commands; in a block ``console`` they stand behind ``$``, with what they print below. The blocks of a
+page are one session. A block that asks a live site, installs something or takes minutes has :data:`ALONE` above it, and
+is a session of its own, with stand-ins for these (test_doc_sessions.py).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-NOT_RUN = "# not run by the tests: "
+ALONE = "<!-- a session of its own -->"
 PORT = "8000"
 """In the documentation; a test takes a free one."""
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(rf"^({re.escape(ALONE)}\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CHECKER = doctest.OutputChecker()
 
 
@@ -36,11 +37,8 @@ class Block:
     page: str
     language: str
     text: str
-
-    @property
-    def is_run(self) -> bool:
-        """Whether the tests run it."""
-        return not self.text.startswith(NOT_RUN.rstrip(": "))
+    is_alone: bool
+    """Whether it is a session of its own."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,8 @@ class Command:
 
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page."""
-    return [Block(page.name, language, text) for language, text in _FENCE.findall(page.read_text(encoding="utf-8"))]
+    found = _FENCE.findall(page.read_text(encoding="utf-8"))
+    return [Block(page.name, language, text, bool(alone)) for alone, language, text in found]
 
 
 def without_blocks(text: str) -> str:
@@ -62,19 +61,24 @@ def without_blocks(text: str) -> str:
 
 
 def commands(page: Path) -> Iterator[Command]:
-    """The commands of a page that are run, in order."""
+    """The commands of the session of a page, in order."""
     for block in blocks(page):
-        if not block.is_run:
+        if block.is_alone:
             continue
         if block.language == "sh":
-            lines = (line for line in block.text.splitlines() if line and not line.startswith("#"))
-            yield from (Command(line, None) for line in lines)
+            yield from sh_commands(block)
         elif block.language == "console":
             first, *parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)
             assert not first, f"{page.name}: a block of console begins with a command: {first!r}"
             for part in parts:
                 line, _, output = part.partition("\n")
                 yield Command(line, output)
+
+
+def sh_commands(block: Block) -> Iterator[Command]:
+    """The commands of a block ``sh``."""
+    lines = (line for line in block.text.splitlines() if line and not line.startswith("#"))
+    yield from (Command(line, None) for line in lines)
 
 
 def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:

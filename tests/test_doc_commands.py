@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from doc_blocks import NOT_RUN, PAGES, ROOT, blocks, commands, is_as_shown, run_session, without_blocks
+from doc_blocks import PAGES, ROOT, blocks, commands, is_as_shown, run_session, without_blocks
 
 README, TUTORIAL = ROOT / "README.md", ROOT / "docs" / "tutorial.md"
 OTHERS = [page for page in PAGES if page not in (README, TUTORIAL) and list(commands(page))]
@@ -101,13 +101,13 @@ def test_python_in_the_documentation_is_true(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_command_hides_from_the_tests(page: Path) -> None:
     """
-    Blocks have a language that says whether they are run; one that is not says why, in its first line; and no command
+    Blocks have a language that says whether they are run; a session of its own is one of commands; and no command
     stands in an indented block, but for the list of commands of the README, and for the page of the formats, which has
     a test of its own (test_formats_page.py).
     """
     for block in blocks(page):
         assert block.language in ("sh", "console", "python", "pycon", "text", "ini", "json"), block
-        assert block.is_run or len(block.text.splitlines()[0]) > len(NOT_RUN) + 10, block.text
+        assert block.language == "sh" or not block.is_alone, block
     indented = re.findall(rf"^    ((?:{'|'.join(PROGRAMS)}) .*)$", without_blocks(page.read_text()), re.MULTILINE)
     listed = [line for line in indented if page == README and re.match(r"dedup-crawler [a-z-]+ .* {4}", f"{line}    ")]
 

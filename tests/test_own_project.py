@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from built_wheel import ROOT, Environment, build_wheel
+from doc_blocks import commands as session
 
 EXAMPLES = ROOT / "examples"
 
@@ -44,8 +45,7 @@ def address(environment: Environment, project: Path) -> Iterator[str]:
 
 def commands() -> list[str]:
     """The commands of its README, but for the installation and the server."""
-    blocks = re.findall(r"```sh\n(.*?)```", (EXAMPLES / "own_project" / "README.md").read_text(), re.DOTALL)
-    lines = [line for block in blocks if "# not run" not in block for line in block.splitlines()]
+    lines = [command.line for command in session(EXAMPLES / "own_project" / "README.md")]
     assert lines[0].startswith("dedup-crawler serve ")
     return lines[1:]
 
