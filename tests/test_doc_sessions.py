@@ -87,7 +87,7 @@ def test_it_does_what_it_says(block: Block, tmp_path: Path, site: str, wheels: P
     told = run_session(listed, folder, 0)
     assert "Traceback" not in "".join(told)
     if "make --dry-run" in listed[0].line:
-        assert "dedup-crawler demo" in told[0]
+        assert "dedup-crawler demo" in "".join(told)
     if "pip install" in listed[-1].line:
         assert "dedup" in told[-1]
 
