@@ -112,6 +112,21 @@ def test_all_duplicates_are_explored_or_none(tmp_path: Path, share: float, n_exp
     assert model.with_name("model.evidence.json").exists() == bool(share)
 
 
+def test_a_redirect_to_the_owner_says_as_much_as_its_page(tmp_path: Path):
+    """In a spider that follows redirects itself; where they lead elsewhere, nothing is said of the rule."""
+    with Site() as site:
+        build_chain(site, 0, 30, [True] * 30)
+        for n in range(30):
+            one, other = pair(n)
+            site.redirect(other, one if n < 20 else f"/elsewhere{n}")
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1, REDIRECT_ENABLED=False, **SLOWLY)
+    assert crawl.stats["dedup/request/explored"] == 30
+    assert crawl.stats["dedup/explored/agree"] == 20
+    assert crawl.stats["dedup/explored/undecided"] == 10
+    assert "dedup/explored/disagree" not in crawl.stats
+
+
 def test_a_dry_run_tells_the_precision(tmp_path: Path):
     """All 30 duplicates are fetched; one was another page, and the summary says so."""
     with Site() as site:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.items import redirect_target
 from dedup_crawler.live.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.sinks import Sinks
@@ -42,6 +43,8 @@ class Answers:
         Who is told.
     on_failing
         Called with a rule that has to go.
+    form_of
+        Gives the digest of the form of a URL, and the rules that lead to it.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Answers:
         explorer: Explorer,
         report: DropReport,
         on_failing: Callable[[str], None],
+        form_of: Callable[[str], tuple[bytes, tuple[str, ...]]],
     ) -> None:
         self.has_spider_side = False
         """Whether somebody says when the spider is through with a page; otherwise its answer is the end of it."""
@@ -60,6 +64,7 @@ class Answers:
         self._explorer = explorer
         self._report = report
         self._on_failing = on_failing
+        self._form_of = form_of
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self._is_resumed = False
@@ -85,6 +90,8 @@ class Answers:
             return self.failed(request)
         if response.status >= 300:
             request.meta[marks.FORMS] = []  # its answer is still to come
+            if explores is not None:
+                self._led_on(explores, response)
             return None
         failing = self._explorer.judge(explores, request, response) if explores is not None else None
         refused = self._explorer.saw(forms, request, response)
@@ -103,6 +110,14 @@ class Answers:
         for form in self._explorer.take_unwalled(is_idle=False):
             self._send_alternative(form)
         return self._withdraw(refused) if refused else None
+
+    def _led_on(self, explores: Sequence[Any], response: Response) -> None:
+        target = redirect_target(response)
+        if (
+            target is not None
+            and (failing := self._explorer.led_on(explores, target, *self._form_of(target))) is not None
+        ):
+            self._on_failing(failing)
 
     def processed(self, request: Request) -> None:
         """Say that the spider is through with the answer to *request*, links and all."""

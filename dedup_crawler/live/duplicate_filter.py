@@ -58,7 +58,7 @@ class DuplicateFilter:
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._explorer = Explorer(models.evidence, self._report, options.exploration, is_dry_run=options.is_dry_run)
-        self.answers = Answers(crawler, seen, self._explorer, self._report, self._switch_off)
+        self.answers = Answers(crawler, seen, self._explorer, self._report, self._switch_off, self._form_of)
         self._decisions = Decisions(
             models.of,
             seen,
@@ -210,13 +210,21 @@ class DuplicateFilter:
         try:
             for url in map(normal_form, earlier_urls(self._database)):
                 n_pages += 1
-                if (model := self._models.of(host_of(url))) is not None:
-                    form = model.canonicalize(url)
-                    rules = model.fired(url, None, form) if form != url else ()
-                    self.seen.restore(form_digest(form), owner_tag(url), self._codes.code_of(rules))
+                if self._models.of(host_of(url)) is not None:
+                    form, rules = self._form_of(url)
+                    self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
         except StoreError as error:
             self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
         return n_pages
+
+    def _form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
+        """Digest of the form of a URL, and the rules that lead to it."""
+        url = normal_form(url)
+        model = self._models.of(host_of(url))
+        if model is None:
+            return form_digest(url), ()
+        form = model.canonicalize(url)
+        return form_digest(form), model.fired(url, None, form) if form != url else ()
 
     def _new_learner(self, options: Options) -> Learner | None:
         folder = _learning_folder(self._crawler, options)

@@ -128,6 +128,19 @@ class Explorer:
         is_same = covered or (owner is not None and request.url in (owner.url, owner.final_url))
         return self._judged(form, rules, True if is_same else None)
 
+    def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> str | None:
+        """Hear that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
+
+        The owner's page is there if the target is the owner, or has its form without any of the rules that are tested.
+        """
+        form, covered, *rules = explores
+        if covered:
+            return None
+        owner = self._pages.get(form)
+        is_owner = owner is not None and target in (owner.url, owner.final_url)
+        is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
+        return self._judged(form, rules, True if is_same else None)
+
     def reached(self, form: bytes) -> None:
         """Hear that a link led to *form*: what an explored URL showed is reached otherwise too."""
         if self._unreached:
