@@ -217,6 +217,29 @@ def redis(tmp_path: Path):
     server.stop()
 
 
+@pytest.mark.parametrize(("with_job", "n_kills"), [(True, 5), (False, 1)])
+def test_a_crawl_of_one_process_in_redis_loses_nothing_by_kills(
+    tmp_path: Path, redis: RedisServer, with_job: bool, n_kills: int
+):
+    """
+    In a JOBDIR the next process knows at once that the one before is dead. Elsewhere it finds out when it has nothing
+    left to do: it does not end before the time that the other one is given has passed.
+    """
+    with Site() as site:
+        site.delay_s = 0.02
+        build(site, N_PAGES)
+        settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "DEDUP_SEEN": redis.url("killed")}
+        if with_job:
+            settings["JOBDIR"] = tmp_path / "job"
+        ended = crawl_with_kills(
+            site, tmp_path, random.Random(7), n_kills=n_kills, n_pages=N_PAGES, per_run=15, **settings
+        )
+    assert ended.lost == []
+    assert ended.n_kills == n_kills
+    assert ended.n_again <= n_kills * PER_KILL  # what was on its way at a kill may wait for another one
+    assert "Traceback" not in "".join(ended.logs)
+
+
 class BothAtOnce(Site):
     """Shows two crawlers its start page at the same moment, and to each another half of what it links."""
 

@@ -182,6 +182,53 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
     asyncio.run(crawl())
 
 
+def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
+    """
+    A crawler that has unfinished forms may be dead: that is known when it gives a sign of life, or its time is over.
+    """
+
+    async def crawl():
+        url = redis_server.url("dry")
+        dead, living = [await opened(url, heartbeat_s=heartbeat_s) for heartbeat_s in (4 * HEARTBEAT_S, HEARTBEAT_S)]
+        dry = await opened(url)
+        assert not await dry.may_be_given_more()
+        await standing(dead, A)
+        await standing(living, B)
+        dead._task.cancel()
+        assert await dry.may_be_given_more()
+        await asyncio.sleep(2 * HEARTBEAT_S)
+        assert await dry.may_be_given_more()
+        assert await dry.abandoned() == []
+
+        async def knows():
+            return not await dry.may_be_given_more()
+
+        await until(knows)
+        assert await dry.abandoned() == ["request 1"]
+        assert await standing(dry, B, 2) is AWAITED
+        await dead._link.close()
+        await living.close(is_clean=True)
+        await dry.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_a_crawler_that_is_known_to_be_dead_is_not_waited_for(redis_server):
+    """Whoever opens the set in its place is given at once what it had not finished."""
+
+    async def crawl():
+        url = redis_server.url("known_dead")
+        dead = await opened(url)
+        await standing(dead, A)
+        dead._task.cancel()
+        other = RedisSeenSet(url, timeout_s=2.0)
+        assert await other.open(killed=dead.process) == ["request 1"]
+        await dead._link.close()
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
 def test_a_living_crawler_stays_alive(redis_server):
     """A crawler that has nothing to say for several lifetimes of its heartbeat keeps its forms."""
 

@@ -19,7 +19,7 @@ from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.explorer import Explorer
-from dedup_crawler.live.killed_job import put_aside
+from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
@@ -50,8 +50,11 @@ _MODELS_FACT = "models"
 class DuplicateFilter:
     """Decisions, answers, explorations and their report, made of the ``DEDUP_*`` settings of one crawl."""
 
-    def __init__(self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any]) -> None:
+    def __init__(
+        self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any], job: KilledJob | None
+    ) -> None:
         self.seen = seen
+        self._job = job
         self._crawler = crawler
         self._options = options
         self._models = models
@@ -79,6 +82,7 @@ class DuplicateFilter:
         self._is_refused = False
         self._is_looking = False
         self._looked_at = -1  # answers when nothing was left to send
+        self._may_be_given_more = False
 
     @classmethod
     def of(cls, crawler: Crawler) -> DuplicateFilter | None:
@@ -102,9 +106,10 @@ class DuplicateFilter:
             # such a spider goes on from its database, which knows what was seen
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
             seen = open_seen(options.seen, Path(jobs) if jobs else None)
-            if jobs and seen.is_after_kill():
-                put_aside(Path(jobs))
-            return cls(crawler, options, models, seen)
+            job = KilledJob(Path(jobs)) if jobs and seen.is_durable else None
+            if job is not None:
+                job.put_aside()
+            return cls(crawler, options, models, seen, job)
         except DedupError as error:
             refuse_to_start(crawler, "dedup_setting_unusable", str(error))
             return None
@@ -115,7 +120,8 @@ class DuplicateFilter:
         """Learn what an earlier process, and an earlier crawl into the same database, have seen."""
         self._report.count("seen/restored", 0)
         try:
-            left_over = await self.seen.open(queue_survives=bool(self._crawler.settings.get("JOBDIR")))
+            killed = self._job.killed if self._job is not None else None
+            left_over = await self.seen.open(queue_survives=bool(self._crawler.settings.get("JOBDIR")), killed=killed)
             self._models.expect(await self.seen.noted(_MODELS_FACT))
             self._codes.read(await self.seen.noted(_CODES_FACT) or "")
         except (SeenError, SeenUnavailableError) as error:
@@ -140,6 +146,8 @@ class DuplicateFilter:
         self._n_earlier = self._restore()
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
+        if self._job is not None:
+            self._job.begin(self.seen.process)
         for each, seconds in ((self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)):
             clock = create_looping_call(each)
             clock.start(seconds, now=False)
@@ -171,13 +179,17 @@ class DuplicateFilter:
         self._report.close()
         await self._note_facts()
         await self.seen.close(is_clean=not self.answers.has_left_over)
+        if self._job is not None:
+            self._job.end()
 
     def is_busy_when_idle(self) -> bool:
         """Send what is left when the crawl has run dry; whether the spider has to wait for it."""
         if self.seen.is_local:
             return at_once(self._ran_dry())
-        if self._is_looking or self._looked_at == self.answers.n_fetched:
-            return self._is_looking
+        if self._is_looking:
+            return True
+        if self._looked_at == self.answers.n_fetched and not self._may_be_given_more:
+            return False
         self._is_looking = True
         self.go_on(self._ran_dry())
         return True
@@ -195,6 +207,9 @@ class DuplicateFilter:
             self._switch_off(rule)
         try:
             has_sent = await self.answers.look_after(is_idle=True)
+            self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()
+        except SeenUnavailableError:
+            has_sent = self._may_be_given_more = False
         finally:
             self._is_looking = False
         if not has_sent:

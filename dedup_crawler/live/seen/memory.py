@@ -36,7 +36,7 @@ class MemorySeenSet(SeenSet[T]):
         self._n_substitutes = 0
         self._facts: dict[str, str] = {}
 
-    async def open(self, *, queue_survives: bool = False) -> list[str]:
+    async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Nothing is left of an earlier process."""
         return []
 

@@ -82,16 +82,11 @@ class SeenSet(ABC, Generic[T]):
     """Outlives the process: claims should carry their request as text, and substitutes are text."""
     is_local: bool
     """Answers at once: its coroutines never wait."""
-
-    def is_after_kill(self) -> bool:
-        """Whether the process before this one did not come to its end; to be asked before the set is open.
-
-        False where nobody knows, and where the set cannot be read: :meth:`open` says that.
-        """
-        return False
+    process: str = ""
+    """What tells this process from others that have the same set; empty where there are no others."""
 
     @abstractmethod
-    async def open(self, *, queue_survives: bool = False) -> list[str]:
+    async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Make the set ready; gives the requests that are to be sent again.
 
         These are the requests that an earlier process left unanswered, and substitutes whose form nobody owns any more.
@@ -101,6 +96,8 @@ class SeenSet(ABC, Generic[T]):
         ----------
         queue_survives
             Whether the crawl's own queue outlives a clean stop. Then nothing is given after one: the queue has them.
+        killed
+            The :attr:`process` of one that is known to be dead, if there is one.
 
         Raises
         ------
@@ -189,6 +186,19 @@ class SeenSet(ABC, Generic[T]):
         SeenUnavailableError
             If the set cannot be asked at present.
         """
+
+    async def may_be_given_more(self) -> bool:
+        """Whether another crawler has unfinished forms and gave no sign of life since this was first asked.
+
+        To be asked by a crawler that has run dry, again and again: it ends when every such crawler turned out to live,
+        or to be dead, which takes the time that a crawler is given. Then :meth:`abandoned` gives what it left.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+        return False
 
     @abstractmethod
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:

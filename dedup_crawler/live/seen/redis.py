@@ -49,20 +49,24 @@ class RedisSeenSet(SeenSet[str]):
         self._link = RedisLink(url, timeout_s=timeout_s)
         self._heartbeat_s = heartbeat_s
         self._heartbeat_ms = int(heartbeat_s * 1000)
-        self._crawler = secrets.token_hex(4)  # no number from Redis: it may forget which ones it gave
+        self.process = secrets.token_hex(4)  # no number from Redis: it may forget which ones it gave
         self._n = 0
         self._answered: set[bytes] = set()  # whose page is not known to Redis yet
         self._processed: dict[bytes, None] = {}  # to be sent, in this order
         self._restored: dict[bytes, bytes] = {}
+        self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> milliseconds that they have left
+        self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
 
-    async def open(self, *, queue_survives: bool = False) -> list[str]:
+    async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Say that this crawler lives; gives up to 1,000 requests of crawlers that died."""
         try:
             await self._check_writer()
             await self._beat()
+            if killed is not None:
+                await self._link.command("DEL", self._key(f"alive:{killed}"))
             texts = await self._run(scripts.RESCUE, _N_GIVEN)
         except SeenUnavailableError as error:
             await self._link.close()
@@ -138,6 +142,15 @@ class RedisSeenSet(SeenSet[str]):
         texts += await self._run(scripts.RESCUE, _N_GIVEN)
         return _as_texts(texts)
 
+    async def may_be_given_more(self) -> bool:
+        """Whether a crawler that has unfinished forms may be dead: its time runs, and was not renewed since."""
+        left = await self._run(scripts.OTHERS)
+        lives = dict(zip(left[::2], left[1::2], strict=True))
+        renewed = {crawler for crawler, left_ms in lives.items() if left_ms > self._lives.get(crawler, left_ms)}
+        self._known_alive = (self._known_alive | renewed) & lives.keys()
+        self._lives = lives
+        return not self._known_alive.issuperset(lives)
+
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it; Redis hears of it before the next claim."""
         self._restored[digest] = _tag(owner, rules)
@@ -159,7 +172,7 @@ class RedisSeenSet(SeenSet[str]):
             for first in range(256):
                 keys = [self._key(f"seen:{first:02x}{second:02x}") for second in range(256)]
                 await self._link.command("UNLINK", *keys)
-            rest = ("awaited", "requests", "substitutes", "size", f"of:{self._crawler}")
+            rest = ("awaited", "requests", "substitutes", "size", f"of:{self.process}")
             await self._link.command("UNLINK", *map(self._key, rest))
         self._n = 0
 
@@ -213,7 +226,7 @@ class RedisSeenSet(SeenSet[str]):
         restored = list(self._restored.items())[:_WRITES_AT_ONCE]
         tags = [word for pair in restored for word in pair]
         words = (*processed, *tags)
-        self._n = await self._link.run(scripts.BEAT, self._crawler, self._heartbeat_ms, len(processed), *words)
+        self._n = await self._link.run(scripts.BEAT, self.process, self._heartbeat_ms, len(processed), *words)
         for digest in processed:
             self._processed.pop(digest, None)
             self._answered.discard(digest)
@@ -223,7 +236,7 @@ class RedisSeenSet(SeenSet[str]):
     async def _run(self, script: str, *arguments: str | bytes | int) -> Any:
         if self._restored:
             await self._beat()
-        return await self._link.run(script, self._crawler, *arguments)
+        return await self._link.run(script, self.process, *arguments)
 
     async def _check_writer(self) -> None:
         """Refuse keys of another version; an empty Redis gets ours."""

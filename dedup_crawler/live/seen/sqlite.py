@@ -10,7 +10,6 @@ stays in the file until somebody claims the form.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -54,17 +53,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._is_failing = False
         self._next_flush = 0.0
 
-    def is_after_kill(self) -> bool:
-        """Whether the file says that a process is still running: it was killed, or has the file open now."""
-        if not self._path.exists():
-            return False
-        try:
-            with contextlib.closing(SeenFile(self._path)) as file:
-                return file.facts().get("is_running") == "1"
-        except SeenError:
-            return False
-
-    async def open(self, *, queue_survives: bool = False) -> list[str]:
+    async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Open the file; gives what an earlier process left unanswered."""
         self._file = SeenFile(self._path)
         try:
@@ -73,7 +62,7 @@ class SQLiteSeenSet(SeenSet[str]):
             self._run = int(run) % N_RUNS + 1 if run.isdecimal() else 1
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
             self._n = self._file.n_seen()
-            self._file.write({}, (), {"run": str(self._run), "is_clean": "0", "is_running": "1"})
+            self._file.write({}, (), {"run": str(self._run), "is_clean": "0"})
             return [] if self._is_queue_kept else self._give_left()
         except BaseException:
             self._file.close()
@@ -220,7 +209,6 @@ class SQLiteSeenSet(SeenSet[str]):
     async def close(self, *, is_clean: bool) -> None:
         """Write what is left, and how the crawl ended."""
         self._next_flush = 0.0
-        self._facts["is_running"] = "0"
         if is_clean:
             self._facts["is_clean"] = "1"  # in one transaction with all that is left
         self.flush()
