@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.pages.compression import Gap
 from dedup_crawler.pages.digests import body_digest
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.text_lines import bounded_lines
 from dedup_crawler.pages.utf8 import as_utf8
@@ -36,31 +37,12 @@ Columns = tuple[str, tuple[str, ...]]
 """Separator, and the letter of each cell."""
 
 
-class IndexReader:
-    """Reads the lines of one index as pages.
-
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason for each line that is none of an index.
-    start
-        Lines that were imported before: their pages are not made again.
-    """
+class IndexReader(EntryReader):
+    """Reads the lines of one index as pages."""
 
     def __init__(self, chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None], start: int = 0) -> None:
-        self._chunks = as_utf8(chunks)
-        self._on_damage = on_damage
-        self._start = start
+        super().__init__(as_utf8(chunks), on_damage, start)
         self._columns: Columns | None = None
-        self.n_records = 0
-        """Lines read so far, those before *start* included."""
-
-    @property
-    def position(self) -> int:
-        """Lines whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         given = ""  # the captures of a URL stand together, and the first good one counts

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.fields import PLAIN_NAMES, Names, page_of
 from dedup_crawler.pages.utf8 import as_utf8
 
@@ -24,20 +25,10 @@ _MARK = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'["\\]')
 
 
-class ItemReader:
-    """Reads the objects of one file as pages.
+class ItemReader(EntryReader):
+    """Reads the objects of one file as pages; *names* are those of the fields.
 
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing; what lies behind it is not read,
-        because nobody knows whether a string is open there.
-    on_damage
-        Called with the offset and the reason for each object that holds no page.
-    start
-        Objects that were imported before: their pages are not made again.
-    names
-        What the fields are called.
+    What lies behind a :class:`Gap` is not read, because nobody knows whether a string is open there.
     """
 
     def __init__(
@@ -47,17 +38,8 @@ class ItemReader:
         start: int = 0,
         names: Names = PLAIN_NAMES,
     ) -> None:
-        self._chunks = as_utf8(chunks)
-        self._on_damage = on_damage
-        self._start = start
+        super().__init__(as_utf8(chunks), on_damage, start)
         self._names = names
-        self.n_records = 0
-        """Objects read so far, those before *start* included."""
-
-    @property
-    def position(self) -> int:
-        """Objects whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         cutter = _Cutter()

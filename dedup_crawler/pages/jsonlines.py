@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.fields import PLAIN_NAMES, Names, page_of
 from dedup_crawler.pages.text_lines import bounded_lines
 
@@ -17,20 +18,8 @@ if TYPE_CHECKING:
 _MAX_LINE = 2**28
 
 
-class LineReader:
-    """Reads the lines of one file as pages.
-
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason for each line that holds no page.
-    start
-        Lines that were imported before: their pages are not made again.
-    names
-        What the fields are called.
-    """
+class LineReader(EntryReader):
+    """Reads the lines of one file as pages; *names* are those of the fields."""
 
     def __init__(
         self,
@@ -39,17 +28,8 @@ class LineReader:
         start: int = 0,
         names: Names = PLAIN_NAMES,
     ) -> None:
-        self._chunks = chunks
-        self._on_damage = on_damage
-        self._start = start
+        super().__init__(chunks, on_damage, start)
         self._names = names
-        self.n_records = 0
-        """Lines read so far, those before *start* included."""
-
-    @property
-    def position(self) -> int:
-        """Lines whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         for offset, line in bounded_lines(self._chunks, _MAX_LINE):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import xxhash
 
 from dedup_crawler.pages.access_log import read_accesses
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import normal_form
 
@@ -20,35 +21,17 @@ _MAX_GIVEN = 1_000_000  # URLs that are remembered; those of larger logs come ag
 _NOT_MODIFIED = 304  # the page is the one that was sent before
 
 
-class AccessReader:
+class AccessReader(EntryReader):
     """Reads the accesses of one log as pages; what is no GET is skipped, and what was answered like that before.
 
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason for each line that is no access.
-    start
-        Accesses that were imported before: their pages are not made again.
-    origin
-        Scheme and host of the URLs that the log writes without them.
+    *origin* is scheme and host of the URLs that the log writes without them.
     """
 
     def __init__(
         self, chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None], start: int = 0, origin: str = ""
     ) -> None:
-        self._chunks = chunks
-        self._on_damage = on_damage
-        self._start = start
+        super().__init__(chunks, on_damage, start)
         self._origin = origin
-        self.n_records = 0
-        """Accesses read so far, those before *start* included."""
-
-    @property
-    def position(self) -> int:
-        """Accesses whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         given: set[int] = set()

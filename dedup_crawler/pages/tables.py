@@ -10,6 +10,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.fields import PLAIN_NAMES, SCREAMING_FROG_NAMES, Names, has_field, page_of, with_given
 from dedup_crawler.pages.text_lines import bounded_lines
 from dedup_crawler.pages.utf8 import as_utf8
@@ -25,20 +26,10 @@ _SEPARATORS = ",;\t"
 _TOLD = ("content", "text", "digest", "status", "redirect_to", "canonical_link", "referrer")
 
 
-class TableReader:
-    """Reads the rows of one file as pages.
+class TableReader(EntryReader):
+    """Reads the rows of one file as pages, but for the header; *given* is what the user calls the fields.
 
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing; rows behind it are not read, because
-        nobody knows whether a quote is open there.
-    on_damage
-        Called with the offset and the reason for each row that holds no page.
-    start
-        Rows that were imported before: their pages are not made again.
-    given
-        What the user calls the fields.
+    Rows behind a :class:`Gap` are not read, because nobody knows whether a quote is open there.
     """
 
     def __init__(
@@ -48,18 +39,10 @@ class TableReader:
         start: int = 0,
         given: Mapping[str, str] | None = None,
     ) -> None:
-        self._lines = bounded_lines(as_utf8(chunks), _MAX_CELL)
-        self._on_damage = on_damage
-        self._start = start
+        super().__init__(as_utf8(chunks), on_damage, start)
+        self._lines = bounded_lines(self._chunks, _MAX_CELL)
         self._given = given or {}
         self._offset = 0
-        self.n_records = 0
-        """Rows read so far, those before *start* included, the header not."""
-
-    @property
-    def position(self) -> int:
-        """Rows whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         limit = csv.field_size_limit(_MAX_CELL)

@@ -9,6 +9,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.entry_reader import EntryReader
 from dedup_crawler.pages.fields import PLAIN_NAMES, Names, page_of
 
 if TYPE_CHECKING:
@@ -19,19 +20,10 @@ if TYPE_CHECKING:
 _MAX_ITEM = 2**28
 
 
-class ElementReader:
-    """Reads the elements below the root of one file as pages.
+class ElementReader(EntryReader):
+    """Reads the elements below the root of one file as pages; *names* are those of the fields.
 
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing; what lies behind it is not read.
-    on_damage
-        Called with the offset and the reason for each element that holds no page.
-    start
-        Elements that were imported before: their pages are not made again.
-    names
-        What the fields are called.
+    What lies behind a :class:`Gap` is not read.
     """
 
     def __init__(
@@ -41,17 +33,9 @@ class ElementReader:
         start: int = 0,
         names: Names = PLAIN_NAMES,
     ) -> None:
+        super().__init__(chunks, on_damage, start)
         self._source = _Source(chunks)
-        self._on_damage = on_damage
-        self._start = start
         self._names = names
-        self.n_records = 0
-        """Elements read so far, those before *start* included."""
-
-    @property
-    def position(self) -> int:
-        """Elements whose pages have all been given out."""
-        return self.n_records
 
     def __iter__(self) -> Iterator[Page]:
         try:
