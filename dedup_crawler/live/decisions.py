@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
@@ -161,7 +162,7 @@ class Decisions:
                 each.digest,
                 owner_tag(each.url),
                 self._codes.code_of(each.rules),
-                self._text_of(each.request) if self._seen.is_durable else None,
+                partial(self._text_of, each.request) if self._seen.is_durable else None,
             )
             for each in questions
         ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -45,8 +46,12 @@ class Claim(NamedTuple):
     """:func:`owner_tag` of the URL."""
     rules: int = 0
     """16 bits, chosen by the caller: which rules led from the URL to the form; 0: none."""
-    request: str | None = None
-    """The request as text, for durable sets; None where it cannot be written."""
+    request: str | Callable[[], str | None] | None = None
+    """The request as text, for durable sets, or what writes it when it is needed; None where it cannot be written."""
+
+    def text(self) -> str | None:
+        """The request as text."""
+        return self.request() if callable(self.request) else self.request
 
 
 class Holder(NamedTuple):

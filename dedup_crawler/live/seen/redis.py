@@ -89,7 +89,7 @@ class RedisSeenSet(SeenSet[str]):
     async def _claim(self, claims: Sequence[Claim], invalid: bytes) -> list[Holder]:
         arguments: list[str | bytes] = []
         for claim in claims:
-            arguments += (claim.digest, _tag(claim.owner, claim.rules), claim.request or "")
+            arguments += (claim.digest, _tag(claim.owner, claim.rules), claim.text() or "")
         self._n, *replies = await self._run(scripts.CLAIM, self._heartbeat_ms, invalid, *arguments)
         return [self._holder(claim, reply) for claim, reply in zip(claims, replies, strict=True)]
 

@@ -77,7 +77,7 @@ class SQLiteSeenSet(SeenSet[str]):
 
     def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
         entry = entries.get(claim.digest)
-        request, substitute = claim.request if self._keeps_texts() else None, None
+        substitute = None
         if entry is not None:
             run, rules, owner = unpack(entry.value)
             if rules not in invalid and not self._is_left(entry, claim.owner):
@@ -91,6 +91,7 @@ class SQLiteSeenSet(SeenSet[str]):
             earlier = f"{owner} {entry.request}" if entry.request is not None and owner else None
             waiting = (text for text in (entry.substitute, earlier) if text is not None)
             substitute = next((text for text in waiting if _tag_of(text) != claim.owner), None)
+        request = claim.text() if self._keeps_texts() else None
         taken = Entry(pack(self._run, claim.rules, claim.owner), True, request, substitute)
         self._change(claim.digest, entry, taken)
         self._answered.discard(claim.digest)
@@ -243,7 +244,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._entries([digest]).get(digest)
 
     def _entries(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
-        unknown = [digest for digest in digests if digest not in self._changes]
+        unknown = [digest for digest in dict.fromkeys(digests) if digest not in self._changes]
         try:
             entries = self._file.look_up(unknown) if unknown else {}
         except SeenError as error:
