@@ -124,7 +124,7 @@ class Benchmark:
         n_ours = round(scale * sum(bool(each.by_labels) for each in vain))
         n_true = round(scale * sum(bool(each.by_labels or each.by_truth) for each in vain))
         saved = warm.n_avoidable - n_vain
-        shares = [f"{saved / max(1, saved + n):.1%}" for n in (n_ours, n_true)]
+        shares = [f"{saved / (saved + n):.1%}" if saved + n else "-" for n in (n_ours, n_true)]
         row(
             crawl.name, warm.n_avoidable, f"{warm.saved:.1%}", n_vain, n_ours, n_true - n_ours, n_vain - n_true, *shares
         )
