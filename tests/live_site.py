@@ -94,7 +94,9 @@ class Site:
             return
         try:
             handler.send_response(answer.status)
-            for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+            # said, or the client sends its next request into a connection that is closed, and repeats it only if a GET
+            always = {"Content-Length": str(len(answer.body)), "Connection": "close"}
+            for name, value in {**answer.headers, **always}.items():
                 handler.send_header(name, value)
             handler.end_headers()
             handler.wfile.write(answer.body)

@@ -42,6 +42,40 @@ def test_a_crawl_that_is_killed_five_times_loses_nothing(tmp_path: Path, with_jo
     assert "Traceback" not in "".join(ended.logs)
 
 
+def test_kills_lose_no_request_that_the_filter_leaves_alone(tmp_path: Path):
+    """
+    Each page holds one request by POST and one that asks not to be filtered, which stand nowhere else: the queue they
+    wait in is lost with the process, and the page is not fetched again.
+    """
+    with Site() as site:
+        site.delay_s = 0.02
+        build(site, N_PAGES)
+        for path, answer in list(site.answers.items()):
+            if path.startswith("/page") and isinstance(answer, Answer) and answer.status == 200:
+                page = form_of(path).removeprefix("/page")
+                links = f"<a class=post href=/post{page}>1</a><a class=optout href=/optout{page}>2</a></body>"
+                answer.body = answer.body.replace(b"</body>", links.encode())
+        unfiltered = {f"/{kind}{n}" for kind in ("post", "optout") for n in range(N_PAGES)}
+        for path in unfiltered:
+            site.page(path)
+        model = strip_query_model(tmp_path / "model", site.host)
+        ended = crawl_with_kills(
+            site,
+            tmp_path,
+            random.Random(3),
+            n_kills=5,
+            n_pages=N_PAGES,
+            per_run=25,
+            DEDUP_MODEL=model,
+            JOBDIR=tmp_path / "job",
+        )
+        got = {form_of(url.removeprefix(site.url)) for url in (tmp_path / "got").read_text().split()}
+    assert ended.lost == []
+    assert ended.n_kills == 5
+    assert unfiltered <= got
+    assert "Traceback" not in "".join(ended.logs)
+
+
 def statuses(crawl: Crawl, *paths: str) -> list[object]:
     """Status that the spider's callback was given, None where it was not called."""
     return [crawl.seen.get(path, {}).get("status") for path in paths]

@@ -94,8 +94,9 @@ class Answers:
                 self._led_on(explores, response)
             return None
         failing = self._explorer.judge(explores, request, response) if explores is not None else None
-        refused = self._explorer.saw(forms, request, response)
-        if len(forms) > 1:
+        is_formed = marks.UNFORMED not in request.meta
+        refused = self._explorer.saw(forms, request, response) if is_formed else set()
+        if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
         for form in forms:
             if form not in refused:
@@ -140,7 +141,7 @@ class Answers:
         answered: they are sent when the crawl runs dry.
         """
         is_redirected = marks.is_redirected(request)
-        if not is_redirected and not marks.is_decided(request):
+        if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
         if (failing := self._explorer.swallowed(request)) is not None:
             self._on_failing(failing)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from scrapy.http.request import NO_CALLBACK
+
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.items import REDIRECTED_KEY, referrer_of
@@ -62,6 +64,8 @@ class Decisions:
         Who is told of a drop.
     text_of
         Writes a request as text; None where that is impossible.
+    fingerprint_of
+        What tells requests apart that are no question of forms.
     is_dry_run
         Decide and count, drop nothing.
     """
@@ -74,6 +78,7 @@ class Decisions:
         explorer: Explorer,
         report: DropReport,
         text_of: Callable[[Request], str | None],
+        fingerprint_of: Callable[[Request], bytes],
         *,
         is_dry_run: bool,
     ) -> None:
@@ -83,6 +88,7 @@ class Decisions:
         self._explorer = explorer
         self._report = report
         self._text_of = text_of
+        self._fingerprint_of = fingerprint_of
         self._count = report.count
         self._is_dry_run = is_dry_run
         self._referrer: Referrer | None = None  # of the request before: the links of a page share it
@@ -98,6 +104,8 @@ class Decisions:
         Suspends only if the seen set is another process.
         """
         questions = [self._question(request, is_start) for request in requests]
+        if self._seen.is_durable:
+            await self._note([request for request, asked in zip(requests, questions, strict=True) if asked is None])
         holders = iter(await self._holders([each for each in questions if each is not None and not each.is_covered]))
         sent = []
         for question in questions:
@@ -108,6 +116,27 @@ class Decisions:
             else:
                 sent.append(await self._is_sent(question, next(holders)))
         return sent
+
+    async def _note(self, requests: Sequence[Request]) -> None:
+        """Have a durable set keep requests that it is not asked about, until they are answered.
+
+        The queue of a crawl that is killed is lost, and such a request may stand on a page that is not fetched again.
+        """
+        noted = [request for request in requests if request.callback is not NO_CALLBACK]
+        digests = [form_digest(f"request {self._fingerprint_of(request).hex()}") for request in noted]
+        claims = [
+            Claim(digest, owner_tag(request.url), 0, partial(self._text_of, request))
+            for request, digest in zip(noted, digests, strict=True)
+        ]
+        try:
+            holders = await self._seen.claim(claims) if claims else []
+        except SeenUnavailableError:
+            return
+        for request, digest, holder in zip(noted, digests, holders, strict=True):
+            if holder.standing in (Standing.NEW, Standing.OWN):
+                inherited = marks.forms_of(request) if marks.is_redirected(request) else []
+                request.meta[marks.FORMS] = [*inherited, digest]
+                request.meta[marks.UNFORMED] = True
 
     def forget_referrer(self) -> None:
         """Say that forms have changed."""
@@ -256,6 +285,7 @@ class Decisions:
             own = [form_digest(question.model.canonicalize(url)) for url in meta.get(REDIRECTED_KEY, ())]
             # bounded: a spider that copies the meta of each response to the next must not make the list grow
             meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
+            meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
         self._count("request/kept")
         return True

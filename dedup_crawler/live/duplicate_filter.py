@@ -69,6 +69,7 @@ class DuplicateFilter:
             self._explorer,
             self._report,
             lambda request: request_text(request, crawler.spider),
+            lambda request: crawler.request_fingerprinter.fingerprint(request),
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = self._decisions.is_decided

@@ -25,6 +25,9 @@ EXPLORES = "dedup_explores"
 """What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
 the words below if nothing new was expected of it at all, else an empty one; the rules that would have dropped it."""
 
+UNFORMED = "dedup_unformed"
+"""The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""
+
 COVERED = "covered"
 """The URL belongs to a template that shows nothing new."""
 REACHED = "reached"
@@ -42,7 +45,7 @@ RECOVERED = "recovered"
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 
-_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, "dedup_canonical", "dedup_reason"})
+_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", "dedup_reason"})
 
 
 def is_exempt(request: Request) -> bool:
