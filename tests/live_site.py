@@ -137,8 +137,9 @@ class Crawl:
     seen: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def lines(self, level: str) -> list[str]:
-        """Log lines of a level."""
-        return [line for line in self.log.splitlines() if f" {level}: " in line]
+        """Log lines of a level, but for what Scrapy says of itself when it runs without a reactor."""
+        lines = [line for line in self.log.splitlines() if f" {level}: " in line]
+        return [line for line in lines if "is experimental and is not recommended" not in line]
 
 
 def strip_query_model(folder: Path, *hosts: str) -> Path:
