@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _APPLICATION = "dedup-crawler seen"
 _VERSION = 1
 _LOCK_TIMEOUT_S = 2
+_CACHE_KB = 65_536  # digests come in no order: of a million forms every page of the index is wanted again and again
 _MAX_PARAMETERS = 500
 _WAYS_OUT = {
     "locked": "another crawl uses it; wait for it to end, or give each crawl a file of its own",
@@ -68,8 +69,7 @@ _AWAITED = Table(
     Column("value", BigInteger, nullable=False),
     Column("request", Text),
     Column("substitute", Text),
-    sqlite_with_rowid=False,
-)
+)  # with row numbers: the texts are appended, and only a small index is in the order of the digests
 _FACTS = Table(
     "facts",
     _METADATA,
@@ -241,6 +241,7 @@ class SeenFile:
             self._check_writer(tables)
         self._connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         self._connection.exec_driver_sql("PRAGMA synchronous = NORMAL")
+        self._connection.exec_driver_sql(f"PRAGMA cache_size = -{_CACHE_KB}")
         with self._transaction():
             if not tables:
                 _METADATA.create_all(self._connection)
