@@ -16,6 +16,8 @@ from dedup_crawler.labels.counting import BoundedCounter
 
 MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
+MAX_TAGS = 5_000
+"""Of a body; what lies behind them counts as text."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 SAMPLE = 4
@@ -46,7 +48,7 @@ def page_signature(body: bytes) -> int:
     A wall may tell each visitor the time and a token. Attributes do not count either, so that a form may carry another
     token, and where it leads back to, on each page. Crawls make very many of them: no word is looked at by itself.
     """
-    pieces = [piece.partition(b">") for piece in _without_scripts(body[:MAX_BYTES]).split(b"<")]
+    pieces = [piece.partition(b">") for piece in _without_scripts(body[:MAX_BYTES]).split(b"<", MAX_TAGS)]
     text = b" ".join([shown if is_tag else whole for whole, is_tag, shown in pieces]).translate(_PLAIN)
     # what a digit touches, up to the next space on both sides, is cut out
     first, *behind = (b" " + text + b" ").split(b"0")
