@@ -56,7 +56,8 @@ def with_stand_ins(line: str, site: str, wheels: Path) -> str:
         return f"PYTHONPATH={lent} {line.replace('pip install', f'python -m {PIP} --no-build-isolation', 1)}"
     if line.startswith("pip install "):
         return line.replace("pip install", f"{PIP} --dry-run --find-links {wheels}", 1)
-    line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=300").replace("--delay 2", "--delay 0")
+    line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=150").replace("--delay 2", "--delay 0")
+    line = line.replace("evaluate --db crawl.db", "evaluate --db crawl.db --method pattern-tree --method verified")
     return line.replace("train seq2seq ", "train seq2seq --max-steps 20 ")
 
 
