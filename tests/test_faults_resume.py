@@ -76,6 +76,30 @@ def test_kills_lose_no_request_that_the_filter_leaves_alone(tmp_path: Path):
     assert "Traceback" not in "".join(ended.logs)
 
 
+def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tmp_path: Path):
+    """In a spider that follows redirects itself: the redirect is the answer, and a POST may do something."""
+    with Site() as site:
+        site.robots()
+        site.page("/", "/slow", html="<a class=post href=/post>1</a>")
+        site.redirect("/post", "/done")
+        site.page("/slow", delay_s=30)
+        model = strip_query_model(tmp_path / "model", site.host)
+        settings = {"DEDUP_MODEL": model, "JOBDIR": tmp_path / "job", "REDIRECT_ENABLED": False}
+        crawl = start(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "got").exists() or "/post" not in (tmp_path / "got").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(1.5)
+        crawl.kill()
+        crawl.wait(timeout=60)
+        site.page("/slow")
+        walk(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
+        assert site.count("/slow") == 2
+        # the start page is read anew, and holds the link: that is one more, what was noted would be a second one
+        assert site.count("/post") <= 2
+
+
 def statuses(crawl: Crawl, *paths: str) -> list[object]:
     """Status that the spider's callback was given, None where it was not called."""
     return [crawl.seen.get(path, {}).get("status") for path in paths]

@@ -88,13 +88,13 @@ class Answers:
         self.n_fetched += 1
         if response.status >= 400:
             return self.failed(request)
-        if response.status >= 300:
+        is_formed = marks.UNFORMED not in request.meta
+        if response.status >= 300 and is_formed:
             request.meta[marks.FORMS] = []  # its answer is still to come
             if explores is not None:
                 self._led_on(explores, response)
             return None
         failing = self._explorer.judge(explores, request, response) if explores is not None else None
-        is_formed = marks.UNFORMED not in request.meta
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
         if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
