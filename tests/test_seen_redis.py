@@ -200,11 +200,14 @@ def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
         assert await dry.may_be_given_more()
         assert await dry.abandoned() == []
 
+        given = []
+
         async def knows():
+            given.extend(await dry.abandoned())
             return not await dry.may_be_given_more()
 
         await until(knows)
-        assert await dry.abandoned() == ["request 1"]
+        assert "request 1" in given
         assert await standing(dry, B, 2) is AWAITED
         await dead._link.close()
         await living.close(is_clean=True)

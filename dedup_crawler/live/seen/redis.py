@@ -147,7 +147,8 @@ class RedisSeenSet(SeenSet[str]):
         left = await self._run(scripts.OTHERS)
         lives = dict(zip(left[::2], left[1::2], strict=True))
         renewed = {crawler for crawler, left_ms in lives.items() if left_ms > self._lives.get(crawler, left_ms)}
-        self._known_alive = (self._known_alive | renewed) & lives.keys()
+        alive = {crawler for crawler, left_ms in lives.items() if left_ms > 0}
+        self._known_alive = (self._known_alive | renewed) & alive  # one that died just now has left something
         self._lives = lives
         return not self._known_alive.issuperset(lives)
 

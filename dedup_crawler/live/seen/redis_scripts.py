@@ -251,11 +251,11 @@ return texts
 OTHERS = (
     _COMMON
     + """
--- gives each other crawler that has unfinished forms and counts as alive, and how many milliseconds it is given
+-- gives each other crawler that has unfinished forms, and how many milliseconds it is given; less than 0: it is dead
 local found = {}
 for _, crawler in ipairs(redis.call('SMEMBERS', name .. ':crawlers')) do
   local left = redis.call('PTTL', name .. ':alive:' .. crawler)
-  if crawler ~= me and left > 0 and redis.call('EXISTS', name .. ':of:' .. crawler) == 1 then
+  if crawler ~= me and redis.call('EXISTS', name .. ':of:' .. crawler) == 1 then
     found[#found + 1] = crawler
     found[#found + 1] = left
   end
