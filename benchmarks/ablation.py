@@ -18,7 +18,7 @@ from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
-from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule

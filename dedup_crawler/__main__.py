@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from dedup_crawler.interrupts import end_at_once
 
 
 def run() -> None:
     """Run the command line; Ctrl-C while it is still being loaded is no traceback either."""
-    try:
-        from dedup_crawler.cli import main
+    end_at_once()
+    from dedup_crawler.cli import main
 
-        main(prog_name="dedup-crawler")
-    except KeyboardInterrupt:
-        sys.exit(130)
+    main(prog_name="dedup-crawler")
 
 
 if __name__ == "__main__":

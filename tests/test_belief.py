@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.belief import LEVEL, RISKS, Belief
-from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.judge import Evidence, MergeEvidence
 
 
 def evidence(n_groups, n_wrong=0, n_late=20, n_late_wrong=0):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage, page_signature
+from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.warc import RecordReader
 from dedup_crawler.pages.warc_pages import PageReader
@@ -50,9 +51,13 @@ def body(number):
     return "".join(chr(ord("a") + int(digit)) for digit in str(number)).encode()
 
 
+def watched(content):
+    return WatchedPage(FetchedPage.of("https://a.example/", "https://a.example/", "text/html", content))
+
+
 def crawl(freeze, bodies):
     """The places at which the freeze began or ended."""
-    return [i for i, each in enumerate(bodies) if freeze.see(form(i), WatchedPage(each))]
+    return [i for i, each in enumerate(bodies) if freeze.see(form(i), watched(each))]
 
 
 def test_a_wall_has_one_signature():
@@ -65,7 +70,7 @@ def test_a_wall_has_one_signature():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_normal_crawl_never_freezes(name):
     """The recorded sites in crawl order; hardly more than a sample of the pages is read for that."""
-    freeze, pages = SiteFreeze(), [WatchedPage(content) for content in recorded(name)]
+    freeze, pages = SiteFreeze(), [watched(content) for content in recorded(name)]
     assert not any(freeze.see(form(i), page) for i, page in enumerate(pages))
     assert sum(page.is_read for page in pages) < 0.4 * len(pages)
 
@@ -80,7 +85,7 @@ def test_a_login_wall_freezes_the_crawl_until_it_goes(name, start):
     freeze = SiteFreeze()
     changes = []
     for i, each in enumerate(pages):
-        page = WatchedPage(each)
+        page = watched(each)
         if freeze.see(form(i), page):
             changes.append(i)
             if len(changes) == 1:
@@ -121,7 +126,7 @@ def test_a_form_counts_once():
     """A page that is fetched again and again is not many."""
     freeze = SiteFreeze()
     assert crawl(freeze, map(body, range(1, 301))) == []
-    assert not any(freeze.see(form(10**6), WatchedPage(body(0))) for _ in range(300))
+    assert not any(freeze.see(form(10**6), watched(body(0))) for _ in range(300))
 
 
 def test_a_known_wall_is_known_again():
@@ -141,7 +146,7 @@ def test_state_is_bounded_and_consistent(steps):
     freeze = SiteFreeze()
     was_frozen = False
     for number, signature in steps:
-        assert freeze.see(form(number), WatchedPage(body(signature))) == (freeze.is_frozen != was_frozen)
+        assert freeze.see(form(number), watched(body(signature))) == (freeze.is_frozen != was_frozen)
         was_frozen = freeze.is_frozen
         assert len(freeze._window) <= WINDOW
         assert bool(freeze.wall_forms()) <= was_frozen

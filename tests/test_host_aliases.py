@@ -13,8 +13,8 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.belief import RISKS, Belief
-from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
+from dedup_crawler.rules.judge import UNKNOWN
 
 HOME, WWW = "http://site.example", "http://www.site.example"
 Visits = list[tuple[str, int]]

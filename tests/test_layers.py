@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
 LAYERS = [
-    {"errors", "urls"},
+    {"errors", "interrupts", "urls"},
     {"pages", "rules", "networks"},
     {"labels"},
     {"methods"},
@@ -95,6 +95,31 @@ def test_a_crawl_imports_no_training_library(code, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_filtered_crawl_imports_no_learner(tmp_path):
+    """What drops links by our own method loads neither numpy nor another method.
+
+    What is loaded costs more than memory: the garbage collector of a crawl walks through all of it, again and again.
+    """
+    from dedup_crawler.methods import make_method
+    from dedup_crawler.urls.normal import host_of
+    from planted_site import session_ids
+
+    crawl = session_ids()
+    folder = make_method("verified").fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
+    code = (
+        "import sys\nfrom dedup_crawler import Addon, DuplicateFilterMiddleware, DuplicateFilterSpiderMiddleware\n"
+        "from dedup_crawler.live.model_shelf import ModelShelf\n"
+        f"model = ModelShelf({str(folder)!r}).of({host_of(crawl.urls[0])!r})\n"
+        f"print(len({{model.canonicalize(url) for url in {crawl.urls!r}}}))\n"
+        "learners = ('numpy', 'dedup_crawler.rules.host_crawl', 'dedup_crawler.methods.duster')\n"
+        "print([name for name in learners if name in sys.modules])\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == [str(len(set(crawl.clusters))), "[]"]
 
 
 def test_only_stores_know_the_database():

@@ -1,8 +1,9 @@
 """What a crawl says of a hypothesis, group by group."""
 
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.merge_trials import Evidence, trials_of
+from dedup_crawler.rules.judge import UNKNOWN, Evidence
+from dedup_crawler.rules.merge_trials import trials_of
 from dedup_crawler.rules.rule import ANY, Cut, Drop, Rule, Star, Unordered
 from planted_visits import HOST, numbered
 

@@ -42,6 +42,11 @@ def expected_to_fail(name, law):
     return (name, law) in EXPECTED_FAILURES
 
 
+def test_a_method_is_registered_under_its_name(name):
+    """The name of the command line is that of the model files."""
+    assert METHODS[name].name == name
+
+
 def test_fit_returns_self(name):
     """So that fitting and asking fit in one line."""
     method = make(name)

@@ -6,7 +6,8 @@ import pytest
 
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import host_crawl
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.proposers import MAX_PROPOSALS, PROPOSERS, proposals
 from planted_visits import HOST, Visits, numbered, shuffled
 

@@ -1,7 +1,6 @@
 """Whether the order of a query matters."""
 
-from dedup_crawler.rules.columns import UNKNOWN
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judge import UNKNOWN, MergeEvidence
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
 
 FORMS = ["/?a=1&b=2"] * 2 + ["/?a=1&c=3"] * 3

@@ -9,8 +9,7 @@ from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model_folder import ModelFiles, read_model
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.host_aliases import HostAlias
-from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.judge import Evidence, MergeEvidence
 from dedup_crawler.rules.refusals import (
     MAX_REFUSALS,
     Refusals,

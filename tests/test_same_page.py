@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
-from dedup_crawler.live.exploration.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.page_lines import MAX_LINES, Kind, read_lines
 from dedup_crawler.live.exploration.same_page import same_page
 
@@ -210,9 +210,32 @@ def test_chrome_is_that_of_the_latest_pages():
 def test_not_every_offered_page_is_read():
     """The first fifty are, then one of eight: reading takes milliseconds."""
     known = Chrome()
+    known.catch_up(OwnerPages())
     for i in range(450):
-        known.offer(topic(f"/{i}", i))
+        known.offer(b"%d" % i, topic(f"/{i}", i))
     assert len(known._pages) == 100
+
+
+def test_no_page_is_read_before_somebody_asks():
+    """Then fifty that were kept meanwhile are; where none was kept, the next fifty."""
+    known, pages = Chrome(), OwnerPages()
+    for i in range(450):
+        pages.put(b"%d" % i, topic(f"/{i}", i))
+        known.offer(b"%d" % i, topic(f"/{i}", i))
+    assert not known._pages
+
+    known.catch_up(pages)
+
+    assert len(known._pages) == 50
+    assert known.is_known
+    late = Chrome()
+    for i in range(450):
+        late.offer(b"%d" % i, topic(f"/{i}", i))
+    late.catch_up(OwnerPages())
+    assert not late.is_known
+    for i in range(50):
+        late.offer(b"%d" % i, topic(f"/{i}", i))
+    assert len(late._pages) == 50
 
 
 def test_one_site_says_nothing_about_another():

@@ -16,6 +16,7 @@ import click
 
 from dedup_crawler.cli.output import Manners, fail, manners, set_manners, tell
 from dedup_crawler.errors import DedupError, did_you_mean
+from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
 
 
 class _Commands(click.Group):
@@ -32,13 +33,14 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and end as promised."""
         try:
+            interrupt_again()
             return super().invoke(ctx)
         except DedupError as error:
             if manners().verbosity > 1:
                 traceback.print_exception(error)
             fail(str(error), 1)
         except KeyboardInterrupt:
-            fail("interrupted; what was finished is kept, run the command again to go on.", 130)
+            fail("interrupted; what was finished is kept, run the command again to go on.", INTERRUPTED)
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing is wrong, and nobody is left to tell
             ctx.exit(0)

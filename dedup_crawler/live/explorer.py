@@ -116,7 +116,9 @@ class Explorer:
         if owner is None:
             return self._judged(form, rules, None)
         page = _page(request, response)
-        return self._judged(form, rules, same_page(owner, page, self._chrome.of(_host(page))))
+        chrome = self._chrome.of(_host(page))
+        chrome.catch_up(self._pages)
+        return self._judged(form, rules, same_page(owner, page, chrome))
 
     def swallowed(self, request: Request) -> str | None:
         """Hear that an explored URL redirects to a page that was seen."""
@@ -156,25 +158,26 @@ class Explorer:
         if not forms:
             return set()
         page = _page(request, response)
-        refused = self._walled(forms, page) if "html" in page.content_type else set()
+        host = _host(page)
+        refused = self._walled(host, forms, page) if "html" in page.content_type else set()
         if self._keeps_pages:
-            self._chrome.of(_host(page)).offer(page)
             for form in forms:
                 if form not in refused:
                     self._pages.put(form, page)
+            if forms[-1] not in refused:
+                self._chrome.of(host).offer(forms[-1], page)
         for form in refused:
             self._wall_forms[form] = None
             if len(self._wall_forms) > _MAX_WALLED:
                 self._wall_forms.popitem(last=False)
         return refused
 
-    def _walled(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
-        host = _host(page)
+    def _walled(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         freeze = self._freezes.setdefault(host, SiteFreeze())
         self._freezes.move_to_end(host)
         if len(self._freezes) > _MAX_HOSTS:
             self._frozen.discard(self._freezes.popitem(last=False)[0])
-        watched = WatchedPage(page.body)
+        watched = WatchedPage(page)
         if freeze.see(forms[-1], watched):
             if not freeze.is_frozen:
                 self._frozen.discard(host)

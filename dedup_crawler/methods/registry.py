@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.decision_tree import DecisionTree
-from dedup_crawler.methods.duplicate_url_discarder import DuplicateUrlDiscarder
-from dedup_crawler.methods.dustbuster import DustBuster
-from dedup_crawler.methods.duster import Duster
-from dedup_crawler.methods.keep_all import KeepAll
 from dedup_crawler.methods.model_folder import method_of, read_model
 from dedup_crawler.methods.options import options_of, read_spec
-from dedup_crawler.methods.pattern_tree import PatternTree
-from dedup_crawler.methods.random_forest import RandomForest
-from dedup_crawler.methods.rewrite_rules import RewriteRules
-from dedup_crawler.methods.scrapy_form import ScrapyForm
-from dedup_crawler.methods.seq2seq import Seq2Seq
-from dedup_crawler.methods.siamese import Siamese
 from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
-from dedup_crawler.methods.strip_query import StripQuery
-from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.static_rules.layer import StaticLayer
 
-_CLASSES: tuple[type[Canonicalizer], ...] = (
-    KeepAll,
-    ScrapyForm,
-    StripQuery,
-    DuplicateUrlDiscarder,
-    RewriteRules,
-    DecisionTree,
-    PatternTree,
-    DustBuster,
-    Duster,
-    Seq2Seq,
-    Siamese,
-    RandomForest,
-    Verified,
-)
-METHODS = {method.name: method for method in _CLASSES}
+_CLASSES = {
+    "keep-all": "keep_all.KeepAll",
+    "scrapy": "scrapy_form.ScrapyForm",
+    "strip-query": "strip_query.StripQuery",
+    "duplicate-url-discarder": "duplicate_url_discarder.DuplicateUrlDiscarder",
+    "rewrite-rules": "rewrite_rules.RewriteRules",
+    "decision-tree": "decision_tree.DecisionTree",
+    "pattern-tree": "pattern_tree.PatternTree",
+    "dustbuster": "dustbuster.DustBuster",
+    "duster": "duster.Duster",
+    "seq2seq": "seq2seq.Seq2Seq",
+    "siamese": "siamese.Siamese",
+    "random-forest": "random_forest.RandomForest",
+    "verified": "verified.Verified",
+}
+
+
+class _Methods(Mapping[str, type[Canonicalizer]]):
+    """Imports a class when it is asked for: a crawl applies one method, and pays for no other."""
+
+    def __getitem__(self, name: str) -> type[Canonicalizer]:
+        module, class_name = _CLASSES[name].split(".")
+        method: type[Canonicalizer] = getattr(import_module(f"dedup_crawler.methods.{module}"), class_name)
+        return method
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+
+METHODS: Mapping[str, type[Canonicalizer]] = _Methods()
 """Name -> class, in the order of tables."""
 
 

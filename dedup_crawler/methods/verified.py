@@ -15,11 +15,10 @@ from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_ru
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
-from dedup_crawler.rules.columns import UNKNOWN
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
-from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.rules.new_words import NewWords
@@ -110,6 +109,8 @@ class Verified(Canonicalizer):
             raise BadInputError(f"unfiltered = {self.unfiltered}: give a number of URLs, or 0 for all.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules  # a live crawl does without
+
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
         pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]

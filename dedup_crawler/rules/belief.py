@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.merge_trials import Evidence
+from dedup_crawler.rules.judge import Evidence, MergeEvidence
 from dedup_crawler.rules.refusals import Refusals
 
 LEVEL = 0.05

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.rules.substring_index import SubstringIndex
@@ -22,8 +23,6 @@ Integers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
-UNKNOWN = -1
-"""Cluster of a URL of which nobody knows what it shows."""
 _KEY_VALUES = KeyValueMap()
 
 

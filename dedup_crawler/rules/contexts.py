@@ -17,7 +17,8 @@ import xxhash
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.merge_trials import Evidence, Trials
+from dedup_crawler.rules.judge import Evidence
+from dedup_crawler.rules.merge_trials import Trials
 from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
 
 MAX_DEPTH = 2

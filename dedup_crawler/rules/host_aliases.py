@@ -15,10 +15,8 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.belief import MIN_LATE, Belief
-from dedup_crawler.rules.columns import UNKNOWN
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence
 from dedup_crawler.rules.lateness import late_from
-from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 

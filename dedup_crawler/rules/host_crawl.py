@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import Belief
 from dedup_crawler.rules.budget import within_budget
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.engine import RuleEngine, read_url
 from dedup_crawler.rules.hypotheses import MIN_URLS
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.proposers import proposals

@@ -14,6 +14,9 @@ from typing import Generic, TypeVar
 
 Source = TypeVar("Source", bound=Hashable)
 
+UNKNOWN = -1
+"""Cluster of a URL of which nobody knows what it shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class MergeEvidence:
@@ -35,6 +38,17 @@ class MergeEvidence:
 
 
 NO_EVIDENCE = MergeEvidence()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Merge groups for and against a hypothesis, and those of them that are late in the crawl."""
+
+    n_groups: int
+    n_wrong: int
+    """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
+    n_late: int
+    n_late_wrong: int
 
 
 @dataclass(frozen=True)

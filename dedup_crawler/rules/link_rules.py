@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judge import Evidence, MergeEvidence
 from dedup_crawler.rules.lateness import late_from
-from dedup_crawler.rules.merge_trials import Evidence
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.url_shapes import Shape
 

@@ -12,20 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dedup_crawler.rules.columns import UNKNOWN, Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
+from dedup_crawler.rules.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
+from dedup_crawler.rules.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Merge groups for and against."""
-
-    n_groups: int
-    n_wrong: int
-    """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
-    n_late: int
-    n_late_wrong: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.starts import different_starts
 

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from dedup_crawler.rules.belief import MIN_GROUPS
-from dedup_crawler.rules.columns import UNKNOWN, UrlColumns
+from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.consensus import consensus_rules
 from dedup_crawler.rules.dust import DustSearch
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.node_rules import node_rules
 from dedup_crawler.rules.pairs import stratified

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from dedup_crawler.rules.columns import UNKNOWN
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judge import UNKNOWN, MergeEvidence
 
 MIN_WRONG = 3
 """So many contradictions are no accident."""

@@ -15,7 +15,7 @@ import xxhash
 
 from dedup_crawler.labels.arguments import arguments, mask_value, spellings
 from dedup_crawler.labels.times import masked_clock
-from dedup_crawler.live.exploration.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.page_lines import Kind, PageLines, read_lines
 
 MIN_PAGES = 20
@@ -53,21 +53,39 @@ class Chrome:
         self._pages: deque[frozenset[int]] = deque()
         self._n_pages: Counter[int] = Counter()
         self._n_offered = 0
+        self._n_read = 0
+        self._is_asked = False
+        self._unread: deque[bytes] = deque(maxlen=FIRST_PAGES)  # forms of pages that wait
 
     @property
     def is_known(self) -> bool:
         """Whether enough pages were seen to tell what they share."""
         return len(self._pages) >= MIN_PAGES
 
-    def offer(self, page: FetchedPage) -> None:
-        """Say that a page was fetched: the first ones are read, later ones now and then."""
+    def offer(self, form_digest: bytes, page: FetchedPage) -> None:
+        """Say that the page of a form was fetched: the first ones are read, later ones now and then.
+
+        But not before somebody asks: on a site where nothing is explored no page has to be read.
+        """
         self._n_offered += 1
         every = EVERY if len(self._pages) < MAX_PAGES else EVERY_LATER
-        if self._n_offered <= FIRST_PAGES or self._n_offered % every == 0:
-            self.see(page)
+        if self._n_read + len(self._unread) < FIRST_PAGES or self._n_offered % every == 0:
+            if self._is_asked:
+                self.see(page)
+            else:
+                self._unread.append(form_digest)
+
+    def catch_up(self, pages: OwnerPages) -> None:
+        """Read what was offered so far and is still among *pages*; what is offered from now on is read at once."""
+        self._is_asked = True
+        while self._unread:
+            page = pages.get(self._unread.popleft())
+            if page is not None:
+                self.see(page)
 
     def see(self, page: FetchedPage) -> None:
         """Count the shapes of a page, and forget the page that was seen longest ago."""
+        self._n_read += 1
         read = read_lines(page)
         if read.kind is not Kind.HTML:
             return

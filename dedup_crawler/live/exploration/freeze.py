@@ -10,9 +10,9 @@ from collections import Counter, OrderedDict
 from itertools import islice
 
 import xxhash
-import zstandard
 
 from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.live.exploration.owner_pages import FetchedPage, pack, unpack
 
 MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
@@ -20,7 +20,7 @@ MAX_TAGS = 5_000
 """Of a body; what lies behind them counts as text."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
-SAMPLE = 4
+SAMPLE = 8
 """Every so-manieth page is read, the others of the window only if these make suspicious: reading is what costs."""
 WALL_SHARE = 0.2
 """One signature on more than this share (0-1) of the window is a wall ..."""
@@ -36,8 +36,6 @@ MAX_WALLS = 16
 """Walls that are remembered: they need no surprise when they come again."""
 MAX_SIGNATURES = 20_000
 
-_compress = zstandard.ZstdCompressor(level=1).compress
-_decompress = zstandard.ZstdDecompressor().decompress
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
 """Byte -> itself if it is of a word, 0 for all digits, else a space."""
 
@@ -77,8 +75,9 @@ class WatchedPage:
 
     __slots__ = ("_packed", "_signature")
 
-    def __init__(self, body: bytes) -> None:
-        self._packed = _compress(body[:MAX_BYTES])
+    def __init__(self, page: FetchedPage) -> None:
+        # bounded: two hundred pages of every host are watched
+        self._packed = page.packed if page.n_bytes <= MAX_BYTES else pack(page.body[:MAX_BYTES])
         self._signature: int | None = None
 
     @property
@@ -90,7 +89,7 @@ class WatchedPage:
     def signature(self) -> int:
         """As :func:`page_signature` gives it."""
         if self._signature is None:
-            self._signature = page_signature(_decompress(self._packed, max_output_size=MAX_BYTES))
+            self._signature = page_signature(unpack(self._packed))
             self._packed = b""
         return self._signature
 

@@ -14,10 +14,18 @@ MAX_BYTES = 32 * 2**20
 _OVERHEAD = 500
 """Bytes that an entry takes beside its body and its texts, about."""
 
+pack = zstandard.ZstdCompressor(level=1).compress
+_unpack = zstandard.ZstdDecompressor().decompress
+
+
+def unpack(packed: bytes) -> bytes:
+    """What :func:`pack` was given: not more than :data:`MAX_BODY` bytes."""
+    return _unpack(packed, max_output_size=MAX_BODY)
+
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """One good answer, cut to what pages are compared by."""
+    """One good answer, cut to what pages are compared by; most are never looked at again."""
 
     url: str
     """As requested."""
@@ -25,8 +33,8 @@ class FetchedPage:
     """As answered: where the redirects ended."""
     content_type: str
     """Header as received; empty where there was none."""
-    body: bytes
-    """Its first :data:`MAX_BODY` bytes, content encodings undone."""
+    packed: bytes
+    """The first :data:`MAX_BODY` bytes of the body, content encodings undone, compressed: HTML takes a fifth."""
     n_bytes: int
     """Of the whole body."""
     digest: bytes
@@ -35,18 +43,21 @@ class FetchedPage:
     @classmethod
     def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
         """Cut an answer."""
-        return cls(url, final_url, content_type, body[:MAX_BODY], len(body), xxhash.xxh3_128_digest(body))
+        return cls(url, final_url, content_type, pack(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
+
+    @property
+    def body(self) -> bytes:
+        """What is kept of the body."""
+        return unpack(self.packed)
 
     @property
     def is_cut(self) -> bool:
         """Whether the body was longer than what is kept of it."""
-        return self.n_bytes > len(self.body)
+        return self.n_bytes > MAX_BODY
 
 
 class OwnerPages:
     """Pages by the digest of the canonical form that they answer for; the least recently used go first.
-
-    Bodies are kept compressed (zstd, its fastest level): HTML takes a fifth, so that more owners can be compared with.
 
     Parameters
     ----------
@@ -56,9 +67,7 @@ class OwnerPages:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._pages: OrderedDict[bytes, FetchedPage] = OrderedDict()  # with the body compressed
-        self._compress = zstandard.ZstdCompressor(level=1).compress
-        self._decompress = zstandard.ZstdDecompressor().decompress
+        self._pages: OrderedDict[bytes, FetchedPage] = OrderedDict()
         self.n_bytes = 0
         """Memory that the pages take, about."""
 
@@ -71,32 +80,27 @@ class OwnerPages:
     def put(self, form_digest: bytes, page: FetchedPage) -> None:
         """Keep the page of a form, in place of an earlier one."""
         self.forget(form_digest)
-        packed = FetchedPage(
-            page.url, page.final_url, page.content_type, self._compress(page.body), page.n_bytes, page.digest
-        )
-        size = _size(packed)
+        size = _size(page)
         if size > self._max_bytes:
             return
         while self.n_bytes + size > self._max_bytes:
             _, oldest = self._pages.popitem(last=False)
             self.n_bytes -= _size(oldest)
-        self._pages[form_digest] = packed
+        self._pages[form_digest] = page
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
         """The page of a form, if it is still there."""
-        packed = self._pages.get(form_digest)
-        if packed is None:
-            return None
-        self._pages.move_to_end(form_digest)
-        body = self._decompress(packed.body, max_output_size=MAX_BODY)
-        return FetchedPage(packed.url, packed.final_url, packed.content_type, body, packed.n_bytes, packed.digest)
+        page = self._pages.get(form_digest)
+        if page is not None:
+            self._pages.move_to_end(form_digest)
+        return page
 
     def forget(self, form_digest: bytes) -> None:
         """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
-        packed = self._pages.pop(form_digest, None)
-        if packed is not None:
-            self.n_bytes -= _size(packed)
+        page = self._pages.pop(form_digest, None)
+        if page is not None:
+            self.n_bytes -= _size(page)
 
     def clear(self) -> None:
         """Forget all: the forms are those of another model."""
@@ -104,5 +108,5 @@ class OwnerPages:
         self.n_bytes = 0
 
 
-def _size(packed: FetchedPage) -> int:
-    return len(packed.body) + len(packed.url) + len(packed.final_url) + len(packed.content_type) + _OVERHEAD
+def _size(page: FetchedPage) -> int:
+    return len(page.packed) + len(page.url) + len(page.final_url) + len(page.content_type) + _OVERHEAD
