@@ -37,7 +37,7 @@ SEEDS = (0, 1, 2)
 LEARNT_FROM = (300, 1_000, 3_000)
 MADE_SIZES = (25_000, 50_000, 100_000)
 _EXAMPLES = 12
-LOOKED_AT = 200
+LOOKED_AT = 1_000
 """Fetches in vain of a mirror that are looked at: each is compared with many URLs in many ways."""
 
 
@@ -93,7 +93,7 @@ class Benchmark:
             "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
             "`benchmarks/knowable.py`): from *our labels* of the training part; only with *true labels* of it; not at\n"
             "all. *Saved of what could be known*: by our labels, and by true labels. Mirrors (one order) have one\n"
-            f"kind of labels, their hashes; {LOOKED_AT} of their fetches are drawn, and the counts scaled.\n"
+            f"kind of labels, their hashes; {LOOKED_AT:,} of their fetches are drawn, and the counts scaled.\n"
         )
         head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
              "saved of what could be known", "... with true labels")  # fmt: skip

@@ -281,10 +281,14 @@ class Decisions:
         request, meta = question.request, question.request.meta
         if answers:
             n_redirects = meta["redirect_times"] if marks.is_redirected(request) else 0
-            inherited = marks.forms_of(request) if n_redirects else []
-            own = [form_digest(question.model.canonicalize(url)) for url in meta.get(REDIRECTED_KEY, ())]
-            # bounded: a spider that copies the meta of each response to the next must not make the list grow
-            meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
+            sources = meta.get(REDIRECTED_KEY)
+            if n_redirects or sources:
+                inherited = marks.forms_of(request) if n_redirects else []
+                own = [form_digest(question.model.canonicalize(url)) for url in sources or ()]
+                # bounded: a spider that copies the meta of each response to the next must not make the list grow
+                meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
+            else:
+                meta[marks.FORMS] = [question.digest]
             meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
         self._count("request/kept")

@@ -52,7 +52,6 @@ class DropReport:
         self._warned: set[str] = set()
         self._reasons: dict[tuple[str, ...], str] = {}
         self._file: IO[str] | None = _opened(path)
-        self._has_listeners: bool | None = None
 
     def count(self, name: str, count: int = 1) -> None:
         """Add to a stat, which is written with the next :meth:`flush`: there are several for every link of a crawl."""

@@ -56,6 +56,7 @@ class Verified(Canonicalizer):
     """
 
     name = "verified"
+    _covers = True
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None, unfiltered: int = 0) -> None:
         self.risk = risk
@@ -143,6 +144,7 @@ class Verified(Canonicalizer):
         self.refused_ = refusals_of(refused)
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
+        self._covers = any(links.coverage_rules for links in self.links_.values())
 
     def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
         """Host -> what the model given proposes, if one was."""
@@ -213,6 +215,10 @@ class Verified(Canonicalizer):
         if len(self.links_) == 1 and not self.aliases_.of_host:
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
+
+    def is_covered(self, url: str) -> bool:
+        """As the protocol says; most models have no rule for it."""
+        return self._covers and super().is_covered(url)
 
     def _is_covered(self, url: str) -> bool:
         url = self.aliases_.at_home(url)
@@ -290,6 +296,7 @@ class Verified(Canonicalizer):
             self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
             self.new_words_ = NewWords(self.engine_, shared)
             self.refused_ = refusals_from_json(files.tables.get(_REFUSED_FILE, []), _REFUSED_FILE)
+            self._covers = any(links.coverage_rules for links in self.links_.values())
         except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:

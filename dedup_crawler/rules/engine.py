@@ -71,13 +71,17 @@ class RuleEngine:
             for host in self._tries.keys() | few.keys()
         }
         self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
+        # whoever has asked for a form often asks next which rules led to it
+        self._latest: tuple[str, list[Rule]] = ("", [])
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
         if self._unplanned and (substrings := self._unplanned.get(host := host_of(url))) is not None:
             return url if self.is_strange(url) else self._shrunk(url, host, substrings) or self.trace(url)[0]
-        form = self._planned(url)
+        rules: list[Rule] = []
+        form = self._planned(url, rules)
         if form is not None:
+            self._latest = url, rules
             return form
         if host_of(url) in self._plans or self.is_strange(url):
             return self.trace(url)[0]
@@ -119,10 +123,11 @@ class RuleEngine:
 
         The order of the query counts where it is changed, not where all but one key are dropped.
         """
-        rules: list[Rule] = []
         host = host_of(url)
+        latest, rules = self._latest
+        is_planned = latest == url
         # plans do not tell which substring rules they apply
-        if host in self._substrings or self._planned(url, rules) is None:
+        if host in self._substrings or not (is_planned or self._planned(url, rules := []) is not None):
             found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
         else:
             found = dict.fromkeys([self._identifier_of[id(rule)] for rule in rules])

@@ -127,9 +127,10 @@ def is_reordered(url: str, form: str) -> bool:
     >>> is_reordered("http://a/?t=4&f=1", "http://a/?f=1&t=4"), is_reordered("http://a/?t=4&f=1", "http://a/?t=4")
     (True, False)
     """
-    if "&" not in url:
+    query = form.partition("?")[2]
+    if "&" not in query:  # one name has no order
         return False
-    left = {part.partition("=")[0] for part in form.partition("?")[2].split("&")}
+    left = {part.partition("=")[0] for part in query.split("&")}
     names = [part.partition("=")[0] for part in url.partition("?")[2].split("&")]
     kept = [name for name in names if name in left]
     return kept != sorted(kept)
