@@ -50,7 +50,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def with_stand_ins(line: str, site: str, wheels: Path) -> str:
     """The recording for a live site, the wheel of this tree for the released one, and less of what takes long."""
     if line.startswith("make "):
-        return line.replace("make ", "make --dry-run ", 1)  # demo, tests and documentation have tests of their own
+        return line.replace("make ", "make --dry-run ", 1)  # run by test_make.py, or by continuous integration
     if line.startswith("pip install -c "):  # what it needs is installed; the tests' own environment lends the builder
         lent = sysconfig.get_path("purelib")
         return f"PYTHONPATH={lent} {line.replace('pip install', f'python -m {PIP} --no-build-isolation', 1)}"

@@ -1,0 +1,87 @@
+"""What the documentation tells people to `make`: run here, or by continuous integration itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from built_wheel import copy_sources
+from doc_blocks import PAGES, ROOT, blocks, sh_commands
+
+HERE = {"bench", "demo", "reference"}
+CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A copy whose virtual environment is the one that runs the tests."""
+    folder = tmp_path / "clone"
+    copy_sources(folder)
+    for name in ("docs", "benchmarks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.jsonl"))
+    for name in ("Makefile", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("examples", "spiders", "scrapy.cfg", "tests"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / ".venv").mkdir()
+    for name in ("bin", "lib", "lib64", "pyvenv.cfg"):
+        if (part := Path(sys.prefix) / name).exists():
+            (folder / ".venv" / name).symlink_to(part)
+    for name in (".ready", ".tools"):
+        (folder / ".venv" / name).touch()
+    return folder
+
+
+def make(target: str, folder: Path, **environment: str) -> str:
+    """What a target prints."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), **environment}
+    done = subprocess.run(["make", target], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_every_target_that_is_named_is_run() -> None:
+    """By continuous integration, on every change, or by a test below."""
+    listed = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
+    lines = [command.line for block in listed for command in sh_commands(block)]
+    named = {match[1] for line in lines if (match := re.match(r"make ([a-z-]+)", line))}
+
+    assert named == HERE | set(re.findall(r"^make ([a-z-]+)", CI, re.MULTILINE))
+
+
+def test_the_demo_saves_most_and_loses_nothing(clone: Path) -> None:
+    """All of it: two crawls of 4,000 and more recorded pages over HTTP."""
+    told = make("demo", clone)
+
+    (saved, avoidable), (lost,) = (
+        [int(number) for number in re.search(pattern, told).groups()]  # type: ignore[union-attr]
+        for pattern in (r"saved +\| +(\d+) of (\d+) avoidable", r"pages lost, by the recorded truth +\| +(\d+)")
+    )
+    assert lost == 0
+    assert saved > avoidable / 2
+
+
+def test_the_reference_is_written_anew(clone: Path) -> None:
+    """A setting that the page lacks is there again."""
+    page = clone / "docs" / "settings.md"
+    told = page.read_text(encoding="utf-8")
+    page.write_text(re.sub(r"^\| `DEDUP_MODEL`.*\n", "", told, flags=re.MULTILINE), encoding="utf-8")
+    assert page.read_text(encoding="utf-8") != told
+
+    make("reference", clone)
+
+    assert page.read_text(encoding="utf-8") == told
+
+
+def test_the_benchmarks_measure(clone: Path) -> None:
+    """Those of applying a model, a moment each."""
+    told = make("bench", clone, PYTEST_ADDOPTS="-k canonicalize --benchmark-max-time=0.01 --benchmark-min-rounds=1")
+
+    assert re.search(r"\d+ passed", told)
+    assert "Median" in told
