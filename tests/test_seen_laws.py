@@ -238,7 +238,7 @@ def test_a_restored_form_is_seen(sets):
 
 
 def test_facts_are_kept_and_forms_can_be_forgotten(sets):
-    """Clearing forgets seen, awaited and waiting, not the facts."""
+    """Clearing forgets seen, awaited and waiting, not the facts; a durable set gives the request that was awaited."""
     seen = sets.fresh()
     assert sets.run(seen.noted("model")) is None
     sets.run(seen.note("model", "ünïcode 'quoted'; DROP TABLE seen"))
@@ -249,8 +249,9 @@ def test_facts_are_kept_and_forms_can_be_forgotten(sets):
     seen.answered(B)
     seen.processed([B])
 
-    sets.run(seen.clear())
+    left = sets.run(seen.clear())
 
+    assert len(left) == seen.is_durable
     assert sets.run(seen.noted("model")) == "ünïcode 'quoted'; DROP TABLE seen"
     assert len(seen) == 0
     assert sets.claim(seen, A, "/a?3").standing is NEW

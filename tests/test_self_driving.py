@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
 import time
 from pathlib import Path
 
-from live_site import Answer, Site, walk
+from live_site import Answer, Site, walk, walk_command
 
 N_TOPICS = 400
 LEARN_AFTER = 240
@@ -70,3 +72,38 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
     assert crawl.stats["dedup/request/dropped"] > N_TOPICS // 4
     n_topics_asked = sum("/topic" in path for path in asked)
     assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4
+
+
+def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
+    """
+    What is seen is forgotten with the model that it was seen by; the requests that waited are still in the queue, which
+    is lost with the process, and the pages that they stand on are not fetched again.
+    """
+    settings = {
+        "DEDUP_LEARN_AFTER": LEARN_AFTER,
+        "DEDUP_COLLECT": tmp_path / "crawl.db",
+        "JOBDIR": tmp_path / "job",
+        "CONCURRENT_REQUESTS": 4,
+        "LOG_LEVEL": "INFO",
+    }
+    with PatientSite(LEARN_AFTER + 60, tmp_path / "crawl.models") as site:
+        build(site)
+        log = tmp_path / "log"
+        with log.open("w") as file:
+            crawl = subprocess.Popen(walk_command(site, tmp_path, **settings), cwd=tmp_path, stderr=file)
+        deadline = time.monotonic() + 150
+        while "Learnt from the crawl so far" not in log.read_text():
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        n_asked = len(site.asked)
+        while len(site.asked) < n_asked + 20:  # some of the queue is decided anew
+            time.sleep(0.01)
+        crawl.send_signal(signal.SIGKILL)
+        crawl.wait()
+        assert len({path.partition("&")[0] for path in site.asked if "/topic" in path}) < N_TOPICS
+        site.asked.clear()
+        again = walk(site, tmp_path, **settings)
+        got = (tmp_path / "got").read_text()
+    assert again.lines("ERROR") == []
+    missing = [n for n in range(N_TOPICS) if f"/topic?id={n}\n" not in got and f"/topic?id={n}&" not in got]
+    assert missing == []

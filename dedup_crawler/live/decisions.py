@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dedup_crawler.live.rule_codes import RuleCodes
 
 _NOBODYS = Holder(Standing.NEW, 0)
+_PORTION = 500
 
 
 @dataclass(slots=True)
@@ -45,6 +46,8 @@ class Question:
     must_pass: bool
     answers_again: bool
     """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
+    may_be_noted: bool
+    """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
 
 
 class Decisions:
@@ -62,8 +65,8 @@ class Decisions:
         Which duplicates are fetched all the same.
     report
         Who is told of a drop.
-    text_of
-        Writes a request as text; None where that is impossible.
+    text_of, request_of
+        Writes a request as text, and reads it; None where that is impossible.
     fingerprint_of
         What tells requests apart that are no question of forms.
     is_dry_run
@@ -78,6 +81,7 @@ class Decisions:
         explorer: Explorer,
         report: DropReport,
         text_of: Callable[[Request], str | None],
+        request_of: Callable[[str], Request | None],
         fingerprint_of: Callable[[Request], bytes],
         *,
         is_dry_run: bool,
@@ -88,6 +92,7 @@ class Decisions:
         self._explorer = explorer
         self._report = report
         self._text_of = text_of
+        self._request_of = request_of
         self._fingerprint_of = fingerprint_of
         self._count = report.count
         self._is_dry_run = is_dry_run
@@ -115,7 +120,19 @@ class Decisions:
                 sent.append(self._is_sent_as_duplicate(question, question.rules))
             else:
                 sent.append(await self._is_sent(question, next(holders)))
+        if self._seen.is_durable and (noted := [each.request for each in questions if each and each.may_be_noted]):
+            self._seen.processed(map(self._note_digest, noted))
         return sent
+
+    async def note_again(self, texts: Sequence[str]) -> None:
+        """Have a durable set that was cleared keep the requests that it awaited, until they are decided again."""
+        requests = [(request, text) for text in texts if (request := self._request_of(text)) is not None]
+        claims = [Claim(self._note_digest(request), owner_tag(request.url), 0, text) for request, text in requests]
+        for start in range(0, len(claims), _PORTION):
+            await self._seen.claim(claims[start : start + _PORTION])
+
+    def _note_digest(self, request: Request) -> bytes:
+        return form_digest(f"request {self._fingerprint_of(request).hex()}")
 
     async def _note(self, requests: Sequence[Request]) -> None:
         """Have a durable set keep requests that it is not asked about, until they are answered.
@@ -123,7 +140,7 @@ class Decisions:
         The queue of a crawl that is killed is lost, and such a request may stand on a page that is not fetched again.
         """
         noted = [request for request in requests if request.callback is not NO_CALLBACK]
-        digests = [form_digest(f"request {self._fingerprint_of(request).hex()}") for request in noted]
+        digests = [*map(self._note_digest, noted)]
         claims = [
             Claim(digest, owner_tag(request.url), 0, partial(self._text_of, request))
             for request, digest in zip(noted, digests, strict=True)
@@ -149,10 +166,11 @@ class Decisions:
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
-        was_decided, is_redirected, again = False, False, None
+        was_decided, is_redirected, again, may_be_noted = False, False, None, False
         if marks.is_marked(request):
             was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
             again = marks.take_again(request)
+            may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
             if not is_redirected:
                 marks.unmark(request)
         marks.mark_decided(request, self._crawl, is_redirected=is_redirected)
@@ -174,7 +192,9 @@ class Decisions:
         rules = model.fired(url, referrer, form) if form != url or is_covered else ()
         answers_again = is_wanted or was_decided or again is not None
         digest = form_digest(form)
-        return Question(request, model, url, referrer, form, digest, rules, is_covered, must_pass, answers_again)
+        return Question(
+            request, model, url, referrer, form, digest, rules, is_covered, must_pass, answers_again, may_be_noted
+        )
 
     def _referrer_of(self, request: Request, model: Canonicalizer) -> Referrer | None:
         url = referrer_of(request)

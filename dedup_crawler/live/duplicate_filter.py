@@ -24,7 +24,7 @@ from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
-from dedup_crawler.live.request_text import request_text
+from dedup_crawler.live.request_text import request_of, request_text
 from dedup_crawler.live.rule_codes import RuleCodes
 from dedup_crawler.live.scrapy_compat import create_looping_call
 from dedup_crawler.live.seeding import earlier_urls
@@ -69,6 +69,7 @@ class DuplicateFilter:
             self._explorer,
             self._report,
             lambda request: request_text(request, crawler.spider),
+            lambda text: request_of(text, crawler.spider),
             lambda request: crawler.request_fingerprinter.fingerprint(request),
             is_dry_run=options.is_dry_run,
         )
@@ -130,7 +131,8 @@ class DuplicateFilter:
             return
         host = self._models.mismatch()
         if host is not None and self._learner is not None:
-            await self.seen.clear()  # the process ended between learning and noting it; the database knows the pages
+            # the process ended between learning and noting it; the database knows the pages
+            await self._decisions.note_again(await self.seen.clear())
             self._models.expect(None)
         elif host is not None:
             self._is_refused = True
@@ -258,7 +260,7 @@ class DuplicateFilter:
         """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
-            await self.seen.clear()
+            await self._decisions.note_again(await self.seen.clear())
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
             return

@@ -112,11 +112,12 @@ class MemorySeenSet(SeenSet[T]):
         """The fact kept under *key*."""
         return self._facts.get(key)
 
-    async def clear(self) -> None:
-        """Forget all forms."""
+    async def clear(self) -> list[str]:
+        """Forget all forms; their requests are lost with the process anyway."""
         self._owners = DigestTable()
         self._awaited.clear()
         self._n_substitutes = 0
+        return []
 
     def __len__(self) -> int:
         return len(self._owners)

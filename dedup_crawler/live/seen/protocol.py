@@ -222,8 +222,15 @@ class SeenSet(ABC, Generic[T]):
         """The fact that was kept under *key*, if any."""
 
     @abstractmethod
-    async def clear(self) -> None:
-        """Forget all forms, because the model that made them was replaced; facts stay."""
+    async def clear(self) -> list[str]:
+        """Forget all forms, because the model that made them was replaced; facts stay.
+
+        Returns
+        -------
+        list[str]
+            Requests that were awaited, as text, for a durable set: a queue that is lost has no others of them, so that
+            they have to be claimed anew.
+        """
 
     @abstractmethod
     def __len__(self) -> int:

@@ -165,17 +165,20 @@ class RedisSeenSet(SeenSet[str]):
         text = await self._link.command("HGET", self._key("facts"), f"note {key}")
         return None if text is None else _as_text(text)
 
-    async def clear(self) -> None:
-        """Forget all forms, for all crawlers."""
+    async def clear(self) -> list[str]:
+        """Forget all forms, for all crawlers; gives the requests that were awaited."""
+        done = set(self._processed)
         for waiting in (self._answered, self._processed, self._restored):
             waiting.clear()
         async with self._sending:  # what is on its way must not arrive in the middle
+            requests = await self._link.command("HGETALL", self._key("requests"))
             for first in range(256):
                 keys = [self._key(f"seen:{first:02x}{second:02x}") for second in range(256)]
                 await self._link.command("UNLINK", *keys)
             rest = ("awaited", "requests", "substitutes", "size", f"of:{self.process}")
             await self._link.command("UNLINK", *map(self._key, rest))
         self._n = 0
+        return [text.decode("utf-8") for digest, text in requests.items() if digest not in done]
 
     def __len__(self) -> int:
         return self._n

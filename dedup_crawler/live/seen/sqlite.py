@@ -175,13 +175,17 @@ class SQLiteSeenSet(SeenSet[str]):
         """The fact kept under *key*."""
         return {**self._file.facts(), **self._facts}.get(f"note {key}")
 
-    async def clear(self) -> None:
-        """Forget all forms."""
+    async def clear(self) -> list[str]:
+        """Forget all forms; gives the requests that were awaited."""
+        self.flush()
+        entries = {**dict(self._file.awaited()), **self._changes}
+        requests = [entry.request for entry in entries.values() if entry is not None and entry.request is not None]
         self._file.clear()
         self._changes.clear()
         self._unseen.clear()
         self._answered.clear()
         self._n = 0
+        return requests
 
     def __len__(self) -> int:
         return self._n
