@@ -19,7 +19,7 @@ from dedup_crawler.urls.keyvalue import KeyValues
 
 MIN_PAGES = 8
 """Pages that make a proposal, at least."""
-MAX_PROPOSALS = 20
+MAX_PROPOSALS = 60
 _MAX_URLS = 6  # of one page, of different kinds
 _ALWAYS_SET = ("path.length", "slash", "ext")  # how a URL is built is never copied
 
