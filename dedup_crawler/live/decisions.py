@@ -126,10 +126,13 @@ class Decisions:
 
     async def note_again(self, texts: Sequence[str]) -> None:
         """Have a durable set that was cleared keep the requests that it awaited, until they are decided again."""
-        requests = [(request, text) for text in texts if (request := self._request_of(text)) is not None]
-        claims = [Claim(self._note_digest(request), owner_tag(request.url), 0, text) for request, text in requests]
-        for start in range(0, len(claims), _PORTION):
-            await self._seen.claim(claims[start : start + _PORTION])
+        for start in range(0, len(texts), _PORTION):  # of a million requests, not all at once
+            claims = []
+            for text in texts[start : start + _PORTION]:
+                request = self._request_of(text)
+                if request is not None:
+                    claims.append(Claim(self._note_digest(request), owner_tag(request.url), 0, text))
+            await self._seen.claim(claims)
 
     def _note_digest(self, request: Request) -> bytes:
         return form_digest(f"request {self._fingerprint_of(request).hex()}")

@@ -178,14 +178,14 @@ class SQLiteSeenSet(SeenSet[str]):
     async def clear(self) -> list[str]:
         """Forget all forms; gives the requests that were awaited."""
         self.flush()
-        entries = {**dict(self._file.awaited()), **self._changes}
-        requests = [entry.request for entry in entries.values() if entry is not None and entry.request is not None]
+        requests = {digest: entry.request for digest, entry in self._file.awaited()}
+        requests.update((digest, entry and entry.request) for digest, entry in self._changes.items())
         self._file.clear()
         self._changes.clear()
         self._unseen.clear()
         self._answered.clear()
         self._n = 0
-        return requests
+        return [text for text in requests.values() if text is not None]
 
     def __len__(self) -> int:
         return self._n
