@@ -39,8 +39,11 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(target: str, folder: Path, **environment: str) -> str:
-    """What a target prints."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), **environment}
+    """What a target prints; nothing of the `make` and the pytest that run this test reaches it."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "MAKE", "MFLAGS"))
+    }
+    environment = {**inherited, "PYTHONPATH": str(folder), **environment}
     done = subprocess.run(["make", target], cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
