@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from killing import CONCURRENCY, PER_KILL, Ended, build, crawl_with_kills  # noqa: E402
+from killing import CONCURRENCY, Ended, build, crawl_with_kills  # noqa: E402
 from live_site import Site, strip_query_model  # noqa: E402
 
 N_PAGES = 150
@@ -62,7 +62,7 @@ def main(n_kills: int = 100, seed: int = 0) -> None:
     print(
         f"SIGKILL after 1 to {PER_RUN} requests, {CONCURRENCY} at once. A page may be fetched again because it was in"
     )
-    print(f"flight, or its answer not processed, when the crawl was killed: {PER_KILL} after each kill at most.\n")
+    print("flight, or its answer not processed, when the crawl was killed.\n")
     print("| Kept in | Crawls | Kills | Pages | Lost | Fetched again per kill | Most after one | Runs that failed |")
     print("|---|---|---|---|---|---|---|---|")
     for kind, name in ((True, "JOBDIR"), (False, "DEDUP_SEEN alone")):

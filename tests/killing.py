@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from random import Random
 
 CONCURRENCY = 8
-PER_KILL = 2 * CONCURRENCY + 1
-"""Pages that may be fetched again after each kill: those in flight, as many whose answer the spider had not got through
-with, and the start page."""
+PER_KILL = 3 * CONCURRENCY
+"""Pages that may be fetched again after each kill: those in flight, those whose answer the spider had not got through
+with (as many, more where the computer is busy), and the start page."""
 TIME_LIMIT_S = 600
 
 
