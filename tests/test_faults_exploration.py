@@ -178,13 +178,13 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]
         site.robots()
         links = []
         for group in range(11):
-            numbers = range(GROUP * group, GROUP * group + GROUP)
+            numbers = numbers_of(group)
             for n in numbers:
                 for url in pair(n):
                     show(site, url, n)
             links += [*(pair(n)[0] for n in numbers), f"/hub{group}"]
             later = LINKED.get(group)
-            seconds = [pair(n)[1] for n in range(GROUP * later, GROUP * later + GROUP)] if later is not None else []
+            seconds = seconds_of(later) if later is not None else []
             site.page(f"/hub{group}", *seconds, html=text(f"hub {group}"))
         site.page("/", *links)
         model = strip_query_model(folder / "model", site.host)
@@ -192,9 +192,14 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]
     return crawl, site
 
 
+def numbers_of(group: int) -> range:
+    """The pairs of a group."""
+    return range(GROUP * group, GROUP * group + GROUP)
+
+
 def seconds_of(group: int) -> list[str]:
     """The second URLs of a group."""
-    return [pair(n)[1] for n in range(GROUP * group, GROUP * group + GROUP)]
+    return [pair(n)[1] for n in numbers_of(group)]
 
 
 def test_a_wall_in_front_of_the_site_is_said_once(walled: tuple[Crawl, WalledSite]):
@@ -205,11 +210,15 @@ def test_a_wall_in_front_of_the_site_is_said_once(walled: tuple[Crawl, WalledSit
 
 
 def test_nothing_is_dropped_while_the_wall_stands(walled: tuple[Crawl, WalledSite]):
-    """Before and after it, the duplicates of pages that were seen are dropped but for a sample; meanwhile none is."""
+    """
+    Before and after it, the duplicates of pages that were seen are dropped but for a sample; meanwhile none is.
+
+    A page that is on its way when the wall falls may still meet it: then its duplicate is fetched, rightly.
+    """
     crawl, site = walled
     assert [site.count(path) for path in seconds_of(1)] == [1] * GROUP
     for group in (0, 6):
-        n_fetched = sum(site.count(path) for path in seconds_of(group))
+        n_fetched = sum(site.count(pair(n)[1]) for n in numbers_of(group) if pair(n)[0] not in site.walled)
         assert n_fetched <= min(GROUP / 4, int(str(crawl.stats.get("dedup/request/explored", 0))))
     assert crawl.stats["dedup/request/frozen"] == GROUP
 
@@ -219,5 +228,8 @@ def test_what_the_wall_answered_for_does_not_count_as_seen(walled: tuple[Crawl, 
     The duplicates of group 3 were dropped before anybody knew of the wall: they are fetched when it is gone.
     """
     crawl, site = walled
-    assert {status(crawl, path) for path in seconds_of(3)} == {200}
+    # a page that was on its way when the wall rose may have passed
+    behind = [pair(n)[1] for n in numbers_of(3) if pair(n)[0] in site.walled]
+    assert len(behind) >= GROUP - 3
+    assert {status(crawl, path) for path in behind} == {200}
     assert [path for path in seconds_of(3) if path in site.walled] == []

@@ -10,6 +10,7 @@ from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Rule, Set, Star
 from dedup_crawler.rules.rule_ids import order_identifier
 from dedup_crawler.rules.shapes import read_query, written_names
+from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.keyvalue import read_rest
 from dedup_crawler.urls.normal import host_of, normal_form
 from rule_strategies import FREE_KEYS, HOST, matchers, values
@@ -67,6 +68,35 @@ def test_a_plan_gives_what_the_engine_writes_down(rules, crawl, is_deep):
             told = dict.fromkeys(engine.identifiers[number] for number in numbers)
             order = order_identifier(host_of(url))
             assert [each for each in engine.fired(url, form) if each != order] == list(told)
+
+
+substring_rules = st.builds(
+    SubstringRule, st.just(HOST), st.sampled_from(["/b", "?a=", "a=a", "17"]), st.sampled_from(["", "/", "?"])
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(rules, max_size=3),
+    st.lists(substring_rules, max_size=2),
+    st.lists(site_urls, min_size=1, max_size=4),
+    st.lists(st.sampled_from(["", "17", "a", "a=b", "x/y?z", "a&b", "b&c=1", "a.php"]), min_size=1, max_size=4),
+    st.sampled_from([None, {HOST: frozenset({"a", "b"})}]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_was_found_of_one_url_holds_for_its_twins(few, substrings, crawl, lasts, query_keys, is_deep, are_many):
+    """A URL that no rule can change vouches for those that differ from it behind the last "=": rightly, whatever they
+    and the rules are.
+    """
+    if are_many:
+        substrings = [*substrings, *[SubstringRule(HOST, f"/never{i}", "/") for i in range(40)]]
+    maps = {HOST: DEEP} if is_deep else None
+    engine = RuleEngine([*few, *substrings], maps, query_keys)
+    for url in crawl:
+        for last in ["", *lasts]:
+            twin = normal_form(url.rpartition("=")[0] + "=" + last if "=" in url else url + last)
+            assert engine.form(twin) == RuleEngine([*few, *substrings], maps, query_keys).trace(twin)[0]
 
 
 def test_a_piece_that_makes_a_slash_the_last_character():

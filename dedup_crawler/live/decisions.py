@@ -12,8 +12,8 @@ from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
-from dedup_crawler.live.items import REDIRECTED_KEY, referrer_of
-from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing, form_digest, owner_tag
+from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from dedup_crawler.live.explorer import Explorer
     from dedup_crawler.live.rule_codes import RuleCodes
 
-_NOBODYS = Holder(Standing.NEW, 0)
 _PORTION = 500
 
 
 @dataclass(slots=True)
 class Question:
-    """What is known of a request before anybody is asked who owns its form."""
+    """What is known of a request before the seen set is asked who owns its form; that is the :class:`Claimant`."""
 
     request: Request
     model: Canonicalizer
@@ -39,15 +38,26 @@ class Question:
     referrer: Referrer | None
     form: str
     digest: bytes
-    rules: tuple[str, ...]
+    owner: int
+    """Tag of the URL in normal form."""
+    fired: tuple[str, ...]
     """Identifiers of the rules that lead from the URL to its form."""
+    rules: int
+    """Their code in the seen set."""
     is_covered: bool
     """Whether the whole template shows nothing new."""
     must_pass: bool
+    is_redirected: bool
+    """Whether a redirect led to it."""
     answers_again: bool
     """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
     may_be_noted: bool
     """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
+    text_of: Callable[[Request], str | None]
+
+    def text(self) -> str | None:
+        """The request as text."""
+        return self.text_of(self.request)
 
 
 class Decisions:
@@ -96,7 +106,10 @@ class Decisions:
         self._fingerprint_of = fingerprint_of
         self._count = report.count
         self._is_dry_run = is_dry_run
-        self._referrer: Referrer | None = None  # of the request before: the links of a page share it
+        # of the request before: the links of a page share it, and most lead to one host
+        self._referrer: Referrer | None = None
+        self._site = "\0"
+        self._site_model: Canonicalizer | None = None
         self._crawl = os.urandom(6).hex()
 
     def is_decided(self, request: Request) -> bool:
@@ -111,16 +124,20 @@ class Decisions:
         questions = [self._question(request, is_start) for request in requests]
         if self._seen.is_durable:
             await self._note([request for request, asked in zip(requests, questions, strict=True) if asked is None])
-        holders = iter(await self._holders([each for each in questions if each is not None and not each.is_covered]))
+        known = [each for each in questions if each is not None]
+        self._count("request/processed", len(known))
+        holders = iter(await self._holders([each for each in known if not each.is_covered]))
         sent = []
         for question in questions:
             if question is None:
                 sent.append(True)
             elif question.is_covered:
-                sent.append(self._is_sent_as_duplicate(question, question.rules))
+                sent.append(self._is_sent_as_duplicate(question, question.fired))
+            elif (holder := next(holders)).standing is Standing.NEW:
+                sent.append(self._is_owner(question))
             else:
-                sent.append(await self._is_sent(question, next(holders)))
-        if self._seen.is_durable and (noted := [each.request for each in questions if each and each.may_be_noted]):
+                sent.append(await self._is_sent(question, holder))
+        if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
             self._seen.processed(map(self._note_digest, noted))
         return sent
 
@@ -154,21 +171,23 @@ class Decisions:
             return
         for request, digest, holder in zip(noted, digests, holders, strict=True):
             if holder.standing in (Standing.NEW, Standing.OWN):
-                inherited = marks.forms_of(request) if marks.is_redirected(request) else []
-                request.meta[marks.FORMS] = [*inherited, digest]
+                inherited = marks.forms_of(request) if marks.is_redirected(request) else ()
+                request.meta[marks.FORMS] = *inherited, digest
                 request.meta[marks.UNFORMED] = True
 
-    def forget_referrer(self) -> None:
+    def forget_forms(self) -> None:
         """Say that forms have changed."""
         self._referrer = None
+        self._site = "\0"
 
     def begin_anew(self) -> None:
         """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
-        self._referrer = None
+        self.forget_forms()
         self._crawl = os.urandom(6).hex()
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
+        meta, asked = request.meta, request.url
         was_decided, is_redirected, again, may_be_noted = False, False, None, False
         if marks.is_marked(request):
             was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
@@ -176,62 +195,77 @@ class Decisions:
             may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
             if not is_redirected:
                 marks.unmark(request)
-        marks.mark_decided(request, self._crawl, is_redirected=is_redirected)
+        meta[marks.DECIDED] = self._crawl, asked, is_redirected
         if marks.is_exempt(request):
             self._count("request/skipped")
             return None
-        url = normal_form(request.url)
-        model = self._model_of(host_of(url))
+        url = normal_form(asked)
+        model = self._site_model if url.startswith(self._site) else self._model_for(url)
         if model is None:
             self._count("model/unknown_host")
             return None
-        self._count("request/processed")
-        referrer = self._referrer_of(request, model)
-        form = model.canonicalize(url, referrer)
-        is_wanted = request.dont_filter or is_redirected or (was_decided and bool(request.meta.get("retry_times")))
+        referrer = self._referrer
+        if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
+            referrer = self._referrer_of(request, model)
+        form = model.form_of(url, referrer)
+        is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
         must_pass = is_start or is_wanted
         # what no page links to is what somebody wants to start with
         is_covered = referrer is not None and not must_pass and model.is_covered(url)
-        rules = model.fired(url, referrer, form) if form != url or is_covered else ()
+        fired = model.fired(url, referrer, form) if form != url or is_covered else ()
         answers_again = is_wanted or was_decided or again is not None
-        digest = form_digest(form)
         return Question(
-            request, model, url, referrer, form, digest, rules, is_covered, must_pass, answers_again, may_be_noted
+            request,
+            model,
+            url,
+            referrer,
+            form,
+            form_digest(form),
+            owner_tag(url),
+            fired,
+            self._codes.code_of(fired) if fired else 0,
+            is_covered,
+            must_pass,
+            is_redirected,
+            answers_again,
+            may_be_noted,
+            self._text_of,
         )
+
+    def _model_for(self, url: str) -> Canonicalizer | None:
+        """The model that decides about a URL in normal form."""
+        host = host_of(url)
+        self._site = f"{url.partition(':')[0]}://{host}/"
+        self._site_model = self._model_of(host)
+        return self._site_model
 
     def _referrer_of(self, request: Request, model: Canonicalizer) -> Referrer | None:
         url = referrer_of(request)
         if url is None:
             return None
-        if self._referrer is None or self._referrer.url != url:
-            self._referrer = Referrer(url, model.canonicalize(url))
+        self._referrer = Referrer(url, model.canonicalize(url))
         return self._referrer
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the forms of all; without the seen set everybody owns what is asked for."""
-        claims = [
-            Claim(
-                each.digest,
-                owner_tag(each.url),
-                self._codes.code_of(each.rules),
-                partial(self._text_of, each.request) if self._seen.is_durable else None,
-            )
-            for each in questions
-        ]
         try:
-            return await self._seen.claim(claims, self._codes.invalid) if claims else []
+            return await self._seen.claim(questions, self._codes.invalid) if questions else []
         except SeenUnavailableError as error:
             # fetching pages twice costs less than losing them
-            self._count("seen/unavailable", len(claims))
+            self._count("seen/unavailable", len(questions))
             self._report.warn_once("seen", f"{error}; until it answers nothing is dropped.")
-            return [_NOBODYS] * len(claims)
+            return [NEW_HOLDER] * len(questions)
+
+    def _is_owner(self, question: Question) -> bool:
+        """Let the first URL of a form pass."""
+        self._note_reached(question, Standing.NEW)
+        self._report.owned(question.digest, question.request.url)
+        return self._kept(question)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
-        self._note_reached(question, holder)
-        if holder.standing is Standing.NEW:
-            self._report.owned(question.digest, question.request.url)
-            return self._kept(question)
-        rules = tuple(dict.fromkeys([*question.rules, *self._codes.rules_of(holder.rules)]))
+        """Whether a URL passes whose form somebody has."""
+        self._note_reached(question, holder.standing)
+        rules = tuple(dict.fromkeys([*question.fired, *self._codes.rules_of(holder.rules)]))
         if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
             # but it does not see what the filter sends itself, nor what an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
@@ -245,11 +279,11 @@ class Decisions:
             return self._dropped(question, rules)
         return self._is_sent_as_duplicate(question, rules)
 
-    def _note_reached(self, question: Question, holder: Holder) -> None:
+    def _note_reached(self, question: Question, standing: Standing) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
         explores = question.request.meta.get(marks.EXPLORES)
         if explores is not None and explores[1]:
-            explores[:2] = question.digest, marks.REACHED_ALONE if holder.standing is Standing.NEW else marks.REACHED
+            explores[:2] = question.digest, marks.REACHED_ALONE if standing is Standing.NEW else marks.REACHED
         else:
             self._explorer.reached(question.digest)
 
@@ -273,9 +307,7 @@ class Decisions:
         """Whether *question* can be dropped before its owner is answered, because it will be sent if that fails."""
         substitute = self._text_of(question.request) if self._seen.is_durable else question.request
         try:
-            return substitute is not None and await self._seen.wait(
-                question.digest, substitute, owner_tag(question.url)
-            )
+            return substitute is not None and await self._seen.wait(question.digest, substitute, question.owner)
         except SeenUnavailableError:
             return False
 
@@ -303,15 +335,15 @@ class Decisions:
         """Let a request pass; it answers for its own form and for those of the redirects that led to it."""
         request, meta = question.request, question.request.meta
         if answers:
-            n_redirects = meta["redirect_times"] if marks.is_redirected(request) else 0
+            n_redirects = meta["redirect_times"] if question.is_redirected else 0
             sources = meta.get(REDIRECTED_KEY)
             if n_redirects or sources:
-                inherited = marks.forms_of(request) if n_redirects else []
+                inherited = marks.forms_of(request) if n_redirects else ()
                 own = [form_digest(question.model.canonicalize(url)) for url in sources or ()]
-                # bounded: a spider that copies the meta of each response to the next must not make the list grow
-                meta[marks.FORMS] = [*own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]]
+                # bounded: a spider that copies the meta of each response to the next must not make them more
+                meta[marks.FORMS] = *own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
             else:
-                meta[marks.FORMS] = [question.digest]
+                meta[marks.FORMS] = (question.digest,)
             meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
         self._count("request/kept")

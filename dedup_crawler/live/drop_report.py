@@ -134,7 +134,7 @@ class DropReport:
         """What the method says of the URL; where only the owner's URL was changed, what its rules do."""
         reason = self._reasons.get(rules)
         if reason is None:
-            if question.rules:
+            if question.fired:
                 reason = question.model.explain(question.url, question.referrer).reason
             else:
                 sentences = question.model.rule_sentences()

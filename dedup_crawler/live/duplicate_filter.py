@@ -276,7 +276,7 @@ class DuplicateFilter:
         """Go on without a rule that merged different pages, and send what it dropped."""
         self._models.switch_off(rule)
         self._codes.switch_off([rule])
-        self._decisions.forget_referrer()
+        self._decisions.forget_forms()
         self._models.write_evidence()  # a crawl that is killed goes on without it as well
         dropped = self._explorer.switch_off(rule)
         counts = self._models.evidence.counts()[rule]

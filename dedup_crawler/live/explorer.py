@@ -173,10 +173,13 @@ class Explorer:
         return refused
 
     def _walled(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
-        freeze = self._freezes.setdefault(host, SiteFreeze())
-        self._freezes.move_to_end(host)
-        if len(self._freezes) > _MAX_HOSTS:
-            self._frozen.discard(self._freezes.popitem(last=False)[0])
+        freeze = self._freezes.get(host)
+        if freeze is None:
+            freeze = self._freezes[host] = SiteFreeze()
+            if len(self._freezes) > _MAX_HOSTS:
+                self._frozen.discard(self._freezes.popitem(last=False)[0])
+        else:
+            self._freezes.move_to_end(host)
         watched = WatchedPage(page)
         if freeze.see(forms[-1], watched):
             if not freeze.is_frozen:

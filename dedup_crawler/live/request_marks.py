@@ -1,7 +1,8 @@
 """What the filter writes into the meta of a request, and what it reads off a request before it decides.
 
 Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
-counts only together with the URL it was made for.
+counts only together with the URL it was made for. What every request of a queue gets are tuples: the garbage collector
+stops looking at those that hold no containers.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.http.request import NO_CALLBACK
 
-from dedup_crawler.live.seen.protocol import owner_tag
-
 if TYPE_CHECKING:
     from scrapy import Request
 
@@ -19,7 +18,7 @@ FORMS = "dedup_forms"
 """Digests of the forms that the request answers for: its own, and those of the redirects that led to it."""
 
 DECIDED = "dedup_decided"
-"""The crawl that decided about the request, the tag of the URL it was decided for, and whether a redirect led there."""
+"""The crawl that decided about the request, the URL that it was decided for, and whether a redirect led there."""
 
 EXPLORES = "dedup_explores"
 """What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
@@ -63,20 +62,15 @@ def is_redirected(request: Request) -> bool:
     decided = request.meta.get(DECIDED)
     if decided is None or not request.meta.get("redirect_times"):
         return False
-    if decided[1] == owner_tag(request.url):
+    if decided[1] == request.url:
         return bool(decided[2])
     sources = request.meta.get("redirect_urls")
-    return sources is not None and bool(sources) and bool(decided[1] == owner_tag(sources[-1]))
+    return sources is not None and bool(sources) and bool(decided[1] == sources[-1])
 
 
 def is_marked(request: Request) -> bool:
     """Whether the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
     return not _OWN.isdisjoint(request.meta)
-
-
-def mark_decided(request: Request, crawl: str, *, is_redirected: bool) -> None:
-    """Note that *crawl* has decided about the URL of *request*."""
-    request.meta[DECIDED] = [crawl, owner_tag(request.url), is_redirected]
 
 
 def send_again(request: Request, why: str) -> Request:
@@ -99,12 +93,12 @@ def take_again(request: Request) -> str | None:
 def is_decided(request: Request, crawl: str | None = None) -> bool:
     """Whether *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
     decided = request.meta.get(DECIDED)
-    return decided is not None and crawl in (None, decided[0]) and decided[1] == owner_tag(request.url)
+    return decided is not None and crawl in (None, decided[0]) and decided[1] == request.url
 
 
-def forms_of(request: Request) -> list[bytes]:
+def forms_of(request: Request) -> tuple[bytes, ...]:
     """Digests of the forms that *request* answers for."""
-    forms: list[bytes] = request.meta.get(FORMS, [])
+    forms: tuple[bytes, ...] = request.meta.get(FORMS, ())
     return forms
 
 

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
     from scrapy import Spider
 
 _STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # what a spider may put anything into
-_USUAL = {
-    **Request("data:,").to_dict(),
-    "url": None,
-    "meta": {},
-    "body": "",
-    "headers": [],
-}
+_METHODS = "callback", "errback"
+_USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Types of values that JSON gives back as they were."""
 _to_json = json.JSONEncoder(ensure_ascii=True).encode  # quicker than asking for an encoder each time
 
 
@@ -32,22 +29,51 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
     """
     if type(request) is not Request:
         return None
+    told: dict[str, Any] = {"url": request.url}
+    for name, usual in _USUAL.items():  # a crawl writes one of every page: what every request has is left out
+        value = getattr(request, name)
+        if value != usual:
+            told[name] = value
     try:
-        told: dict[str, Any] = request.to_dict(spider=spider)
-        told["meta"] = unmarked(told["meta"])
-        told["body"] = told["body"].decode("latin-1")
-        told["headers"] = [
-            [name.decode("latin-1"), [value.decode("latin-1") for value in values]]
-            for name, values in told["headers"].items()
-        ]
-        # a crawl writes one of every page: what every request has is left out
-        told = {key: value for key, value in told.items() if value != _USUAL.get(key)}
+        for name in _METHODS:
+            if name in told:
+                told[name] = _method_name(request, name, spider)
+        if "meta" in told and (meta := unmarked(told.pop("meta"))):
+            told["meta"] = meta
+        if "body" in told:
+            told["body"] = told["body"].decode("latin-1")
+        if "headers" in told:
+            told["headers"] = [
+                [name.decode("latin-1"), [value.decode("latin-1") for value in values]]
+                for name, values in told["headers"].items()
+            ]
         text = _to_json(told)
         # what comes back must be what went in: JSON makes lists of tuples, and strings of the numbers that are keys
-        read = json.loads(text) if any(key in told for key in _STRANGERS) else told
+        strange = [name for name in _STRANGERS if name in told and not _is_plain(told[name])]
+        read = json.loads(text) if strange else told
     except (TypeError, ValueError):
         return None
-    return text if all(read.get(key) == told.get(key) for key in _STRANGERS) else None
+    return text if all(read[name] == told[name] for name in strange) else None
+
+
+def _method_name(request: Request, attribute: str, spider: Spider | None) -> str:
+    """Name of the spider's method that is the callback, or the errback.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    method = getattr(request, attribute)
+    name = getattr(method, "__name__", "")
+    if spider is not None and name and getattr(spider, name, None) == method:
+        return str(name)
+    return str(request.to_dict(spider=spider)[attribute])  # under another name than its own: all are looked at
+
+
+def _is_plain(told: Any) -> bool:
+    """Whether this is a mapping that JSON gives back for sure."""
+    return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and all(type(key) is str for key in told)
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:

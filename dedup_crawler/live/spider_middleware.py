@@ -40,6 +40,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._filter.answers.has_spider_side = True
         # such a spider says itself which page holds a link
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
+        self._slow: dict[object, bool] = {}  # function of a callback -> whether it may take its time
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Let start requests own their forms; they are never dropped.
@@ -70,7 +71,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self, response: Response | None, result: AsyncIterator[Any], spider: Spider | None = None
     ) -> AsyncIterator[Any]:
         """Drop links; those of a page are asked about together, unless the spider takes its time between them."""
-        batch = 1 if _takes_its_time(response, self.crawler.spider) else _BATCH
+        batch = 1 if self._takes_its_time(response) else _BATCH
         waiting: list[Request] = []
         try:
             async for each in result:
@@ -106,13 +107,19 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         if response is not None and self._notes_referrers and request.url != response.url:
             request.meta[REFERRER_KEY] = response.url
 
+    def _takes_its_time(self, response: Response | None) -> bool:
+        """Whether the callback may wait for something between two of its requests."""
+        request = response.request if response is not None else None
+        callback = (request.callback if request is not None else None) or getattr(self.crawler.spider, "parse", None)
+        function = getattr(callback, "__func__", None)
+        if function is None:  # no method: there may be one for every request
+            return isasyncgenfunction(callback)
+        if function not in self._slow:
+            self._slow[function] = isasyncgenfunction(function)
+        return self._slow[function]
+
     def _processed(self, response: Response | None) -> None:
         if response is not None and response.request is not None:
             self._filter.answers.processed(response.request)
 
 
-def _takes_its_time(response: Response | None, spider: Spider | None) -> bool:
-    """Whether the callback may wait for something between two of its requests."""
-    request = response.request if response is not None else None
-    callback = request.callback if request is not None else None
-    return isasyncgenfunction(callback or getattr(spider, "parse", None))

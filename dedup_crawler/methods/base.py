@@ -143,6 +143,10 @@ class Canonicalizer(ABC):
         form = normal_form(url)
         return self._form(form, referrer) if self._knows(form) else form
 
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """What :meth:`canonicalize` gives for a URL that is in normal form, and of one of :attr:`hosts`, for sure."""
+        return self._form(url, referrer)
+
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
         return [self.canonicalize(url) for url in urls]

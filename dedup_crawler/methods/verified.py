@@ -56,7 +56,7 @@ class Verified(Canonicalizer):
     """
 
     name = "verified"
-    _covers = True
+    _covers = _looks_back = True  # whether there are coverage rules, and referrer rules
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None, unfiltered: int = 0) -> None:
         self.risk = risk
@@ -144,7 +144,12 @@ class Verified(Canonicalizer):
         self.refused_ = refusals_of(refused)
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
+        self._note_kinds_of_links()
+
+    def _note_kinds_of_links(self) -> None:
+        """Most models have neither kind: their URLs are not read for them."""
         self._covers = any(links.coverage_rules for links in self.links_.values())
+        self._looks_back = any(links.referrer_rules for links in self.links_.values())
 
     def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
         """Host -> what the model given proposes, if one was."""
@@ -157,7 +162,7 @@ class Verified(Canonicalizer):
     def _form(self, url: str, referrer: Referrer | None) -> str:
         if self.aliases_.of_host:
             url = self.aliases_.at_home(url)
-        if referrer is not None and self._again(url, referrer) is not None:
+        if referrer is not None and self._looks_back and self._again(url, referrer) is not None:
             return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form
@@ -296,7 +301,7 @@ class Verified(Canonicalizer):
             self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
             self.new_words_ = NewWords(self.engine_, shared)
             self.refused_ = refusals_from_json(files.tables.get(_REFUSED_FILE, []), _REFUSED_FILE)
-            self._covers = any(links.coverage_rules for links in self.links_.values())
+            self._note_kinds_of_links()
         except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
             raise DamagedModelError(f"the model lacks {error}. Train again.") from None
         except BadInputError as error:

@@ -61,21 +61,26 @@ class RuleEngine:
         self._tries = {host: Trie(numbered) for host, numbered in of_host.items()}
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
         few = {host: index for host, index in self._substrings.items() if index.are_few}
+        self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
+        self._untouched: set[str] = set()
         self._plans = {
             host: HostPlans(
                 self._tries.get(host) or Trie(()),
                 self.maps.get(host, _KEY_VALUES),
                 self._query_keys.get(host),
                 few.get(host),
+                self._untouched if host not in self._unplanned else None,
             )
             for host in self._tries.keys() | few.keys()
         }
-        self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
         # whoever has asked for a form often asks next which rules led to it
         self._latest: tuple[str, list[Rule]] = ("", [])
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
+        head, _, last = url.rpartition("=")
+        if head in self._untouched and "&" not in last:
+            return url
         if self._unplanned and (substrings := self._unplanned.get(host := host_of(url))) is not None:
             return url if self.is_strange(url) else self._shrunk(url, host, substrings) or self.trace(url)[0]
         rules: list[Rule] = []

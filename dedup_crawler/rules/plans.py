@@ -21,6 +21,7 @@ from dedup_crawler.urls.keyvalue import KeyValues, is_sorted, read_rest
 from dedup_crawler.urls.normal import normal_form
 
 _MAX_PLANS = 5_000  # of one host, about 20 MB; then they are made anew
+_MAX_UNTOUCHED = 2_000
 _MAX_FIRED = 9  # rules in a row
 _MAX_EXTENSION = 9  # characters, with the dot
 
@@ -35,6 +36,7 @@ class Plan:
         "cut",
         "cuts_left",
         "index",
+        "is_inert",
         "is_sorted",
         "is_strange",
         "node",
@@ -52,6 +54,8 @@ class Plan:
         self.text = text
         """How they are written, the query sorted."""
         self.is_sorted = is_sorted
+        self.is_inert = False
+        """Whether such URLs keep their own form, whatever their values are."""
         self.is_strange = False
         """Whether the query has names that nothing was learnt with: such URLs are left alone."""
         self.cut: tuple[int, str, int] | None = None
@@ -76,6 +80,9 @@ class HostPlans:
         The only names in a query that are known; None for any.
     substrings
         The host's substring rules, if they are few; applied where no other rule fires.
+    untouched
+        Takes what stands before the last "=" of URLs that keep their own form, whatever stands behind it but more
+        names: to find that there is quicker than to read such a URL.
     """
 
     def __init__(
@@ -84,6 +91,7 @@ class HostPlans:
         url_map: UrlMap,
         query_keys: frozenset[str] | None = None,
         substrings: SubstringIndex | None = None,
+        untouched: set[str] | None = None,
     ) -> None:
         self._trie = trie
         self.need_query = substrings is None and all(
@@ -97,6 +105,7 @@ class HostPlans:
         self._substrings = substrings
         self._starts = tuple(old[1:] for old in substrings.starts) if substrings is not None else ()
         self._others = substrings.others if substrings is not None else ()
+        self._untouched = untouched
 
     def form(self, scheme: str, authority: str, rest: str, fired: list[Rule] | None = None) -> str | None:
         """Form of ``scheme://authority/rest`` (in normal form); None where the engine has to be asked.
@@ -108,8 +117,11 @@ class HostPlans:
         if rest[:1] == "/":  # a path that begins with "//" may be read anew as something else when a piece is changed
             return None
         plan, values = self._read(scheme, rest)
-        if plan.is_strange:
-            return f"{scheme}://{authority}/{rest}"
+        if plan.is_inert:
+            url = f"{scheme}://{authority}/{rest}"
+            if self._untouched is not None:
+                _note_untouched(url, self._untouched)
+            return url
         is_written = plan.is_sorted
         for _ in range(_MAX_FIRED + 1):
             action = self._fire(plan, values)
@@ -258,8 +270,10 @@ class HostPlans:
         places = Places(index, constants)
         text = Text.of(self._map.write(places.marked()))
         plan = Plan(places, places, text, is_sorted=is_sorted(f"?{parts}"))
-        plan.is_strange = self._query_keys is not None and not self._query_keys.issuperset(
-            [part.partition("=")[0] for part in written_names(names)]
+        plan.is_strange = (
+            self._query_keys is not None
+            and bool(parts)
+            and not self._query_keys.issuperset([part.partition("=")[0] for part in written_names(names)])
         )
         self._finish(plan, self._needed_cuts(places))
         return plan
@@ -285,6 +299,13 @@ class HostPlans:
         while node.key is not None and node.key in plan.constants:
             node = self._trie.child(node, plan.constants[node.key])
         plan.node = node
+        plan.is_inert = plan.is_strange or (
+            plan.is_sorted
+            and node.key is None
+            and not node.rules
+            and self._substrings is None
+            and plan.places is plan.whole
+        )
 
     def _needed_cuts(self, places: Places) -> list[tuple[str, deep_keys.Cut]]:
         """Cuts of the values that a rule speaks of that may be meant for such URLs."""
@@ -292,6 +313,14 @@ class HostPlans:
             return []
         spoken = {key for rule in self._trie.rules if _may_match(rule, places) for key in rule.spoken()}
         return [(key, cut) for key, cut in self._cuts if any(s == key or s.startswith(f"{key}@") for s in spoken)]
+
+
+def _note_untouched(url: str, heads: set[str]) -> None:
+    head, _, last = url.rpartition("=")
+    if "?" in head and "&" not in last:
+        if len(heads) >= _MAX_UNTOUCHED:
+            heads.clear()
+        heads.add(head)
 
 
 def _cut_value(cut: tuple[int, Cut], values: Values) -> Values | None:

@@ -117,10 +117,13 @@ class ChromeOfHosts:
 
     def of(self, host: str) -> Chrome:
         """Chrome of a host, empty if it is not known yet."""
-        chrome = self._chromes.setdefault(host, Chrome())
-        self._chromes.move_to_end(host)
-        if len(self._chromes) > MAX_HOSTS:
-            self._chromes.popitem(last=False)
+        chrome = self._chromes.get(host)
+        if chrome is None:
+            chrome = self._chromes[host] = Chrome()
+            if len(self._chromes) > MAX_HOSTS:
+                self._chromes.popitem(last=False)
+        else:
+            self._chromes.move_to_end(host)
         return chrome
 
 

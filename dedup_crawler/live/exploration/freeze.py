@@ -20,7 +20,7 @@ MAX_TAGS = 5_000
 """Of a body; what lies behind them counts as text."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
-SAMPLE = 8
+SAMPLE = 16
 """Every so-manieth page is read, the others of the window only if these make suspicious: reading is what costs."""
 WALL_SHARE = 0.2
 """One signature on more than this share (0-1) of the window is a wall ..."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import xxhash
 import zstandard
@@ -23,9 +23,11 @@ def unpack(packed: bytes) -> bytes:
     return _unpack(packed, max_output_size=MAX_BODY)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """One good answer, cut to what pages are compared by; most are never looked at again."""
+class FetchedPage(NamedTuple):
+    """One good answer, cut to what pages are compared by; most are never looked at again.
+
+    A tuple, which the garbage collector stops looking at: there is one for every page of a crawl.
+    """
 
     url: str
     """As requested."""

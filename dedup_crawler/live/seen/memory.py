@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import DigestTable
 from dedup_crawler.live.seen.values import pack, unpack
 
@@ -40,11 +40,11 @@ class MemorySeenSet(SeenSet[T]):
         """Nothing is left of an earlier process."""
         return []
 
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
         return [self._claim(claim, invalid) for claim in claims]
 
-    def _claim(self, claim: Claim, invalid: Collection[int]) -> Holder:
+    def _claim(self, claim: Claimant, invalid: Collection[int]) -> Holder:
         own = pack(_THIS_RUN, claim.rules, claim.owner)
         value = self._owners.setdefault(claim.digest, own)
         if value is not None:
@@ -57,7 +57,7 @@ class MemorySeenSet(SeenSet[T]):
                 return Holder(Standing.AWAITED, rules, self._awaited[claim.digest] is not None)
             self._owners.put(claim.digest, own)
         self._awaited.setdefault(claim.digest, None)  # taken over from its owner, it keeps the substitute
-        return Holder(Standing.NEW, claim.rules)
+        return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
     async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
         """Keep *substitute*, if there is room and none waits for the form."""

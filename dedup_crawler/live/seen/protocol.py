@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -37,15 +37,31 @@ class Standing(IntEnum):
     """It is another URL's (or this one's in an earlier run or in another crawler), and the page is there."""
 
 
+class Claimant(Protocol):
+    """A URL that is about to be fetched, as every set asks about it."""
+
+    @property
+    def digest(self) -> bytes:
+        """:func:`form_digest` of its canonical form."""
+
+    @property
+    def owner(self) -> int:
+        """:func:`owner_tag` of the URL."""
+
+    @property
+    def rules(self) -> int:
+        """16 bits, chosen by the caller: which rules led from the URL to the form; 0: none."""
+
+    def text(self) -> str | None:
+        """The request as text, for durable sets; None where it cannot be written."""
+
+
 class Claim(NamedTuple):
-    """A URL that is about to be fetched."""
+    """A :class:`Claimant` that is nothing else."""
 
     digest: bytes
-    """:func:`form_digest` of its canonical form."""
     owner: int
-    """:func:`owner_tag` of the URL."""
     rules: int = 0
-    """16 bits, chosen by the caller: which rules led from the URL to the form; 0: none."""
     request: str | Callable[[], str | None] | None = None
     """The request as text, for durable sets, or what writes it when it is needed; None where it cannot be written."""
 
@@ -62,6 +78,10 @@ class Holder(NamedTuple):
     """Rules that led the owner to the form."""
     has_substitute: bool = False
     """Whether another URL is known to wait in case the owner fails: then this one need not."""
+
+
+NEW_HOLDER = Holder(Standing.NEW, 0)
+"""What most claims find that no rule led to."""
 
 
 def form_digest(form: str) -> bytes:
@@ -111,7 +131,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """Say that URLs are about to be fetched; gives what each claim found, in order.
 
         Parameters

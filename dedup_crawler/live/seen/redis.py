@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen import redis_scripts as scripts
-from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import Claimant, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class RedisSeenSet(SeenSet[str]):
         self._task = asyncio.get_running_loop().create_task(self._keep_alive())
         return _as_texts(texts)
 
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
         codes = b"".join(code.to_bytes(2, "big") for code in invalid)
         holders: list[Holder] = []
@@ -86,14 +86,14 @@ class RedisSeenSet(SeenSet[str]):
             holders += await self._claim(claims[start : start + _CLAIMS_AT_ONCE], codes)
         return holders
 
-    async def _claim(self, claims: Sequence[Claim], invalid: bytes) -> list[Holder]:
+    async def _claim(self, claims: Sequence[Claimant], invalid: bytes) -> list[Holder]:
         arguments: list[str | bytes] = []
         for claim in claims:
             arguments += (claim.digest, _tag(claim.owner, claim.rules), claim.text() or "")
         self._n, *replies = await self._run(scripts.CLAIM, self._heartbeat_ms, invalid, *arguments)
         return [self._holder(claim, reply) for claim, reply in zip(claims, replies, strict=True)]
 
-    def _holder(self, claim: Claim, reply: int) -> Holder:
+    def _holder(self, claim: Claimant, reply: int) -> Holder:
         standing = Standing(reply >> 16)
         if standing is Standing.NEW:
             self._answered.discard(claim.digest)

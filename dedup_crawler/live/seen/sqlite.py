@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import Claim, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import Claimant, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.sqlite_file import Entry, SeenFile
 from dedup_crawler.live.seen.values import EARLIER, N_RUNS, pack, unpack
 
@@ -68,14 +68,14 @@ class SQLiteSeenSet(SeenSet[str]):
             self._file.close()
             raise
 
-    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
         if len(self._changes) >= _MAX_CHANGES or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._entries([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
 
-    def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
+    def _claim(self, claim: Claimant, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
         entry = entries.get(claim.digest)
         substitute = None
         if entry is not None:

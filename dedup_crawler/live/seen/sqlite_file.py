@@ -16,6 +16,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Dialect,
     Integer,
     LargeBinary,
     MetaData,
@@ -54,18 +55,31 @@ _WAYS_OUT = {
     "malformed": "the file is damaged; delete it, and the crawl starts with nothing seen",
 }
 
+
+class _Digest(LargeBinary):
+    """Bytes as the driver takes and gives them; SQLAlchemy would wrap each of millions in an object of its own."""
+
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        """Nothing is to be done."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Nothing is to be done."""
+
+
 _METADATA = MetaData()
 _SEEN = Table(
     "seen",
     _METADATA,
-    Column("digest", LargeBinary, primary_key=True),
+    Column("digest", _Digest, primary_key=True),
     Column("value", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 _AWAITED = Table(
     "awaited",
     _METADATA,
-    Column("digest", LargeBinary, primary_key=True),
+    Column("digest", _Digest, primary_key=True),
     Column("value", BigInteger, nullable=False),
     Column("request", Text),
     Column("substitute", Text),

@@ -39,10 +39,12 @@ class DigestTable:
     def setdefault(self, digest: bytes, value: int) -> int | None:
         """The value of *digest*; where it has none it gets this one, and None is given back."""
         bucket = self._bucket(digest)
-        place = _find(bucket, digest)
-        if place >= 0:
+        if digest in bucket and (place := _find(bucket, digest)) >= 0:
             return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
-        self._add(bucket, digest, value)
+        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
+        self._n += 1
+        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
+            self._split()
         return None
 
     def put(self, digest: bytes, value: int) -> None:
@@ -52,13 +54,7 @@ class DigestTable:
         if place >= 0:
             bucket[place + DIGEST_SIZE : place + _SIZE] = value.to_bytes(_VALUE_SIZE, "little")
             return
-        self._add(bucket, digest, value)
-
-    def _add(self, bucket: bytearray, digest: bytes, value: int) -> None:
-        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
-        self._n += 1
-        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
-            self._split()
+        self.setdefault(digest, value)
 
     def discard(self, digest: bytes) -> None:
         """Forget *digest*; the table keeps its size for the next ones."""
@@ -78,14 +74,13 @@ class DigestTable:
 
     def _split(self) -> None:
         """Share the entries of the next bucket with a new one, by one more bit of their hash."""
-        halves = (bytearray(), bytearray())
-        whole = self._buckets[self._n_split]
+        whole = bytes(self._buckets[self._n_split])
         bit = self._mask + 1
-        for place in range(0, len(whole), _SIZE):
-            entry = whole[place : place + _SIZE]
-            halves[bool(hash(bytes(entry[:DIGEST_SIZE])) & bit)].extend(entry)
-        self._buckets[self._n_split] = halves[0]
-        self._buckets.append(halves[1])
+        entries = [whole[place : place + _SIZE] for place in range(0, len(whole), _SIZE)]
+        self._buckets[self._n_split] = bytearray().join(
+            [each for each in entries if not hash(each[:DIGEST_SIZE]) & bit]
+        )
+        self._buckets.append(bytearray().join([each for each in entries if hash(each[:DIGEST_SIZE]) & bit]))
         self._n_split += 1
         if self._n_split > self._mask:
             self._mask = 2 * self._mask + 1
