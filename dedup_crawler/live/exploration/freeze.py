@@ -138,9 +138,11 @@ class SiteFreeze:
         self._n_seen += 1
         return self._n_seen % SAMPLE == 0 and self._freeze(page)
 
-    def _read(self, page: WatchedPage) -> None:
+    def _read(self, page: WatchedPage) -> int:
+        """Signature of a page of the window, which counts from now on."""
         if not page.is_read:
             self._n_in_window[page.signature] += 1
+        return page.signature
 
     def _leave(self, form_digest: bytes) -> int | None:
         """Let go of a form; gives the signature of its page, if that was read."""
@@ -153,15 +155,14 @@ class SiteFreeze:
         return page.signature
 
     def _freeze(self, page: WatchedPage) -> bool:
-        self._read(page)
-        signature = page.signature
+        signature = self._read(page)
         known = signature in self._walls
         n_wanted = WALL_SHARE * (LAST if known else WINDOW)
-        if self._n_in_window[signature] <= n_wanted / SAMPLE or not (known or self._is_new(signature)):
+        if self._n_in_window[signature] <= n_wanted / SAMPLE or not (known or self._is_sudden(signature)):
             return False
         for each in self._window.values():
             self._read(each)
-        if self._n_in_window[signature] <= n_wanted or not (known or self._is_sudden(signature)):
+        if self._n_in_window[signature] <= n_wanted:
             return False
         self._wall = signature
         self._walls[signature] = None
@@ -170,12 +171,11 @@ class SiteFreeze:
             self._walls.popitem(last=False)
         return True
 
-    def _is_new(self, signature: int) -> bool:
-        """Whether what left the window does not speak against a surprise."""
-        return self._n_before < MIN_BEFORE or self._before[signature] < BEFORE_SHARE * self._n_before
-
     def _is_sudden(self, signature: int) -> bool:
-        n_before = self._n_before + [page.signature for page in self._window.values()].index(signature)
+        """Whether enough other pages came before the first of the window that has a signature; reads those."""
+        n_before = self._n_before
+        if n_before < MIN_BEFORE:
+            n_before += next(place for place, each in enumerate(self._window.values()) if self._read(each) == signature)
         return n_before >= MIN_BEFORE and self._before[signature] < BEFORE_SHARE * n_before
 
     def _thaw(self) -> bool:
