@@ -68,7 +68,7 @@ class Answers:
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self._is_resumed = False
-        self._orphans: dict[str, tuple[bytes, ...]] = {}
+        self._orphans: dict[str, list[bytes]] = {}
         self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered, and stood for no form
         self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
 
@@ -90,7 +90,7 @@ class Answers:
             return self.failed(request)
         is_formed = marks.UNFORMED not in request.meta
         if response.status >= 300 and is_formed:
-            request.meta[marks.FORMS] = ()  # its answer is still to come
+            marks.answers_for(request, ())  # its answer is still to come
             if explores is not None:
                 self._led_on(explores, response)
             return None
@@ -103,7 +103,7 @@ class Answers:
                 self._withdrawn.discard(form)
                 self._seen.answered(form)
         if refused:
-            request.meta[marks.FORMS] = tuple(form for form in forms if form not in refused)
+            marks.answers_for(request, (form for form in forms if form not in refused))
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
         if failing is not None:
@@ -130,7 +130,7 @@ class Answers:
         self._adopt(request)
         forms = marks.forms_of(request)
         if forms:
-            request.meta[marks.FORMS] = ()
+            marks.answers_for(request, ())
             await self.release(forms)
 
     async def swallowed(self, request: Request) -> None:
@@ -153,7 +153,7 @@ class Answers:
         elif forms:
             self._left_over.append(request)
 
-    def _overtaken(self, request: Request, forms: tuple[bytes, ...]) -> None:
+    def _overtaken(self, request: Request, forms: list[bytes]) -> None:
         """Find another request for the same URL that answers for the forms of this one, or has answered.
 
         While another process is asked who owns a form, the second of two links may overtake the first, which owns it;
@@ -169,7 +169,7 @@ class Answers:
     def _adopt(self, request: Request) -> None:
         """Let *request* answer for the forms of one for the same URL that it has overtaken."""
         if self._orphans and not marks.forms_of(request) and (forms := self._orphans.pop(request.url, None)):
-            request.meta[marks.FORMS] = forms
+            marks.answers_for(request, forms)
 
     async def release(self, forms: Iterable[bytes]) -> None:
         """Free *forms*, and send what was dropped in favour of their owners."""

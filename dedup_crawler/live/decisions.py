@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -110,7 +109,7 @@ class Decisions:
         self._referrer: Referrer | None = None
         self._site = "\0"
         self._site_model: Canonicalizer | None = None
-        self._crawl = os.urandom(6).hex()
+        self._crawl = marks.new_crawl()
 
     def is_decided(self, request: Request) -> bool:
         """Whether this crawl has decided about *request* before."""
@@ -171,8 +170,8 @@ class Decisions:
             return
         for request, digest, holder in zip(noted, digests, holders, strict=True):
             if holder.standing in (Standing.NEW, Standing.OWN):
-                inherited = marks.forms_of(request) if marks.is_redirected(request) else ()
-                request.meta[marks.FORMS] = *inherited, digest
+                inherited = marks.forms_of(request) if marks.is_redirected(request) else []
+                marks.answers_for(request, [*inherited, digest])
                 request.meta[marks.UNFORMED] = True
 
     def forget_forms(self) -> None:
@@ -183,7 +182,7 @@ class Decisions:
     def begin_anew(self) -> None:
         """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
         self.forget_forms()
-        self._crawl = os.urandom(6).hex()
+        self._crawl = marks.new_crawl()
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
         """What is to be asked about *request*; None if the filter has no business with it."""
@@ -195,7 +194,7 @@ class Decisions:
             may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
             if not is_redirected:
                 marks.unmark(request)
-        meta[marks.DECIDED] = self._crawl, asked, is_redirected
+        meta[marks.DECIDED] = marks.decided(self._crawl, asked, is_redirected=is_redirected)
         if marks.is_exempt(request):
             self._count("request/skipped")
             return None
@@ -338,12 +337,13 @@ class Decisions:
             n_redirects = meta["redirect_times"] if question.is_redirected else 0
             sources = meta.get(REDIRECTED_KEY)
             if n_redirects or sources:
-                inherited = marks.forms_of(request) if n_redirects else ()
+                inherited = marks.forms_of(request) if n_redirects else []
                 own = [form_digest(question.model.canonicalize(url)) for url in sources or ()]
                 # bounded: a spider that copies the meta of each response to the next must not make them more
-                meta[marks.FORMS] = *own, *list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
+                led = list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
+                marks.answers_for(request, [*own, *led])
             else:
-                meta[marks.FORMS] = (question.digest,)
+                meta[marks.FORMS] = question.digest
             meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
         self._count("request/kept")

@@ -1,24 +1,30 @@
 """What the filter writes into the meta of a request, and what it reads off a request before it decides.
 
 Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
-counts only together with the URL it was made for. What every request of a queue gets are tuples: the garbage collector
-stops looking at those that hold no containers.
+counts only together with the URL it was made for. What every request of a queue gets are strings and bytes: of lists
+and tuples the garbage collector would count two for each, and go through all queued requests half as often again.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http.request import NO_CALLBACK
+
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 
 if TYPE_CHECKING:
     from scrapy import Request
 
 FORMS = "dedup_forms"
-"""Digests of the forms that the request answers for: its own, and those of the redirects that led to it."""
+"""Digests of the forms that the request answers for, one behind the other: those of the redirects that led to it, and
+its own."""
 
 DECIDED = "dedup_decided"
-"""The crawl that decided about the request, the URL that it was decided for, and whether a redirect led there."""
+"""The crawl that decided about the request, whether a redirect led to it, and the URL that it was decided for; as
+:func:`decided` writes it."""
 
 EXPLORES = "dedup_explores"
 """What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
@@ -44,6 +50,9 @@ RECOVERED = "recovered"
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 
+_CRAWL_SIZE = 12
+_LED, _LINKED = ">", "-"
+
 _OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", "dedup_reason"})
 
 
@@ -59,18 +68,29 @@ def is_exempt(request: Request) -> bool:
 
 def is_redirected(request: Request) -> bool:
     """Whether Scrapy made *request* of a redirect, and no spider copied that into its meta."""
-    decided = request.meta.get(DECIDED)
-    if decided is None or not request.meta.get("redirect_times"):
+    text: str = request.meta.get(DECIDED, "")
+    if not text or not request.meta.get("redirect_times"):
         return False
-    if decided[1] == request.url:
-        return bool(decided[2])
+    url = text[_CRAWL_SIZE + 1 :]
+    if url == request.url:
+        return bool(text[_CRAWL_SIZE] == _LED)
     sources = request.meta.get("redirect_urls")
-    return sources is not None and bool(sources) and bool(decided[1] == sources[-1])
+    return bool(sources and url == sources[-1])
 
 
 def is_marked(request: Request) -> bool:
     """Whether the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
     return not _OWN.isdisjoint(request.meta)
+
+
+def new_crawl() -> str:
+    """What tells the decisions of one crawl, with one set of models, from those of any other."""
+    return os.urandom(_CRAWL_SIZE // 2).hex()
+
+
+def decided(crawl: str, url: str, *, is_redirected: bool) -> str:
+    """The mark of a request for *url* about which *crawl* has decided."""
+    return f"{crawl}{_LED if is_redirected else _LINKED}{url}"
 
 
 def send_again(request: Request, why: str) -> Request:
@@ -92,14 +112,19 @@ def take_again(request: Request) -> str | None:
 
 def is_decided(request: Request, crawl: str | None = None) -> bool:
     """Whether *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
-    decided = request.meta.get(DECIDED)
-    return decided is not None and crawl in (None, decided[0]) and decided[1] == request.url
+    text: str = request.meta.get(DECIDED, "")
+    return text[_CRAWL_SIZE + 1 :] == request.url and (crawl is None or text.startswith(crawl))
 
 
-def forms_of(request: Request) -> tuple[bytes, ...]:
+def forms_of(request: Request) -> list[bytes]:
     """Digests of the forms that *request* answers for."""
-    forms: tuple[bytes, ...] = request.meta.get(FORMS, ())
-    return forms
+    digests = request.meta.get(FORMS, b"")
+    return [digests[place : place + DIGEST_SIZE] for place in range(0, len(digests), DIGEST_SIZE)]
+
+
+def answers_for(request: Request, forms: Iterable[bytes]) -> None:
+    """Let *request* answer for the forms with these digests, and no others."""
+    request.meta[FORMS] = b"".join(forms)
 
 
 def unmarked(meta: dict[str, Any]) -> dict[str, Any]:

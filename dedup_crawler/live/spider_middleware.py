@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_BATCH = 500
+_BATCH = 250
 
 
 class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
@@ -121,5 +121,3 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     def _processed(self, response: Response | None) -> None:
         if response is not None and response.request is not None:
             self._filter.answers.processed(response.request)
-
-
