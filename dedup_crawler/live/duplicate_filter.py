@@ -260,6 +260,7 @@ class DuplicateFilter:
         """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
+            self._decisions.forget_forms()
             await self._decisions.note_again(await self.seen.clear())
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")

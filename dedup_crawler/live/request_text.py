@@ -30,11 +30,10 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
     if type(request) is not Request:
         return None
     told: dict[str, Any] = {"url": request.url}
-    for name, usual in _USUAL.items():  # a crawl writes one of every page: what every request has is left out
-        value = getattr(request, name)
-        if value != usual:
-            told[name] = value
     try:
+        for name, usual in _USUAL.items():  # a crawl writes one of every page: what every request has is left out
+            if (value := getattr(request, name)) != usual:
+                told[name] = value
         for name in _METHODS:
             if name in told:
                 told[name] = _method_name(request, name, spider)
