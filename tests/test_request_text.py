@@ -1,0 +1,114 @@
+"""Requests as text: what outlives a killed crawl has to come back as it was, or not be written at all."""
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import FormRequest, Request, Spider
+
+from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.request_text import request_of, request_text
+
+
+class Walker(Spider):
+    """Has methods, one of them under two names, and one that was made elsewhere."""
+
+    name = "walker"
+
+    def parse(self, response):
+        """A callback."""
+
+    def failed(self, failure):
+        """An errback."""
+
+    def _page(self, response):
+        """A callback that is asked for by another name than its own."""
+
+    page = _page
+
+
+def loose(response):
+    """No method of anything."""
+
+
+WALKER = Walker()
+JSON_VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=4,
+)
+VALUES = st.one_of(JSON_VALUES, st.tuples(st.integers()), st.binary(max_size=3), st.sets(st.integers(), max_size=2))
+MAPPINGS = st.dictionaries(st.one_of(st.text(max_size=3), st.integers()), VALUES, max_size=3)
+TEXT_KEYS = st.dictionaries(st.text("abc", min_size=1, max_size=3), VALUES, max_size=3)
+CALLBACKS = st.sampled_from([None, WALKER.parse, WALKER.page, WALKER._page, Walker().parse, loose, partial(loose)])
+REQUESTS = st.builds(
+    Request,
+    url=st.sampled_from(["http://a.example/", "http://a.example/?q=%ED%A0%80&b=1#c", "https://é.example/é"]),
+    callback=CALLBACKS,
+    errback=st.sampled_from([None, WALKER.failed]),
+    method=st.sampled_from(["GET", "POST", "HEAD"]),
+    headers=st.dictionaries(
+        st.sampled_from(["Referer", "X-A"]), st.lists(st.binary(max_size=3), max_size=2), max_size=2
+    ),
+    body=st.binary(max_size=5),
+    cookies=st.one_of(TEXT_KEYS, st.lists(TEXT_KEYS, max_size=2)),
+    meta=MAPPINGS,
+    encoding=st.sampled_from(["utf-8", "latin-1"]),
+    priority=st.integers(-5, 5),
+    dont_filter=st.booleans(),
+    flags=st.lists(st.text(max_size=3), max_size=2),
+    cb_kwargs=TEXT_KEYS,
+)
+
+
+@given(REQUESTS)
+def test_what_is_written_is_read_as_it_was(request_):
+    """Whatever a spider puts into a request: it comes back the same, types and all, or nothing is written."""
+    text = request_text(request_, WALKER)
+    if text is None:
+        return
+    told = request_of(text, WALKER)
+    assert told is not None
+    assert repr(told.to_dict(spider=WALKER)) == repr(request_.to_dict(spider=WALKER))
+
+
+@given(st.dictionaries(st.text(), st.one_of(st.none(), st.booleans(), st.integers(), st.text())))
+def test_simple_meta_is_always_written(meta):
+    """Strings, numbers and nothing under names: of any such request a kill loses none."""
+    assert request_text(Request("http://a.example/", WALKER.parse, meta=meta), WALKER) is not None
+
+
+@pytest.mark.parametrize("callback", [WALKER.parse, WALKER.page, WALKER._page])
+def test_methods_are_written_by_a_name_that_the_spider_has(callback):
+    """Under its own name or another."""
+    text = request_text(Request("http://a.example/", callback, errback=WALKER.failed), WALKER)
+    told = request_of(text or "", WALKER)
+    assert told is not None
+    assert (told.callback, told.errback) == (callback, WALKER.failed)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request("http://a.example/", loose),
+        Request("http://a.example/", partial(loose)),
+        Request("http://a.example/", lambda response: None),
+        FormRequest("http://a.example/"),
+        Request("http://a.example/", meta={"lock": object()}),
+        Request("http://a.example/", meta={1: "a"}),
+        Request("http://a.example/", meta={"pair": (1, 2)}),
+    ],
+)
+def test_what_json_cannot_say_is_not_written(request_):
+    """No half of a request: a callback that is no method, another class, values that would come back as others."""
+    assert request_text(request_, WALKER) is None
+
+
+def test_marks_of_the_filter_are_left_out():
+    """The request is decided anew by whoever reads it."""
+    meta = {"depth": 3, marks.DECIDED: marks.decided(marks.new_crawl(), "http://a.example/", is_redirected=False)}
+    meta |= {marks.FORMS: b"0123456789abcdef", "dedup_canonical": "http://a.example/"}
+    told = request_of(request_text(Request("http://a.example/", meta=meta), WALKER) or "", WALKER)
+    assert told is not None
+    assert told.meta == {"depth": 3}
