@@ -2,7 +2,7 @@
 
     python benchmarks/live_cost.py [N]
 
-First: the median of three crawls by Scrapy of one page with N links (default 60,000, so that it does not matter when
+First: the median of five crawls by Scrapy of one page with N links (default 60,000, so that it does not matter when
 Python's garbage collector begins to look at all objects): microseconds and bytes a link, building the request included,
 until it is queued or dropped. Plain Scrapy drops repeated URLs only, so that is what it is measured with;
 duplicate-url-discarder drops `utm_source`, our model a session that it has learnt. A drop of ours is kept for a while,
@@ -11,7 +11,9 @@ in case its rule turns out wrong: 5,000 of a rule, 20,000 in all.
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of five crawls of 6,000 pages each, the filters taking turns.
+most of five crawls of 6,000 pages each.
+
+The filters take turns, for a computer may be slower for a minute; "of Scrapy's" is the median over the turns.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from typing import Any
 from dedup_crawler.methods import make_method
 
 HERE = Path(__file__).resolve().parent
-N_RUNS = 3
+N_RUNS = 5
 N_QUEUED = 1_000_000
 N_CRAWLS, N_PAGES = 5, 6000
 ADDON = {"ADDONS": json.dumps({"dedup_crawler.Addon": 500})}
@@ -68,20 +70,15 @@ def model_of(host: str, folder: Path) -> Path:
     return Path(make_method("verified").fit(urls, clusters).save(folder / "model"))
 
 
-def measured(
-    url: str, kind: str, n: int, settings: dict[str, Any], folder: Path, tracking: str, n_runs: int = N_RUNS
-) -> tuple[float, float]:
+def measured(url: str, kind: str, n: int, settings: dict[str, Any], folder: Path, tracking: str) -> tuple[float, float]:
     """Microseconds and bytes a link."""
-    found = []
-    for _ in range(n_runs):
-        out = folder / "out.json"
-        own = dict(settings)
-        if own.pop("JOBDIR", None):
-            own["JOBDIR"] = tempfile.mkdtemp(dir=folder)
-        arguments = {"url": url, "kind": kind, "n": n, "tracking": tracking, "out": out}
-        scrapy("link_spider.py", arguments, own)
-        found.append(json.loads(out.read_text(encoding="utf-8")))
-    return median(each["us"] for each in found), median(each["bytes"] for each in found)
+    out = folder / "out.json"
+    own = dict(settings)
+    if own.pop("JOBDIR", None):
+        own["JOBDIR"] = tempfile.mkdtemp(dir=folder)
+    scrapy("link_spider.py", {"url": url, "kind": kind, "n": n, "tracking": tracking, "out": out}, own)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    return found["us"], found["bytes"]
 
 
 def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -126,14 +123,21 @@ def main(n: int) -> None:
         ]
         print("| request | filter | JOBDIR | us | of Scrapy's | bytes |\n|---|---|---|---|---|---|")
         for jobs in ("", "yes"):
-            plain: dict[str, float] = {}
-            for what, name, kind, settings, tracking in cases:
-                us, size = measured(url, kind, n, {**settings, **({"JOBDIR": "yes"} if jobs else {})}, folder, tracking)
-                plain.setdefault(what, us)
-                print(f"| {what} | {name} | {jobs} | {us:.1f} | {us / plain[what]:.2f} | {size:.0f} |", flush=True)
+            turns: list[list[tuple[float, float]]] = []
+            for _ in range(N_RUNS):
+                turns.append([])
+                for _, _, kind, settings, tracking in cases:
+                    own = {**settings, **({"JOBDIR": "yes"} if jobs else {})}
+                    turns[-1].append(measured(url, kind, n, own, folder, tracking))
+            plain: dict[str, int] = {}
+            for place, (what, name, *_) in enumerate(cases):
+                beside = plain.setdefault(what, place)
+                us, size = (median(turn[place][value] for turn in turns) for value in (0, 1))
+                ratio = median(turn[place][0] / turn[beside][0] for turn in turns)
+                print(f"| {what} | {name} | {jobs} | {us:.1f} | {ratio:.2f} | {size:.0f} |", flush=True)
         print(f"\n| {N_QUEUED:,} queued links | us | bytes |\n|---|---|---|")
         for name, settings in (("Scrapy", {}), ("ours", ours)):
-            us, size = measured(url, "new", N_QUEUED, {**settings, "JOBDIR": "yes"}, folder, "", n_runs=1)
+            us, size = measured(url, "new", N_QUEUED, {**settings, "JOBDIR": "yes"}, folder, "")
             print(f"| {name} | {us:.1f} | {size:.0f} |", flush=True)
         crawled: dict[str, dict[str, Any]] = {"Scrapy": {}, "duplicate-url-discarder": DUD, "ours": ours}
         crawled["ours, without exploration"] = {**ours, "DEDUP_EXPLORATION": 0}
@@ -141,12 +145,12 @@ def main(n: int) -> None:
         for _ in range(N_CRAWLS):
             for name, settings in crawled.items():
                 speeds[name].append(pages_per_second(url, settings, folder))
-        plainly = median(speeds["Scrapy"])
         print(f"\n| crawl of {N_PAGES:,} pages | pages/s | least-most | us a page | of Scrapy's |")
         print("|---|---|---|---|---|")
         for name, found in speeds.items():
             speed, spread = median(found), f"{min(found):.0f}-{max(found):.0f}"
-            print(f"| {name} | {speed:.0f} | {spread} | {1e6 / speed:.0f} | {plainly / speed:.2f} |", flush=True)
+            ratio = median(plainly / each for plainly, each in zip(speeds["Scrapy"], found, strict=True))
+            print(f"| {name} | {speed:.0f} | {spread} | {1e6 / speed:.0f} | {ratio:.2f} |", flush=True)
     server.shutdown()
 
 
