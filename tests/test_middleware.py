@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.methods import make_method
+from dedup_crawler.methods.training_data import default_model_folder
 from dedup_crawler.pages.store import PageStore
 from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk
 from planted_forum import forum
@@ -385,3 +386,23 @@ def test_a_link_that_shows_its_own_page_is_dropped_there_alone(tmp_path: Path):
     # it is linked on both topics: the one that is answered first is its referrer
     assert crawl.seen["/post/70010"]["dedup_canonical"] in {f"{site.url}/topic/7001", f"{site.url}/topic/7002"}
     assert "dedup/request/covered" not in crawl.stats
+
+
+def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model(tmp_path: Path):
+    """The form of the page that holds the links is its own model's, whatever site the first of them leads to."""
+    models = tmp_path / "models"
+    with Site() as site, Site() as other:
+        crawled = forum(host=site.url, with_alone=True)
+        for url, page in list(zip(crawled.urls, crawled.clusters, strict=True)):
+            if "/topic/" in url:
+                crawled.add(f"{url}?sid={page * 7919:08x}", page, f"{site.url}/")
+        method = make_method("verified").fit(crawled.urls, crawled.clusters, crawled.referrers, crawled.redirects)
+        method.save(models / default_model_folder([site.url]).name)
+        strip_query_model(models / default_model_folder([other.url]).name, other.host)
+        other.page("/elsewhere")
+        site.page("/", "/topic/7001?sid=0badcafe")
+        site.page("/topic/7001?sid=0badcafe", f"{other.url}/elsewhere", "/post/70010")
+        site.redirect("/post/70010", "/topic/7001")
+        crawl = walk(site, tmp_path, DEDUP_MODEL=models, DEDUP_EXPLORATION="0")
+        assert (other.count("/elsewhere"), site.count("/post/70010")) == (1, 0)
+    assert crawl.seen["/post/70010"]["dedup_canonical"] == f"{site.url}/topic/7001"

@@ -205,7 +205,7 @@ class Decisions:
             return None
         referrer = self._referrer
         if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
-            referrer = self._referrer_of(request, model)
+            referrer = self._referrer_of(request)
         form = model.form_of(url, referrer)
         is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
         must_pass = is_start or is_wanted
@@ -238,11 +238,15 @@ class Decisions:
         self._site_model = self._model_of(host)
         return self._site_model
 
-    def _referrer_of(self, request: Request, model: Canonicalizer) -> Referrer | None:
+    def _referrer_of(self, request: Request) -> Referrer | None:
+        """The page that holds the link, with the form that the model of its own site gives."""
         url = referrer_of(request)
         if url is None:
             return None
-        self._referrer = Referrer(url, model.canonicalize(url))
+        if self._referrer is None or self._referrer.url != url:
+            page = normal_form(url)
+            model = self._model_of(host_of(page))
+            self._referrer = Referrer(url, page if model is None else model.form_of(page))
         return self._referrer
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
