@@ -395,7 +395,9 @@ def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model
         crawled = forum(host=site.url, with_alone=True)
         for url, page in list(zip(crawled.urls, crawled.clusters, strict=True)):
             if "/topic/" in url:
-                crawled.add(f"{url}?sid={page * 7919:08x}", page, f"{site.url}/")
+                with_session = f"{url}?sid={page * 7919:08x}"
+                crawled.add(with_session, page, f"{site.url}/")
+                crawled.add(f"{site.url}/post/{page * 10 + 5}", page, with_session, url)
         method = make_method("verified").fit(crawled.urls, crawled.clusters, crawled.referrers, crawled.redirects)
         method.save(models / default_model_folder([site.url]).name)
         strip_query_model(models / default_model_folder([other.url]).name, other.host)
