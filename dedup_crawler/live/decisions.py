@@ -268,13 +268,16 @@ class Decisions:
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
         """Whether a URL passes whose form somebody has."""
         self._note_reached(question, holder.standing)
-        rules = tuple(dict.fromkeys([*question.fired, *self._codes.rules_of(holder.rules)]))
+        rules = question.fired
+        if holder.rules not in (0, question.rules):
+            rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(holder.rules)]))
         if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
             # but it does not see what the filter sends itself, nor what an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
                 return self._dropped(question, rules)
             return self._kept(question, answers=question.answers_again)
-        if question.must_pass or await self._is_redirected_here(question):
+        sources = question.request.meta.get(REDIRECTED_KEY)
+        if question.must_pass or (sources and await self._is_redirected_here(question, sources)):
             return self._kept(question)
         if holder.standing is Standing.AWAITED and not self._is_dry_run:
             if not (holder.has_substitute or await self._waits(question)):
@@ -320,15 +323,12 @@ class Decisions:
         except SeenUnavailableError:
             return True
 
-    async def _is_redirected_here(self, question: Question) -> bool:
+    async def _is_redirected_here(self, question: Question, sources: Sequence[str]) -> bool:
         """Whether the owner is one of the redirects that led here, for a spider that follows them itself.
 
         A redirect target is no duplicate of the redirects that led to it.
         """
-        sources = question.request.meta.get(REDIRECTED_KEY, ())
         claims = [Claim(question.digest, owner_tag(normal_form(source)), 0, None) for source in sources]
-        if not claims:
-            return False
         try:
             return any(holder.standing <= Standing.OWN for holder in await self._seen.claim(claims, ()))
         except SeenUnavailableError:

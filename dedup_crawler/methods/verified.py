@@ -162,13 +162,15 @@ class Verified(Canonicalizer):
     def _form(self, url: str, referrer: Referrer | None) -> str:
         if self.aliases_.of_host:
             url = self.aliases_.at_home(url)
-        if referrer is not None and self._looks_back and self._again(url, referrer) is not None:
+        if referrer is not None and self._again(url, referrer) is not None:
             return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The rule that says that *url* shows the page that links it, which is of the same host."""
+        if not self._looks_back:
+            return None
         host = host_of(url)
         links = self.links_.get(host)
         if links is None or not links.referrer_rules:
@@ -186,6 +188,8 @@ class Verified(Canonicalizer):
         return alias if home == form else (*alias, *self.engine_.fired(home, form))
 
     def _covering(self, url: str) -> tuple[str, ...]:
+        if not self._covers:
+            return ()
         home = self.aliases_.at_home(url)
         covered = self._links_of(home).coverage_of(home)
         if covered is None or self.engine_.is_strange(home):
