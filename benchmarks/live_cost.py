@@ -4,9 +4,9 @@
 
 First: the median of five crawls by Scrapy of one page with about N links (default 60,000, fewer in the first crawl and
 more in the last: now and then Python's garbage collector goes through all objects, and just when must not matter):
-microseconds and bytes a link, building the request included, until it is queued or dropped. Plain Scrapy drops repeated URLs only, so that is what it is measured with;
-duplicate-url-discarder drops `utm_source`, our model a session that it has learnt. A drop of ours is kept for a while,
-in case its rule turns out wrong: 5,000 of a rule, 20,000 in all.
+microseconds and bytes a link, building the request included, until it is queued or dropped. Plain Scrapy drops repeated
+URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our model a session that it
+has learnt. A drop of ours is kept for a while, in case its rule turns out wrong: 5,000 of a rule, 20,000 in all.
 
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
