@@ -137,3 +137,13 @@ def test_memory_is_bounded_and_forms_stay(module, limit, monkeypatch):
 
     assert [engine.form(url) for url in crawl] == expected
     assert len(engine._plans[HOST]._plans) <= 60
+
+
+def test_what_is_remembered_of_untouched_urls_is_bounded(monkeypatch):
+    """A site that invents parameters is not remembered for ever, and its URLs keep their forms."""
+    monkeypatch.setattr(plans, "_MAX_UNTOUCHED", 20)
+    engine = RuleEngine([Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()})])
+    crawl = [f"http://{HOST}/x?n{i}=1" for i in range(300)]
+
+    assert [engine.form(url) for url in [*crawl, *crawl]] == [*crawl, *crawl]
+    assert 0 < len(engine._untouched) <= 20
