@@ -124,7 +124,8 @@ class Decisions:
         if self._seen.is_durable:
             await self._note([request for request, asked in zip(requests, questions, strict=True) if asked is None])
         known = [each for each in questions if each is not None]
-        self._count("request/processed", len(known))
+        if known:
+            self._count("request/processed", len(known))
         holders = iter(await self._holders([each for each in known if not each.is_covered]))
         sent = []
         for question in questions:
