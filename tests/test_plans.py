@@ -99,6 +99,15 @@ def test_what_was_found_of_one_url_holds_for_its_twins(few, substrings, crawl, l
             assert engine.form(twin) == RuleEngine([*few, *substrings], maps, query_keys).trace(twin)[0]
 
 
+def test_a_substring_rule_that_makes_a_name_that_nobody_knows():
+    """Whether a URL is left alone is asked of the URL, not of what a rule has made of it: its query is sorted."""
+    many = [SubstringRule(HOST, "a=a", ""), *[SubstringRule(HOST, f"/never{i}", "/") for i in range(40)]]
+    engine = RuleEngine([Rule(HOST, {}, {"path[0]": Drop()}), *many], None, {HOST: frozenset({"a"})})
+    url = f"http://{HOST}/?a=bab&a=a&a="
+
+    assert engine.form(url) == engine.trace(url)[0] == f"http://{HOST}/?&a=bab&a="
+
+
 def test_a_piece_that_makes_a_slash_the_last_character():
     """``//`` has two empty pieces; with the first one set it is ``/a/``, which has one piece and a slash."""
     engine = RuleEngine([Rule(HOST, {}, {"path.length": Set("2")}), Rule(HOST, {}, {"path[0]": Set("a")})])

@@ -176,6 +176,8 @@ class RuleEngine:
                 return origin + rest
             # of whole tokens in normal form: so is what they make together
             rest = found[1]
+            if self._query_keys and self.is_strange(origin + rest):
+                return None  # a plan would leave it as it is
         return None
 
     def _planned(self, url: str, fired: list[Rule] | None = None) -> str | None:
