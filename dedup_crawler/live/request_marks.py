@@ -1,8 +1,8 @@
 """What the filter writes into the meta of a request, and what it reads off a request before it decides.
 
 Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
-counts only together with the URL it was made for. What every request of a queue gets are strings and bytes: of lists
-and tuples the garbage collector would count two for each, and go through all queued requests half as often again.
+counts only together with the URL it was made for. What every request of a queue gets are strings and bytes: lists and
+tuples the garbage collector counts, and goes through all queued requests the more often.
 """
 
 from __future__ import annotations
