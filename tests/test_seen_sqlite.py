@@ -221,16 +221,17 @@ def test_a_damaged_file(path):
 def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     """A look-up that fails says that nothing was learnt, so that nothing is dropped."""
     crawled(path)
+    in_file = form_digest("/0")
 
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
         seen._file._connection.exec_driver_sql("DROP TABLE seen")
         with pytest.raises(SeenUnavailableError):
-            await seen.claim([Claim(A, 1)])
+            await seen.claim([Claim(in_file, 1)])
         with pytest.raises(SeenUnavailableError):
-            await seen.wait(A, "/a")
-        seen.processed([A])
+            await seen.wait(in_file, "/a")
+        seen.processed([in_file])
         await seen.close(is_clean=True)
 
     asyncio.run(crawl())

@@ -33,9 +33,11 @@ from sqlalchemy import (
     select,
     union_all,
 )
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import SeenError
+from dedup_crawler.live.seen.bloom_filter import BloomFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +47,7 @@ _VERSION = 1
 _LOCK_TIMEOUT_S = 2
 _CACHE_KB = 65_536  # digests come in no order: of a million forms every page of the index is wanted again and again
 _MAX_PARAMETERS = 500
+_N_ROWS = 10_000
 _WAYS_OUT = {
     "locked": "another crawl uses it; wait for it to end, or give each crawl a file of its own",
     "full": "free some space",
@@ -100,6 +103,15 @@ _LOOK_UP = union_all(
         _AWAITED.c.digest.in_(bindparam("digests", expanding=True))
     ),
 )
+# as the driver wants them: an object of SQLAlchemy's for each of many rows takes longer than to write it
+_REPLACE_SEEN, _REPLACE_AWAITED, _REPLACE_FACT = (
+    str(insert(table).prefix_with("OR REPLACE").compile(dialect=sqlite.dialect()))
+    for table in (_SEEN, _AWAITED, _FACTS)
+)
+_DELETE_SEEN, _DELETE_AWAITED = (
+    str(delete(table).where(table.c.digest == bindparam("gone")).compile(dialect=sqlite.dialect()))
+    for table in (_SEEN, _AWAITED)
+)
 _PAGE_OF_AWAITED = (
     select(_AWAITED).where(_AWAITED.c.digest > bindparam("after")).order_by(_AWAITED.c.digest).limit(_MAX_PARAMETERS)
 )
@@ -132,10 +144,15 @@ class SeenFile:
             connect_args={"timeout": _LOCK_TIMEOUT_S},
             isolation_level="AUTOCOMMIT",  # transactions are begun by name, where several statements belong together
         )
+        self._written = BloomFilter()
         with self._errors():
             self._connection: Connection = engine.connect()
             try:
                 self._prepare()
+                for table in (_SEEN, _AWAITED):
+                    self._written.add(
+                        self._connection.execute(select(table.c.digest).execution_options(yield_per=_N_ROWS)).scalars()
+                    )
             except BaseException:
                 self._connection.close()
                 engine.dispose()
@@ -145,6 +162,7 @@ class SeenFile:
     def look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries of those *digests* that have one."""
         entries: dict[bytes, Entry] = {}
+        digests = self._written.among(digests)
         with self._errors():
             for start in range(0, len(digests), _MAX_PARAMETERS):
                 found = self._connection.execute(_LOOK_UP, {"digests": digests[start : start + _MAX_PARAMETERS]})
@@ -187,30 +205,30 @@ class SeenFile:
             Changed facts.
         """
         awaited = [
-            {"digest": digest, "value": entry.value, "request": entry.request, "substitute": entry.substitute}
+            (digest, entry.value, entry.request, entry.substitute)
             for digest, entry in entries.items()
             if entry is not None and entry.is_awaited
         ]
         seen = [
-            {"digest": digest, "value": entry.value}
-            for digest, entry in entries.items()
-            if entry is not None and not entry.is_awaited
+            (digest, entry.value) for digest, entry in entries.items() if entry is not None and not entry.is_awaited
         ]
-        answered = [{"gone": digest} for digest, entry in entries.items() if entry is None or not entry.is_awaited]
-        forgotten = [{"gone": digest} for digest, entry in entries.items() if entry is None]
-        forgotten += [{"gone": digest} for digest in unseen]
+        answered = [(digest,) for digest, entry in entries.items() if entry is None or not entry.is_awaited]
+        forgotten = [(digest,) for digest, entry in entries.items() if entry is None]
+        forgotten += [(digest,) for digest in unseen]
         with self._transaction():
-            self._replace(_AWAITED, awaited)
-            self._replace(_SEEN, seen)
-            self._delete(_AWAITED, answered)
-            self._delete(_SEEN, forgotten)
-            self._replace(_FACTS, [{"key": key, "text": text} for key, text in facts.items()])
+            self._many(_REPLACE_AWAITED, awaited)
+            self._many(_REPLACE_SEEN, seen)
+            self._many(_DELETE_AWAITED, answered)
+            self._many(_DELETE_SEEN, forgotten)
+            self._many(_REPLACE_FACT, [*facts.items()])
+        self._written.add(entries)
 
     def clear(self) -> None:
         """Forget all forms."""
         with self._transaction():
             self._connection.execute(delete(_SEEN))
             self._connection.execute(delete(_AWAITED))
+        self._written = BloomFilter()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -218,13 +236,9 @@ class SeenFile:
             self._connection.close()
             self._engine.dispose()
 
-    def _replace(self, table: Table, rows: list[dict[str, Any]]) -> None:
+    def _many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:
-            self._connection.execute(insert(table).prefix_with("OR REPLACE"), rows)
-
-    def _delete(self, table: Table, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            self._connection.execute(delete(table).where(table.c.digest == bindparam("gone")), rows)
+            self._connection.exec_driver_sql(statement, rows)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -259,8 +273,7 @@ class SeenFile:
         with self._transaction():
             if not tables:
                 _METADATA.create_all(self._connection)
-                self._replace(_FACTS, [{"key": "application", "text": _APPLICATION}])
-                self._replace(_FACTS, [{"key": "version", "text": str(_VERSION)}])
+                self._many(_REPLACE_FACT, [("application", _APPLICATION), ("version", str(_VERSION))])
 
     def _check_writer(self, tables: set[str]) -> None:
         facts = self.facts() if "facts" in tables and _has_facts(self._connection) else {}
