@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import xxhash
 import zstandard
@@ -24,10 +24,7 @@ def unpack(packed: bytes) -> bytes:
 
 
 class FetchedPage(NamedTuple):
-    """One good answer, cut to what pages are compared by; most are never looked at again.
-
-    A tuple, which the garbage collector stops looking at: there is one for every page of a crawl.
-    """
+    """One good answer, cut to what pages are compared by; most are never looked at again."""
 
     url: str
     """As requested."""
@@ -69,7 +66,8 @@ class OwnerPages:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._pages: OrderedDict[bytes, FetchedPage] = OrderedDict()
+        # as plain tuples, which the garbage collector stops looking at: there is one for every page of a crawl
+        self._pages: OrderedDict[bytes, tuple[Any, ...]] = OrderedDict()
         self.n_bytes = 0
         """Memory that the pages take, about."""
 
@@ -87,22 +85,23 @@ class OwnerPages:
             return
         while self.n_bytes + size > self._max_bytes:
             _, oldest = self._pages.popitem(last=False)
-            self.n_bytes -= _size(oldest)
-        self._pages[form_digest] = page
+            self.n_bytes -= _size(FetchedPage(*oldest))
+        self._pages[form_digest] = tuple(page)
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
         """The page of a form, if it is still there."""
         page = self._pages.get(form_digest)
-        if page is not None:
-            self._pages.move_to_end(form_digest)
-        return page
+        if page is None:
+            return None
+        self._pages.move_to_end(form_digest)
+        return FetchedPage(*page)
 
     def forget(self, form_digest: bytes) -> None:
         """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
         page = self._pages.pop(form_digest, None)
         if page is not None:
-            self.n_bytes -= _size(page)
+            self.n_bytes -= _size(FetchedPage(*page))
 
     def clear(self) -> None:
         """Forget all: the forms are those of another model."""
