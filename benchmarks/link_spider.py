@@ -12,9 +12,13 @@ from typing import Any, ClassVar
 from scrapy import Request, Spider
 from scrapy.http import Response
 
+_STRETCH = 1000
+
 
 class LinkSpider(Spider):
-    """Yields *n* links of one kind; writes microseconds and bytes a link to *out*.
+    """Yields *n* links of one kind; writes microseconds, loops and bytes a link to *out*.
+
+    Loops: each thousand links is divided by the time of a loop beside it, for a computer may be slower for a moment.
 
     ``new`` links are all different, ``repeated`` ones are one URL, ``tracked`` ones differ in a parameter that says
     nothing (*tracking*). The first of them is asked for, the others are what is measured.
@@ -41,13 +45,18 @@ class LinkSpider(Spider):
         for slot in self.crawler.engine.downloader.slots.values():
             slot.delay = 3600  # not as a setting: the first request of a computer that was just started would wait too
         yield Request(self._link(0))
-        memory, begun = _peak(), time.perf_counter()
-        for i in range(1, self.n + 1):
-            yield Request(self._link(i))
-        seconds = time.perf_counter() - begun
-        self.out.write_text(
-            json.dumps({"us": seconds / self.n * 1e6, "bytes": (_peak() - memory) * 1024 / self.n}), encoding="utf-8"
-        )
+        memory, seconds, loops, loop = _peak(), 0.0, 0.0, _loop()
+        for first in range(1, self.n + 1, _STRETCH):
+            begun = time.perf_counter()
+            for i in range(first, first + _STRETCH):
+                yield Request(self._link(i))
+            took = time.perf_counter() - begun
+            before, loop = loop, _loop()
+            seconds += took
+            loops += took / ((before + loop) / 2)
+        n = len(range(1, self.n + 1, _STRETCH)) * _STRETCH
+        found = {"us": seconds / n * 1e6, "loops": loops / n, "bytes": (_peak() - memory) * 1024 / n}
+        self.out.write_text(json.dumps(found), encoding="utf-8")
         os._exit(0)  # what is queued is not to be waited for
 
     def _link(self, i: int) -> str:
@@ -60,3 +69,11 @@ class LinkSpider(Spider):
 
 def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _loop() -> float:
+    """Seconds that the computer takes for the same again and again."""
+    texts, begun = {}, time.perf_counter()
+    for i in range(10_000):
+        texts[i & 1023] = str(i)
+    return time.perf_counter() - begun

@@ -110,6 +110,7 @@ class Decisions:
         self._site = "\0"
         self._site_model: Canonicalizer | None = None
         self._crawl = marks.new_crawl()
+        self._n_kept = 0  # since the last count: adding to it for each link takes longer
 
     def is_decided(self, request: Request) -> bool:
         """Whether this crawl has decided about *request* before."""
@@ -134,9 +135,12 @@ class Decisions:
             elif question.is_covered:
                 sent.append(self._is_sent_as_duplicate(question, question.fired))
             elif (holder := next(holders)).standing is Standing.NEW:
-                sent.append(self._is_owner(question))
+                sent.append(self._owns(question))
             else:
                 sent.append(await self._is_sent(question, holder))
+        if self._n_kept:
+            self._count("request/kept", self._n_kept)
+            self._n_kept = 0
         if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
             self._seen.processed(map(self._note_digest, noted))
         return sent
@@ -260,9 +264,10 @@ class Decisions:
             self._report.warn_once("seen", f"{error}; until it answers nothing is dropped.")
             return [NEW_HOLDER] * len(questions)
 
-    def _is_owner(self, question: Question) -> bool:
+    def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        self._note_reached(question, Standing.NEW)
+        if question.is_redirected or self._explorer.unreached:
+            self._note_reached(question, Standing.NEW)
         self._report.owned(question.digest, question.request.url)
         return self._kept(question)
 
@@ -351,7 +356,7 @@ class Decisions:
                 meta[marks.FORMS] = question.digest
             meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
-        self._count("request/kept")
+        self._n_kept += 1
         return True
 
     def _explored(self, question: Question, rules: tuple[str, ...]) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dedup_crawler.live")
 
-_MAX_OWNERS = 20_000
+_MAX_OWNERS = 40_000  # of whom the later half stays
 _MAX_RULES = 200  # rules with a log line and a counter of their own
 
 
@@ -46,7 +47,7 @@ class DropReport:
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
         self._crawler = crawler
         self._is_debug = is_debug
-        self._owners: OrderedDict[bytes, str] = OrderedDict()  # the most recent ones: a form holds no URL
+        self._owners: dict[bytes, str] = {}  # the most recent ones: a form holds no URL
         self._counts: Counter[str] = Counter()  # what the stats lack
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
@@ -61,7 +62,7 @@ class DropReport:
         """Remember who owns a form."""
         self._owners[digest] = url
         if len(self._owners) > _MAX_OWNERS:
-            self._owners.popitem(last=False)
+            self._owners = dict(islice(self._owners.items(), _MAX_OWNERS // 2, None))
 
     def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
         """Tell of a drop, or of one that would have been."""

@@ -64,7 +64,8 @@ class Explorer:
         self._wall_forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall for a page
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._credit: dict[tuple[str, ...], float] = {}
-        self._unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
+        self.unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
+        """Explored pages behind covered templates that no link has reached: the answers before, the form, the rules."""
         self._n_answers = 0
 
     def is_frozen(self, url: str) -> bool:
@@ -108,7 +109,7 @@ class Explorer:
         form, covered, *rules = explores
         if covered == marks.REACHED_ALONE:
             # a link may still come
-            self._unreached.append((self._n_answers, form, tuple(rules)))
+            self.unreached.append((self._n_answers, form, tuple(rules)))
             return None
         if covered:
             return self._judged(form, rules, True if covered == marks.REACHED else None)
@@ -145,12 +146,11 @@ class Explorer:
 
     def reached(self, form: bytes) -> None:
         """Hear that a link led to *form*: what an explored URL showed is reached otherwise too."""
-        if self._unreached:
-            for place, (_, awaited, rules) in enumerate(self._unreached):
-                if awaited == form:
-                    del self._unreached[place]
-                    self._judged(form, rules, True)
-                    return
+        for place, (_, awaited, rules) in enumerate(self.unreached):
+            if awaited == form:
+                del self.unreached[place]
+                self._judged(form, rules, True)
+                return
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
@@ -198,8 +198,8 @@ class Explorer:
     def run_dry(self, *, is_idle: bool) -> list[str]:
         """Judge what covered templates showed and no link has reached in time; gives the rules that have to go."""
         failing = []
-        while self._unreached and (is_idle or self._n_answers - self._unreached[0][0] > _PATIENCE):
-            _, form, rules = self._unreached.popleft()
+        while self.unreached and (is_idle or self._n_answers - self.unreached[0][0] > _PATIENCE):
+            _, form, rules = self.unreached.popleft()
             if (rule := self._judged(form, rules, False)) is not None:
                 failing.append(rule)
         return failing
@@ -208,7 +208,7 @@ class Explorer:
         """Say that forms are those of other models now."""
         self._credit.clear()
         self._pages.clear()
-        self._unreached.clear()
+        self.unreached.clear()
 
     def switch_off(self, rule: str) -> list[Request]:
         """Give back what *rule* dropped."""

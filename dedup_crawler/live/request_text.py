@@ -18,6 +18,8 @@ _METHODS = "callback", "errback"
 _USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
 _PLAIN = frozenset({str, int, bool, type(None)})
 """Types of values that JSON gives back as they were."""
+_NAMES = frozenset({str})
+"""Types of keys that it does."""
 _to_json = json.JSONEncoder(ensure_ascii=True).encode  # quicker than asking for an encoder each time
 
 
@@ -72,7 +74,7 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
 
 def _is_plain(told: Any) -> bool:
     """Whether this is a mapping that JSON gives back for sure."""
-    return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and all(type(key) is str for key in told)
+    return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:

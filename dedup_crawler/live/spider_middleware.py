@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
 from inspect import isasyncgenfunction
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -59,12 +61,12 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self, response: Response | None, result: Iterable[Any], spider: Spider | None = None
     ) -> Iterable[Any]:
         """Drop links, in versions of Scrapy before 2.16."""
+        page = self._referrer_of_links(response)
         for each in result:
             if isinstance(each, Request) and self._filter.seen.is_local:
-                self._note_referrer(each, response)
-                if not at_once(self._filter.decide([each]))[0]:
-                    continue
-            yield each
+                yield from at_once(self._kept([each], page))
+            else:
+                yield each
         self._processed(response)
 
     async def process_spider_output_async(
@@ -72,23 +74,22 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     ) -> AsyncIterator[Any]:
         """Drop links; those of a page are asked about together, unless the spider takes its time between them."""
         batch = 1 if self._takes_its_time(response) else _BATCH
+        page = self._referrer_of_links(response)
         waiting: list[Request] = []
         try:
             async for each in result:
                 if not isinstance(each, Request):
                     yield each
                     continue
-                self._note_referrer(each, response)
                 waiting.append(each)
                 if len(waiting) >= batch:
-                    for request in await self._kept(waiting):
+                    for request in await self._kept(waiting, page):
                         yield request
-                    waiting = []
         except Exception:
-            for request in await self._kept(waiting):  # what the spider gave before it failed
+            for request in await self._kept(waiting, page):  # what the spider gave before it failed
                 yield request
             raise
-        for request in await self._kept(waiting):
+        for request in await self._kept(waiting, page):
             yield request
         self._processed(response)
 
@@ -96,16 +97,20 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Count a page as processed even if the spider failed on it: its duplicates would fail as well."""
         self._processed(response)
 
-    async def _kept(self, requests: list[Request]) -> list[Request]:
+    async def _kept(self, requests: list[Request], page: str | None) -> Iterable[Request]:
+        """Those of the links of a page that are sent; *requests* is empty then."""
         if not requests:
-            return []
-        is_sent = await self._filter.decide(requests)
-        return [request for request, sent in zip(requests, is_sent, strict=True) if sent]
+            return ()
+        for request in requests if page is not None else ():
+            if request.url != page:
+                request.meta[REFERRER_KEY] = page
+        kept = deque(compress(requests, await self._filter.decide(requests)))
+        requests.clear()
+        return _one_by_one(kept)
 
-    def _note_referrer(self, request: Request, response: Response | None) -> None:
-        """Note which page holds the link, whatever the site's Referrer-Policy lets a header say."""
-        if response is not None and self._notes_referrers and request.url != response.url:
-            request.meta[REFERRER_KEY] = response.url
+    def _referrer_of_links(self, response: Response | None) -> str | None:
+        """Which page holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
+        return response.url if response is not None and self._notes_referrers else None
 
     def _takes_its_time(self, response: Response | None) -> bool:
         """Whether the callback may wait for something between two of its requests."""
@@ -121,3 +126,9 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     def _processed(self, response: Response | None) -> None:
         if response is not None and response.request is not None:
             self._filter.answers.processed(response.request)
+
+
+def _one_by_one(requests: deque[Request]) -> Iterator[Request]:
+    """Nobody holds a request any more that was handed on: with a JOBDIR it is on disk, and its memory free."""
+    while requests:
+        yield requests.popleft()

@@ -162,7 +162,7 @@ class Verified(Canonicalizer):
     def _form(self, url: str, referrer: Referrer | None) -> str:
         if self.aliases_.of_host:
             url = self.aliases_.at_home(url)
-        if referrer is not None and self._again(url, referrer) is not None:
+        if self._looks_back and referrer is not None and self._again(url, referrer) is not None:
             return referrer.form
         form = self.engine_.form(url)
         return url if form == url or self._must_stay(url, form) else form

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import Claimant, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.sqlite_file import Entry, SeenFile
 from dedup_crawler.live.seen.values import EARLIER, N_RUNS, pack, unpack
 
@@ -96,7 +96,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._change(claim.digest, entry, taken)
         self._answered.discard(claim.digest)
         entries[claim.digest] = taken
-        return Holder(Standing.NEW, claim.rules)
+        return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
     def _is_left(self, entry: Entry, owner: int) -> bool:
         """Whether an awaited form is free for *owner*, because whoever claimed it runs no more."""
