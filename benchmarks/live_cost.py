@@ -2,19 +2,19 @@
 
     python benchmarks/live_cost.py [N]
 
-First: the median of five crawls by Scrapy of one page with about N links (default 60,000, fewer in the first crawl and
-more in the last: now and then Python's garbage collector goes through all objects, and just when must not matter):
-microseconds and bytes a link, building the request included, until it is queued or dropped. Plain Scrapy drops repeated
+First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time that
+the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not matter.
+It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain Scrapy drops repeated
 URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our model a session that it
 has learnt. A drop of ours is kept for a while, in case its rule turns out wrong: 5,000 of a rule, 20,000 in all.
 
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of seven crawls of 6,000 pages each. How far "Scrapy, once more" is from Scrapy says what is noise.
+most of five crawls of 6,000 pages each. How far "Scrapy, once more" is from Scrapy says what is noise.
 
-The filters take turns, for a computer may be slower for a minute; "of Scrapy's" is the median over the turns. A link
-is compared in loops: each thousand of them is divided by a loop that is timed beside it.
+The filters take turns, for a computer may be slower for a minute; pages are compared turn by turn (the median), links in
+loops: each thousand of them is divided by a loop that is timed beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from dedup_crawler.methods import make_method
@@ -35,7 +35,7 @@ from dedup_crawler.methods import make_method
 HERE = Path(__file__).resolve().parent
 N_RUNS = 5
 N_QUEUED = 1_000_000
-N_CRAWLS, N_PAGES = 7, 6000
+N_CRAWLS, N_PAGES = 5, 6000
 ADDON = {"ADDONS": json.dumps({"dedup_crawler.Addon": 500})}
 DUD = {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"}
 PAGE = b"<html><head><title>a page</title></head><body>" + b"<p>Some words of a page.</p>" * 200 + b"</body></html>"
@@ -129,12 +129,12 @@ def main(n: int) -> None:
                 turns.append([])
                 for _, _, kind, settings, tracking in cases:
                     own = {**settings, **({"JOBDIR": "yes"} if jobs else {})}
-                    turns[-1].append(measured(url, kind, n * (8 + turn) // 10, own, folder, tracking))
+                    turns[-1].append(measured(url, kind, round(n * 1.25 ** (turn / N_RUNS)), own, folder, tracking))
             plain: dict[str, int] = {}
             for place, (what, name, *_) in enumerate(cases):
                 beside = plain.setdefault(what, place)
-                us, size = (median(each[place][value] for each in turns) for value in (0, 2))
-                ratio = median(each[place][1] / each[beside][1] for each in turns)
+                us, loops, size = (mean(each[place][value] for each in turns) for value in range(3))
+                ratio = loops / mean(each[beside][1] for each in turns)
                 print(f"| {what} | {name} | {jobs} | {us:.1f} | {ratio:.2f} | {size:.0f} |", flush=True)
         print(f"\n| {N_QUEUED:,} queued links | us | of Scrapy's | bytes |\n|---|---|---|---|")
         queued: list[list[float]] = []
