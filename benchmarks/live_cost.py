@@ -2,19 +2,20 @@
 
     python benchmarks/live_cost.py [N]
 
-First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time that
-the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not matter.
-It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain Scrapy drops repeated
-URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our model a session that it
-has learnt. A drop of ours is kept for a while, in case its rule turns out wrong: 5,000 of a rule, 20,000 in all.
+First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
+that the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not
+matter. It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain
+Scrapy drops repeated URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our
+model a session that it has learnt. A drop of ours is kept for a while, in case its rule turns out wrong: 5,000 of a
+rule, 20,000 in all.
 
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
 most of five crawls of 6,000 pages each. How far "Scrapy, once more" is from Scrapy says what is noise.
 
-The filters take turns, for a computer may be slower for a minute; pages are compared turn by turn (the median), links in
-loops: each thousand of them is divided by a loop that is timed beside it.
+The filters take turns, for a computer may be slower for a minute; pages are compared turn by turn (the median), links
+in loops: each thousand of them is divided by a loop that is timed beside it.
 """
 
 from __future__ import annotations
