@@ -196,7 +196,7 @@ def test_a_newer_file_asks_for_an_upgrade(path):
     """A file of another version is named with both versions, and is left as it is."""
     connection = sqlite3.connect(crawled(path))
     with connection:
-        connection.execute("UPDATE facts SET text = '2' WHERE key = 'version'")
+        connection.execute("UPDATE facts SET text = '3' WHERE key = 'version'")
     connection.close()
 
     assert "upgrade dedup-crawler" in open_fails(path)

@@ -2,6 +2,9 @@
 
 One process has the file at a time. Nothing is written before the checks have passed, so the file of another program
 stays as it was. SQL is SQLAlchemy's, with parameters.
+
+Awaited forms are appended, and where each is kept is known in memory alone: digests come in no order, so an index of
+them in the file would write another page for nearly each of them.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Result,
+    Row,
+    Select,
     Table,
     Text,
     bindparam,
@@ -28,22 +34,21 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
-    literal,
-    null,
     select,
-    union_all,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import SeenError
 from dedup_crawler.live.seen.bloom_filter import BloomFilter
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE
+from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _APPLICATION = "dedup-crawler seen"
-_VERSION = 1
+_VERSION = 2
 _LOCK_TIMEOUT_S = 2
 _CACHE_KB = 65_536  # digests come in no order: of a million forms every page of the index is wanted again and again
 _MAX_PARAMETERS = 500
@@ -82,11 +87,12 @@ _SEEN = Table(
 _AWAITED = Table(
     "awaited",
     _METADATA,
-    Column("digest", _Digest, primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("digest", _Digest, nullable=False),
     Column("value", BigInteger, nullable=False),
     Column("request", Text),
     Column("substitute", Text),
-)  # with row numbers: the texts are appended, and only a small index is in the order of the digests
+)
 _FACTS = Table(
     "facts",
     _METADATA,
@@ -95,25 +101,19 @@ _FACTS = Table(
     sqlite_with_rowid=False,
 )
 
-_LOOK_UP = union_all(
-    select(_SEEN.c.digest, _SEEN.c.value, literal(0, Integer), null(), null()).where(
-        _SEEN.c.digest.in_(bindparam("digests", expanding=True))
-    ),
-    select(_AWAITED.c.digest, _AWAITED.c.value, literal(1, Integer), _AWAITED.c.request, _AWAITED.c.substitute).where(
-        _AWAITED.c.digest.in_(bindparam("digests", expanding=True))
-    ),
-)
+_SEEN_OF = select(_SEEN).where(_SEEN.c.digest.in_(bindparam("keys", expanding=True)))
+_AWAITED_OF = select(_AWAITED).where(_AWAITED.c.place.in_(bindparam("keys", expanding=True)))
 # as the driver wants them: an object of SQLAlchemy's for each of many rows takes longer than to write it
 _REPLACE_SEEN, _REPLACE_AWAITED, _REPLACE_FACT = (
     str(insert(table).prefix_with("OR REPLACE").compile(dialect=sqlite.dialect()))
     for table in (_SEEN, _AWAITED, _FACTS)
 )
 _DELETE_SEEN, _DELETE_AWAITED = (
-    str(delete(table).where(table.c.digest == bindparam("gone")).compile(dialect=sqlite.dialect()))
-    for table in (_SEEN, _AWAITED)
+    str(delete(column.table).where(column == bindparam("gone")).compile(dialect=sqlite.dialect()))
+    for column in (_SEEN.c.digest, _AWAITED.c.place)
 )
 _PAGE_OF_AWAITED = (
-    select(_AWAITED).where(_AWAITED.c.digest > bindparam("after")).order_by(_AWAITED.c.digest).limit(_MAX_PARAMETERS)
+    select(_AWAITED).where(_AWAITED.c.place > bindparam("after")).order_by(_AWAITED.c.place).limit(_MAX_PARAMETERS)
 )
 
 
@@ -145,14 +145,15 @@ class SeenFile:
             isolation_level="AUTOCOMMIT",  # transactions are begun by name, where several statements belong together
         )
         self._written = BloomFilter()
+        self._places = DigestTable()  # of the awaited forms
+        self._last_place = 0
         with self._errors():
             self._connection: Connection = engine.connect()
             try:
                 self._prepare()
-                for table in (_SEEN, _AWAITED):
-                    self._written.add(
-                        self._connection.execute(select(table.c.digest).execution_options(yield_per=_N_ROWS)).scalars()
-                    )
+                self._written.add(self._rows(select(_SEEN.c.digest)).scalars())
+                for row in self._rows(select(_AWAITED.c.place, _AWAITED.c.digest)):
+                    self._learn_place(row.digest, row.place)
             except BaseException:
                 self._connection.close()
                 engine.dispose()
@@ -162,17 +163,18 @@ class SeenFile:
     def look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries of those *digests* that have one."""
         entries: dict[bytes, Entry] = {}
-        digests = self._written.among(digests)
+        written = self._written.among(digests)
+        places = self._places_of(written)
         with self._errors():
-            for start in range(0, len(digests), _MAX_PARAMETERS):
-                found = self._connection.execute(_LOOK_UP, {"digests": digests[start : start + _MAX_PARAMETERS]})
-                for digest, value, is_awaited, request, substitute in found:
-                    entries[digest] = Entry(value, bool(is_awaited), request, substitute)
+            for row in self._with(_AWAITED_OF, [*places.values()]):
+                entries[row.digest] = Entry(row.value, True, row.request, row.substitute)
+            for row in self._with(_SEEN_OF, [digest for digest in written if digest not in places]):
+                entries[row.digest] = Entry(row.value)
         return entries
 
     def awaited(self) -> Iterator[tuple[bytes, Entry]]:
-        """All awaited forms; entries may be written meanwhile."""
-        after = b""
+        """All awaited forms, the first first; entries may be written meanwhile."""
+        after = 0
         while True:
             with self._errors():
                 rows = self._connection.execute(_PAGE_OF_AWAITED, {"after": after}).all()
@@ -180,7 +182,7 @@ class SeenFile:
                 yield row.digest, Entry(row.value, True, row.request, row.substitute)
             if not rows:
                 return
-            after = rows[-1].digest
+            after = rows[-1].place
 
     def n_seen(self) -> int:
         """How many forms are seen; reads the whole table."""
@@ -204,17 +206,22 @@ class SeenFile:
         facts
             Changed facts.
         """
-        awaited = [
-            (digest, entry.value, entry.request, entry.substitute)
-            for digest, entry in entries.items()
-            if entry is not None and entry.is_awaited
-        ]
-        seen = [
-            (digest, entry.value) for digest, entry in entries.items() if entry is not None and not entry.is_awaited
-        ]
-        answered = [(digest,) for digest, entry in entries.items() if entry is None or not entry.is_awaited]
-        forgotten = [(digest,) for digest, entry in entries.items() if entry is None]
-        forgotten += [(digest,) for digest in unseen]
+        awaited, seen, answered, forgotten = [], [], [], [(digest,) for digest in unseen]
+        known = self._places_of(self._written.among(entries))
+        places: dict[bytes, int] = {}
+        for digest, entry in entries.items():
+            place = known.get(digest)
+            if entry is not None and entry.is_awaited:
+                if place is None:
+                    place = places[digest] = self._last_place + len(places) + 1
+                awaited.append((place, digest, entry.value, entry.request, entry.substitute))
+                continue
+            if place is not None:
+                answered.append((place,))
+            if entry is None:
+                forgotten.append((digest,))
+            else:
+                seen.append((digest, entry.value))
         with self._transaction():
             self._many(_REPLACE_AWAITED, awaited)
             self._many(_REPLACE_SEEN, seen)
@@ -222,6 +229,12 @@ class SeenFile:
             self._many(_DELETE_SEEN, forgotten)
             self._many(_REPLACE_FACT, [*facts.items()])
         self._written.add(entries)
+        self._last_place += len(places)
+        for digest, place in places.items():
+            self._places.setdefault(digest, place)
+        for digest in known:
+            if (entry := entries[digest]) is None or not entry.is_awaited:
+                self._places.discard(digest)
 
     def clear(self) -> None:
         """Forget all forms."""
@@ -229,12 +242,34 @@ class SeenFile:
             self._connection.execute(delete(_SEEN))
             self._connection.execute(delete(_AWAITED))
         self._written = BloomFilter()
+        self._places = DigestTable()
 
     def close(self) -> None:
         """Let go of the file."""
         with self._errors():
             self._connection.close()
             self._engine.dispose()
+
+    def _rows(self, query: Select[Any]) -> Result[Any]:
+        """All rows, of which there may be millions."""
+        return self._connection.execute(query.execution_options(yield_per=_N_ROWS))
+
+    def _with(self, query: Select[Any], keys: Sequence[Any]) -> Iterator[Row[Any]]:
+        """The rows that have one of *keys*."""
+        for start in range(0, len(keys), _MAX_PARAMETERS):
+            yield from self._connection.execute(query, {"keys": keys[start : start + _MAX_PARAMETERS]})
+
+    def _places_of(self, digests: Iterable[bytes]) -> dict[bytes, int]:
+        """Where those of *digests* are kept that are awaited."""
+        return {digest: place for digest in digests if (place := self._places.get(digest)) is not None}
+
+    def _learn_place(self, digest: object, place: int) -> None:
+        """Learn where an awaited form is kept."""
+        if not isinstance(digest, bytes) or len(digest) != DIGEST_SIZE or not 0 < place <= MAX_VALUE:
+            raise SeenError(f"{self.path}: row {place} of its table 'awaited' is none: {_WAYS_OUT['malformed']}")
+        self._written.add([digest])
+        self._places.put(digest, place)
+        self._last_place = max(self._last_place, place)
 
     def _many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
         if rows:
