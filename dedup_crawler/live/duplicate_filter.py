@@ -24,7 +24,7 @@ from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
-from dedup_crawler.live.request_text import request_of, request_text
+from dedup_crawler.live.request_text import RequestWriter, request_of
 from dedup_crawler.live.rule_codes import RuleCodes
 from dedup_crawler.live.scrapy_compat import create_looping_call
 from dedup_crawler.live.seeding import earlier_urls
@@ -62,13 +62,14 @@ class DuplicateFilter:
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._explorer = Explorer(models.evidence, self._report, options.exploration, is_dry_run=options.is_dry_run)
         self.answers = Answers(crawler, seen, self._explorer, self._report, self._switch_off, self._form_of)
+        writer = RequestWriter()
         self._decisions = Decisions(
             models.of,
             seen,
             self._codes,
             self._explorer,
             self._report,
-            lambda request: request_text(request, crawler.spider),
+            lambda request: writer.text_of(request, crawler.spider),
             lambda text: request_of(text, crawler.spider),
             lambda request: crawler.request_fingerprinter.fingerprint(request),
             is_dry_run=options.is_dry_run,

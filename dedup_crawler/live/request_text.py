@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import marshal
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -21,6 +23,39 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _NAMES = frozenset({str})
 """Types of keys that it does."""
 _to_json = json.JSONEncoder(ensure_ascii=True).encode  # quicker than asking for an encoder each time
+_called = attrgetter(*_METHODS)
+_told_as_is = attrgetter(*(name for name in _USUAL if name not in {*_METHODS, "meta", "headers"}))
+_N_RESTS = 64
+_EXACT = 2  # a version of Python's own format in which the same values always are the same bytes
+
+
+class RequestWriter:
+    """Writes requests as text, as :func:`request_text` does; quicker where only the URL differs from an earlier one.
+
+    So do most links of a page.
+    """
+
+    def __init__(self) -> None:
+        self._rests: dict[object, str] = {}  # what all but the URL of a request is -> what follows the URL in its text
+
+    def text_of(self, request: Request, spider: Spider | None) -> str | None:
+        """Write *request* as JSON; None where JSON cannot say it."""
+        if type(request) is not Request:
+            return None
+        try:
+            # bytes never to be read: they tell 1 from True, and stay when the spider changes what it gave
+            values = marshal.dumps((_told_as_is(request), unmarked(request.meta), dict(request.headers)), _EXACT)
+            rest = self._rests.get(like := (spider, _called(request), values))
+        except (TypeError, ValueError):
+            return request_text(request, spider)
+        url = f'{{"url": {_to_json(request.url)}'
+        if rest is not None:
+            return url + rest
+        if (text := request_text(request, spider)) is not None:
+            if len(self._rests) >= _N_RESTS:
+                self._rests.clear()
+            self._rests[like] = text[len(url) :]
+        return text
 
 
 def request_text(request: Request, spider: Spider | None) -> str | None:
