@@ -17,7 +17,7 @@ _THIS_RUN = 1
 
 
 class MemorySeenSet(SeenSet[T]):
-    """Seen forms in a :class:`DigestTable`, awaited ones in a dict beside it.
+    """Seen forms in a :class:`DigestTable`; awaited ones in a dict, which is quicker: they are links, not pages.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class MemorySeenSet(SeenSet[T]):
 
     def __init__(self, *, max_substitutes: int = 10_000) -> None:
         self._max_substitutes = max_substitutes
-        self._owners = DigestTable()
-        self._awaited: dict[bytes, T | None] = {}  # form whose answer has not come -> its substitute
-        self._n_substitutes = 0
+        self._seen = DigestTable()
+        self._awaited: dict[bytes, int] = {}
+        self._substitutes: dict[bytes, T] = {}  # of awaited forms
         self._facts: dict[str, str] = {}
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
@@ -45,29 +45,32 @@ class MemorySeenSet(SeenSet[T]):
         return [self._claim(claim, invalid) for claim in claims]
 
     def _claim(self, claim: Claimant, invalid: Collection[int]) -> Holder:
-        own = pack(_THIS_RUN, claim.rules, claim.owner)
-        value = self._owners.setdefault(claim.digest, own)
+        digest = claim.digest
+        value = self._awaited.get(digest)
+        is_awaited = value is not None
+        if value is None:
+            value = self._seen.get(digest)
         if value is not None:
             run, rules, owner = unpack(value)
             if rules not in invalid:
                 if run == _THIS_RUN and owner == claim.owner:
                     return Holder(Standing.OWN, rules)
-                if claim.digest not in self._awaited:
+                if not is_awaited:
                     return Holder(Standing.SEEN, rules)
-                return Holder(Standing.AWAITED, rules, self._awaited[claim.digest] is not None)
-            self._owners.put(claim.digest, own)
-        self._awaited.setdefault(claim.digest, None)  # taken over from its owner, it keeps the substitute
+                return Holder(Standing.AWAITED, rules, digest in self._substitutes)
+            self._seen.discard(digest)
+        # taken over from its owner, it keeps the substitute
+        self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
     async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
         """Keep *substitute*, if there is room and none waits for the form."""
         if digest not in self._awaited:
-            return self._owners.get(digest) is not None
-        if self._awaited[digest] is None:
-            if self._n_substitutes >= self._max_substitutes:
+            return self._seen.get(digest) is not None
+        if digest not in self._substitutes:
+            if len(self._substitutes) >= self._max_substitutes:
                 return False
-            self._awaited[digest] = substitute
-            self._n_substitutes += 1
+            self._substitutes[digest] = substitute
         return True
 
     async def is_awaited(self, digest: bytes) -> bool:
@@ -76,33 +79,34 @@ class MemorySeenSet(SeenSet[T]):
 
     def answered(self, digest: bytes) -> None:
         """The form is seen."""
-        self._forget_substitute(digest)
+        if (value := self._awaited.pop(digest, None)) is not None:
+            self._seen.put(digest, value)
+            self._substitutes.pop(digest, None)
 
     def processed(self, digests: Iterable[bytes]) -> None:
         """The forms are seen."""
         for digest in digests:
-            self._forget_substitute(digest)
+            self.answered(digest)
 
     async def release(self, digest: bytes) -> T | None:
         """Free the form; gives its substitute."""
-        self._owners.discard(digest)
-        return self._forget_substitute(digest)
+        self._seen.discard(digest)
+        self._awaited.pop(digest, None)
+        return self._substitutes.pop(digest, None)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
         """Free all awaited forms; gives their substitutes."""
         if not is_idle:
             return []
-        substitutes: list[T | str] = [substitute for substitute in self._awaited.values() if substitute is not None]
-        for digest in self._awaited:
-            self._owners.discard(digest)
+        substitutes: list[T | str] = [*self._substitutes.values()]
         self._awaited.clear()
-        self._n_substitutes = 0
+        self._substitutes.clear()
         return substitutes
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it."""
-        if self._owners.get(digest) is None:
-            self._owners.put(digest, pack(_THIS_RUN, rules, owner))
+        if digest not in self._awaited and self._seen.get(digest) is None:
+            self._seen.put(digest, pack(_THIS_RUN, rules, owner))
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
@@ -114,19 +118,13 @@ class MemorySeenSet(SeenSet[T]):
 
     async def clear(self) -> list[str]:
         """Forget all forms; their requests are lost with the process anyway."""
-        self._owners = DigestTable()
+        self._seen = DigestTable()
         self._awaited.clear()
-        self._n_substitutes = 0
+        self._substitutes.clear()
         return []
 
     def __len__(self) -> int:
-        return len(self._owners)
+        return len(self._seen) + len(self._awaited)
 
     async def close(self, *, is_clean: bool) -> None:
         """Nothing is to be done."""
-
-    def _forget_substitute(self, digest: bytes) -> T | None:
-        substitute = self._awaited.pop(digest, None)
-        if substitute is not None:
-            self._n_substitutes -= 1
-        return substitute
