@@ -84,9 +84,14 @@ NEW_HOLDER = Holder(Standing.NEW, 0)
 """What most claims find that no rule led to."""
 
 
+_NOTHING = blake2b(digest_size=DIGEST_SIZE)
+
+
 def form_digest(form: str) -> bytes:
     """16 bytes that stand for a canonical form; cryptographic, because forms are made of strangers' URLs."""
-    return blake2b(form.encode("utf-8", "surrogatepass"), digest_size=DIGEST_SIZE).digest()
+    hashed = _NOTHING.copy()  # quicker than one that is made anew
+    hashed.update(form.encode("utf-8", "surrogatepass"))
+    return hashed.digest()
 
 
 def owner_tag(url: str) -> int:
