@@ -2,7 +2,7 @@
 
     python benchmarks/live_cost.py [N]
 
-First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
+First: the mean of eight crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
 that the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not
 matter. It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain
 Scrapy drops repeated URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our
@@ -12,16 +12,19 @@ rule, 20,000 in all.
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of five crawls of 6,000 pages each. How far "Scrapy, once more" is from Scrapy says what is noise.
+most of five crawls of 6,000 pages each.
 
-The filters take turns, for a computer may be slower for a minute; pages are compared turn by turn (the median), links
-in loops: each thousand of them is divided by a loop that is timed beside it.
+How far "Scrapy, once more" is from Scrapy says what is noise. The filters take turns, in another order each time, for a
+computer may be slower for a minute; pages are compared turn by turn (the median), links in loops: each thousand of them
+is divided by a loop that is timed beside it. Each process has an environment of another size: what lies where in memory
+makes one and the same code faster or slower by two percent.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -34,9 +37,10 @@ from typing import Any
 from dedup_crawler.methods import make_method
 
 HERE = Path(__file__).resolve().parent
-N_RUNS = 5
+N_RUNS = 8
 N_QUEUED = 1_000_000
 N_CRAWLS, N_PAGES = 5, 6000
+_RANDOM = random.Random(6)
 ADDON = {"ADDONS": json.dumps({"dedup_crawler.Addon": 500})}
 DUD = {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"}
 PAGE = b"<html><head><title>a page</title></head><body>" + b"<p>Some words of a page.</p>" * 200 + b"</body></html>"
@@ -88,7 +92,8 @@ def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any]) -> 
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / spider)]
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    path = f"{HERE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = {**os.environ, "PYTHONPATH": path, "SHIFTS_THE_STACK": "x" * _RANDOM.randrange(4096)}
     done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
@@ -114,28 +119,29 @@ def main(n: int) -> None:
             "DOWNLOADER_MIDDLEWARES": json.dumps({"dedup_crawler.DuplicateFilterMiddleware": 120}),
             "DEDUP_MODEL": ours["DEDUP_MODEL"],
         }
-        cases = [
+        cases: list[tuple[str, str, str, dict[str, Any], str]] = [
             ("dropped", "Scrapy", "repeated", {}, ""),
             ("dropped", "duplicate-url-discarder", "tracked", DUD, "utm_source"),
             ("dropped", "ours", "tracked", {**ours, "DEDUP_EXPLORATION": 0}, "sid"),
             ("passed", "Scrapy", "new", {}, ""),
+            ("passed", "Scrapy, once more", "new", {}, ""),
             ("passed", "duplicate-url-discarder", "new", DUD, ""),
             ("passed", "ours", "new", ours, ""),
             ("passed", "ours, downloader middleware alone", "new", late, ""),
         ]
         print("| request | filter | JOBDIR | us | of Scrapy's | bytes |\n|---|---|---|---|---|---|")
         for jobs in ("", "yes"):
-            turns: list[list[list[float]]] = []
+            costs: list[list[list[float]]] = [[] for _ in cases]
             for turn in range(N_RUNS):
-                turns.append([])
-                for _, _, kind, settings, tracking in cases:
+                n_links = round(n * 1.25 ** (turn / N_RUNS))
+                for place in _RANDOM.sample(range(len(cases)), len(cases)):
+                    _, _, kind, settings, tracking = cases[place]
                     own = {**settings, **({"JOBDIR": "yes"} if jobs else {})}
-                    turns[-1].append(measured(url, kind, round(n * 1.25 ** (turn / N_RUNS)), own, folder, tracking))
-            plain: dict[str, int] = {}
-            for place, (what, name, *_) in enumerate(cases):
-                beside = plain.setdefault(what, place)
-                us, loops, size = (mean(each[place][value] for each in turns) for value in range(3))
-                ratio = loops / mean(each[beside][1] for each in turns)
+                    costs[place].append(measured(url, kind, n_links, own, folder, tracking))
+            plain: dict[str, float] = {}
+            for (what, name, *_), measures in zip(cases, costs, strict=True):
+                us, loops, size = map(mean, zip(*measures, strict=True))
+                ratio = loops / plain.setdefault(what, loops)
                 print(f"| {what} | {name} | {jobs} | {us:.1f} | {ratio:.2f} | {size:.0f} |", flush=True)
         print(f"\n| {N_QUEUED:,} queued links | us | of Scrapy's | bytes |\n|---|---|---|---|")
         queued: list[list[float]] = []

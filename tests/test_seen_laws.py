@@ -173,6 +173,20 @@ def test_a_seen_form_can_be_forgotten(sets):
     assert sets.claim(seen, A, "/a?1").standing is NEW
 
 
+def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
+    """Whoever claims a form that was freed is awaited, so that another URL waits in case it fails as well."""
+    seen = sets.fresh()
+    sets.claim(seen, A, "/a?1")
+    sets.run(seen.release(A))
+    seen.answered(A)
+    sets.claim(seen, B, "/b")  # sends what Redis has not heard yet
+
+    assert sets.claim(seen, A, "/a?2").standing is NEW
+    assert sets.claim(seen, A, "/a?3").standing is AWAITED
+    assert sets.run(seen.wait(A, "/a?3"))
+    assert sets.run(seen.release(A)) == "/a?3"
+
+
 def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
     """Its next URL takes it over, awaited or seen, and a waiting substitute goes on waiting."""
     seen = sets.fresh()

@@ -218,6 +218,44 @@ def test_a_damaged_file(path):
     assert "delete it" in open_fails(path)
 
 
+@pytest.mark.parametrize(
+    "row", [(1, b"short", 1), (1, "16 letters: text", 1), (0, A, 1), (1 << 60, A, 1)], ids=["short", "text", "0", "far"]
+)
+def test_a_row_that_no_crawl_has_written(path, row):
+    """An awaited form whose digest is none, or in a place that is none: one line that says how to go on."""
+    with sqlite3.connect(crawled(path)) as connection:
+        connection.execute("INSERT INTO awaited (place, digest, value) VALUES (?, ?, ?)", row)
+    connection.close()
+
+    assert "delete it" in open_fails(path)
+
+
+def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
+    """After a kill the crawl goes on as it would have gone, however many wait, and some were answered in between."""
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        digests = [form_digest(f"/{n}") for n in range(3_000)]
+        for start in range(0, len(digests), 500):
+            part = range(start, start + 500)
+            await seen.claim([Claim(digests[n], 1, 0, f"/{n}") for n in part])
+            seen.processed([digests[n] for n in part if n % 3 == 0])
+        await seen.claim([Claim(form_digest("/late"), 1, 0, "/late")])
+        seen.flush()
+        await seen.close(is_clean=False)
+        left = SQLiteSeenSet(path)
+        texts = await left.open()
+        standings = [holder.standing for holder in await left.claim([Claim(digest, 9) for digest in digests[:3]])]
+        await left.close(is_clean=False)
+        return texts, standings
+
+    texts, standings = asyncio.run(crawl())
+
+    assert texts == [*(f"/{n}" for n in range(3_000) if n % 3), "/late"]
+    assert standings == [Standing.SEEN, Standing.NEW, Standing.NEW]
+
+
 def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     """A look-up that fails says that nothing was learnt, so that nothing is dropped."""
     crawled(path)

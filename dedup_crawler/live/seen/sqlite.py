@@ -93,7 +93,11 @@ class SQLiteSeenSet(SeenSet[str]):
             substitute = next((text for text in waiting if _tag_of(text) != claim.owner), None)
         request = claim.text() if self._keeps_texts() else None
         taken = Entry(pack(self._run, claim.rules, claim.owner), True, request, substitute)
-        self._change(claim.digest, entry, taken)
+        if entry is None:  # as most: nothing is known of such a form that would have to be forgotten
+            self._changes[claim.digest] = taken
+            self._n += 1
+        else:
+            self._change(claim.digest, entry, taken)
         self._answered.discard(claim.digest)
         entries[claim.digest] = taken
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
