@@ -82,19 +82,19 @@ def measured(url: str, kind: str, n: int, settings: dict[str, Any], folder: Path
     own = dict(settings)
     if own.pop("JOBDIR", None):
         own["JOBDIR"] = tempfile.mkdtemp(dir=folder)
-    scrapy("link_spider.py", {"url": url, "kind": kind, "n": n, "tracking": tracking, "out": out}, own)
+    scrapy("link_spider.py", {"url": url, "kind": kind, "n": n, "tracking": tracking, "out": out}, own, folder)
     found = json.loads(out.read_text(encoding="utf-8"))
     return [found["us"], found["loops"], found["bytes"]]
 
 
-def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Run a spider of this folder."""
+def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any], folder: Path) -> None:
+    """Run a spider of this folder from another one, for here the project's settings would enable the filter for all."""
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / spider)]
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     path = f"{HERE.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     environment = {**os.environ, "PYTHONPATH": path, "SHIFTS_THE_STACK": "x" * _RANDOM.randrange(4096)}
-    done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr[-2000:])
 
@@ -102,7 +102,7 @@ def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any]) -> 
 def pages_per_second(url: str, settings: dict[str, Any], folder: Path) -> float:
     """Speed of a crawl of different pages on loopback."""
     out = folder / "speed.json"
-    scrapy("speed_spider.py", {"url": url, "n": N_PAGES, "out": out}, settings)
+    scrapy("speed_spider.py", {"url": url, "n": N_PAGES, "out": out}, settings, folder)
     return float(json.loads(out.read_text(encoding="utf-8")))
 
 
