@@ -6,6 +6,7 @@ stands still: it drops nothing, and the forms that got the wall instead of their
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict
 from itertools import islice
 
@@ -16,8 +17,6 @@ from dedup_crawler.live.exploration.owner_pages import FetchedPage, pack, unpack
 
 MAX_BYTES = 2**16
 """Bytes of a body that its signature is of."""
-MAX_TAGS = 5_000
-"""Of a body; what lies behind them counts as text."""
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 SAMPLE = 16
@@ -38,6 +37,7 @@ MAX_SIGNATURES = 20_000
 
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
 """Byte -> itself if it is of a word, 0 for all digits, else a space."""
+_SHOWN = re.compile(rb">([^<]+)")
 
 
 def page_signature(body: bytes) -> int:
@@ -46,12 +46,12 @@ def page_signature(body: bytes) -> int:
     A wall may tell each visitor the time and a token. Attributes do not count either, so that a form may carry another
     token, and where it leads back to, on each page. Crawls make very many of them: no word is looked at by itself.
     """
-    pieces = [piece.partition(b">") for piece in _without_scripts(body[:MAX_BYTES]).split(b"<", MAX_TAGS)]
-    text = b" ".join([shown if is_tag else whole for whole, is_tag, shown in pieces]).translate(_PLAIN)
+    # the words between tags; in front of a tag that is never closed there may be some, behind it there are none
+    text = b" ".join(_SHOWN.findall(b">" + _without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
     # what a digit touches, up to the next space on both sides, is cut out
     first, *behind = (b" " + text + b" ").split(b"0")
     words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
-    return xxhash.xxh3_64_intdigest(b" ".join(b" ".join(words).split()))
+    return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
 
 
 def _without_scripts(body: bytes) -> bytes:

@@ -38,11 +38,7 @@ class DigestTable:
 
     def setdefault(self, digest: bytes, value: int) -> int | None:
         """The value of *digest*; where it has none it gets this one, and None is given back."""
-        key = hash(digest)  # as in _bucket: with a JOBDIR this is done for each link
-        number = key & self._mask
-        if number < self._n_split:
-            number = key & (2 * self._mask + 1)
-        bucket = self._buckets[number]
+        bucket = self._bucket(digest)
         if digest in bucket and (place := _find(bucket, digest)) >= 0:
             return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
         bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
