@@ -231,7 +231,7 @@ class SeenFile:
         self._written.add(entries)
         self._last_place += len(places)
         for digest, place in places.items():
-            self._places.setdefault(digest, place)
+            self._places.put(digest, place)
         for digest in known:
             if (entry := entries[digest]) is None or not entry.is_awaited:
                 self._places.discard(digest)

@@ -36,25 +36,14 @@ class DigestTable:
             return None
         return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
 
-    def setdefault(self, digest: bytes, value: int) -> int | None:
-        """The value of *digest*; where it has none it gets this one, and None is given back."""
-        bucket = self._bucket(digest)
-        if digest in bucket and (place := _find(bucket, digest)) >= 0:
-            return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
-        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
-        self._n += 1
-        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
-            self._split()
-        return None
-
     def put(self, digest: bytes, value: int) -> None:
         """Give *digest* a value, or another one."""
         bucket = self._bucket(digest)
         place = _find(bucket, digest)
         if place >= 0:
             bucket[place + DIGEST_SIZE : place + _SIZE] = value.to_bytes(_VALUE_SIZE, "little")
-            return
-        self.setdefault(digest, value)
+        else:
+            self._append(bucket, digest, value)
 
     def discard(self, digest: bytes) -> None:
         """Forget *digest*; the table keeps its size for the next ones."""
@@ -71,6 +60,12 @@ class DigestTable:
         if number < self._n_split:
             number = key & (2 * self._mask + 1)
         return self._buckets[number]
+
+    def _append(self, bucket: bytearray, digest: bytes, value: int) -> None:
+        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
+        self._n += 1
+        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
+            self._split()
 
     def _split(self) -> None:
         """Share the entries of the next bucket with a new one, by one more bit of their hash."""
