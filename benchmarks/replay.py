@@ -9,11 +9,13 @@ A page is lost that the unfiltered crawl reached and another did not, by truth. 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.pages.serve import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
-ROOT = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parent
 LEARN_AFTER = 1000
 UNFILTERED = "no filter"
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
@@ -42,6 +44,21 @@ class Crawled:
     n_dropped: int
     n_explored: int
     seconds: float
+    pages_per_second: float
+    """From its first request on: without what it takes to begin."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recorded site that is served, and what crawls of it need."""
+
+    site: RecordedSite
+    folder: Path
+    """For files of the crawls; emptied in the end."""
+    known: Path
+    """The URLs that were recorded."""
+    model: Path
+    truth: Mapping[str, str]
 
 
 def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
@@ -62,15 +79,22 @@ def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def crawl(site: RecordedSite, known: Path, settings: Mapping[str, Any], truth: Mapping[str, str], out: Path) -> Crawled:
-    """Crawl the served site once."""
-    command = [sys.executable, "-m", "scrapy", "runspider", str(ROOT / "benchmarks" / "replay_spider.py")]
-    arguments = {"url": f"{site.address}/", "known": known, "out": out}
+def crawl(replayed: Replayed, settings: Mapping[str, Any]) -> Crawled:
+    """Crawl the served site once; from outside of the project, whose settings would enable the filter for all."""
+    site, out = replayed.site, replayed.folder / "out.json"
+    command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / "replay_spider.py")]
+    arguments = {"url": f"{site.address}/", "known": replayed.known, "out": out}
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     begun = time.perf_counter()
     done = subprocess.run(
-        command, cwd=ROOT / "benchmarks", env=_environment(), capture_output=True, text=True, check=False
+        command,
+        cwd=replayed.folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     seconds = time.perf_counter() - begun
     if done.returncode:
@@ -81,7 +105,7 @@ def crawl(site: RecordedSite, known: Path, settings: Mapping[str, Any], truth: M
         ):
             print(line, file=sys.stderr)
     told = json.loads(out.read_text(encoding="utf-8"))
-    reached = {truth.get(site.recorded_url(url)) for urls in told["reached"] for url in urls} - {None}
+    reached = {replayed.truth.get(site.recorded_url(url)) for urls in told["reached"] for url in urls} - {None}
     stats = told["stats"]
     return Crawled(
         frozenset(map(str, reached)),
@@ -89,42 +113,43 @@ def crawl(site: RecordedSite, known: Path, settings: Mapping[str, Any], truth: M
         int(stats.get("dedup/request/dropped", 0)),
         int(stats.get("dedup/request/explored", 0)),
         seconds,
+        stats["response_received_count"] / told["seconds"],
     )
 
 
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-
-
-def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
-    """Lines of one site."""
-    truth = read_truth(sites / name / "truth.csv.gz")
+@contextmanager
+def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
+    """Serve a recorded site, and learn from the first part of its crawl."""
     with RecordedSite([sites / name / "crawl.warc.zst"]) as site, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         with PageStore(work / f"{name}.db", create=False) as store:
             pages = list(store.labelled_pages())
-            served = [site.served_url(page.url) for page in pages]
+            urls = [site.served_url(page.url) for page in pages]
             n = int(TRAINED * len(pages))
             clusters = cluster_labelled(pages[:n])
         known = folder / "known.txt"
-        known.write_text("\n".join(served), encoding="utf-8")
+        known.write_text("\n".join(urls), encoding="utf-8")
         model = (
             make_method("verified")
             .fit(
-                served[:n],
+                urls[:n],
                 clusters,
                 [page.referrer and site.served_url(page.referrer) for page in pages[:n]],
                 [page.redirect_to and site.served_url(page.redirect_to) for page in pages[:n]],
             )
             .save(folder / "model")
         )
+        yield Replayed(site, folder, known, Path(model), read_truth(sites / name / "truth.csv.gz"))
+
+
+def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
+    """Lines of one site."""
+    with served(name, sites, work) as replayed:
         first: Crawled | None = None
-        for kind, settings in settings_of(model, folder).items():
+        for kind, settings in settings_of(replayed.model, replayed.folder).items():
             if kinds and kind not in (UNFILTERED, *kinds):
                 continue
-            done = crawl(site, known, settings, truth, folder / "out.json")
+            done = crawl(replayed, settings)
             first = first or done
             lost = len(first.clusters - done.clusters)
             avoidable = first.n_fetched - len(first.clusters)

@@ -7,6 +7,7 @@ are followed.
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urldefrag
@@ -71,6 +72,7 @@ class ReplaySpider(Spider):
         self.known = frozenset(Path(known).read_text(encoding="utf-8").splitlines())
         self.out = Path(out)
         self.reached: list[list[str]] = []
+        self.begun = time.perf_counter()
 
     def parse(self, response: Response) -> Any:
         """Follow what was recorded."""
@@ -82,4 +84,5 @@ class ReplaySpider(Spider):
     def closed(self, reason: str) -> None:
         """Write what was seen."""
         stats = {key: value for key, value in self.crawler.stats.get_stats().items() if isinstance(value, (int, float))}
-        self.out.write_text(json.dumps({"reached": self.reached, "stats": stats, "reason": reason}), encoding="utf-8")
+        told = {"reached": self.reached, "stats": stats, "seconds": time.perf_counter() - self.begun}
+        self.out.write_text(json.dumps(told), encoding="utf-8")

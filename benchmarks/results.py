@@ -124,6 +124,9 @@ PAGES: dict[str, Callable[..., None]] = {
     "demo": demo,
     "replay": partial(script, "Whole crawls over HTTP", "replay.py", shown="SITES WORK"),
     "live_cost": partial(script, "What the filter costs a crawl", "live_cost.py"),
+    "crawl_speed": partial(
+        script, "What the filter costs crawls of recorded sites", "crawl_speed.py", shown="SITES WORK"
+    ),
     "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,
 }
