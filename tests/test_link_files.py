@@ -39,9 +39,11 @@ def test_what_was_written_is_read_back():
 
 def test_rules_are_looked_up_by_shape():
     """The pair of page and link for the one kind, the link alone for the other."""
-    assert LINKS.is_referrer_again(f"{HOST}/post/1", f"{HOST}/topic/2")
-    assert not LINKS.is_referrer_again(f"{HOST}/post/1", f"{HOST}/post/2")
-    assert not LINKS.is_referrer_again(f"{HOST}/topic/1", f"{HOST}/topic/2")
+    assert LINKS.referrer_rule_of(f"{HOST}/post/1", f"{HOST}/topic/2") is not None
+    assert LINKS.referrer_rule_of(f"{HOST}/post/1", f"{HOST}/post/2") is None
+    assert LINKS.referrer_rule_of(f"{HOST}/topic/1", f"{HOST}/topic/2") is None
+    assert LINKS.may_lead_back(f"{HOST}/post/1")
+    assert not LINKS.may_lead_back(f"{HOST}/topic/1")
     assert LINKS.is_covered(f"{HOST}/file/7")
     assert not LINKS.is_covered(f"{HOST}/file/7/8")
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules import url_shapes
 from dedup_crawler.rules.url_shapes import Shapes, written
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import site_urls
@@ -47,6 +48,17 @@ def test_shapes_are_read_back(crawl, url):
 
     assert again.of(normal_form(url)) == shapes.of(normal_form(url))
     assert isinstance(written(shapes.of(normal_form(url))), str)
+
+
+@given(st.lists(site_urls, max_size=20))
+def test_what_is_remembered_is_bounded_and_changes_nothing(crawl):
+    """A crawl asks for the shapes of very many URLs, again and again."""
+    shapes = Shapes.learn(map(normal_form, crawl))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(url_shapes, "MAX_KNOWN", 3)
+        for url in [*map(normal_form, crawl)] * 2:
+            assert shapes.of(url) == Shapes(shapes.literals).of(url)
+            assert len(shapes._known) <= 3
 
 
 def test_what_cannot_be_shapes():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
 
+from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ class DuplicateFilterMiddleware:
             )
 
     def _request_dropped(self, request: Request) -> None:
-        self._filter.go_on(self._filter.answers.swallowed(request))
+        # most links of a crawl are repeats, and nothing hangs on them
+        if marks.is_answering(request):
+            self._filter.go_on(self._filter.answers.swallowed(request))
 
     def _idle(self) -> None:
         if self._filter.is_busy_when_idle():

@@ -122,6 +122,12 @@ def forms_of(request: Request) -> list[bytes]:
     return [digests[place : place + DIGEST_SIZE] for place in range(0, len(digests), DIGEST_SIZE)]
 
 
+def is_answering(request: Request) -> bool:
+    """Whether anything hangs on the answer to *request*: forms, or what it tests."""
+    meta = request.meta
+    return FORMS in meta or EXPLORES in meta
+
+
 def answers_for(request: Request, forms: Iterable[bytes]) -> None:
     """Let *request* answer for the forms with these digests, and no others."""
     request.meta[FORMS] = b"".join(forms)

@@ -171,12 +171,11 @@ class Verified(Canonicalizer):
         """The rule that says that *url* shows the page that links it, which is of the same host."""
         if not self._looks_back:
             return None
-        host = host_of(url)
-        links = self.links_.get(host)
-        if links is None or not links.referrer_rules:
+        links = self._links_of(url)
+        if not links.may_lead_back(url):
             return None
         page = self.aliases_.at_home(normal_form(referrer.url))
-        if host_of(page) != host:
+        if host_of(page) != host_of(url):
             return None
         return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
 

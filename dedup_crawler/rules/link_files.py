@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
@@ -29,13 +30,17 @@ class HostLinks:
         """Whether the order of a URL's query matters, and is not that of the forms."""
         return self.is_ordered and "&" in url and not is_sorted(url)
 
-    def is_referrer_again(self, url: str, referrer: str) -> bool:
-        """Whether a link on a page leads to that page."""
-        return bool(self.referrer_rules) and self.referrer_rule_of(url, referrer) is not None
-
     def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
-        """The rule that says so."""
+        """The rule that says that a link on a page leads to that page."""
         return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
+
+    def may_lead_back(self, url: str) -> bool:
+        """Whether there are pages on which a link leads to the page itself."""
+        return bool(self.referrer_rules) and self.shapes.of(url) in self._shapes_back
+
+    @cached_property
+    def _shapes_back(self) -> frozenset[Shape]:
+        return frozenset(link for _, link in self.referrer_rules)
 
     def is_covered(self, url: str) -> bool:
         """Whether all that a URL can show is reached under other shapes."""

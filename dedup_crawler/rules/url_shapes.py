@@ -17,6 +17,8 @@ from dedup_crawler.urls.keyvalue import rest_of
 MIN_URLS = 8
 MIN_SHARE = 0.01
 """A value with fewer URLs, or with a smaller share of all, is left out."""
+MAX_KNOWN = 10_000
+"""URLs whose shapes are remembered: most links of a crawl lead where others have led, and each is asked for thrice."""
 _KEY_VALUES = KeyValueMap()
 
 Shape = tuple[tuple[str, str], ...]
@@ -27,6 +29,8 @@ class Shapes:
 
     def __init__(self, literals: Mapping[str, frozenset[str]]) -> None:
         self.literals = dict(literals)
+        self._known: dict[str, Shape] = {}
+        self._same: dict[Shape, Shape] = {}  # each shape is kept once
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> Shapes:
@@ -45,12 +49,22 @@ class Shapes:
 
     def of(self, url: str) -> Shape:
         """Shape of a URL in normal form."""
-        known = self.literals
+        shape = self._known.get(url)
+        if shape is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+                self._same.clear()
+            shape = self._shape_of(url)
+            shape = self._known[url] = self._same.setdefault(shape, shape)
+        return shape
+
+    def _shape_of(self, url: str) -> Shape:
+        literals = self.literals
         values = _values(url)
         del values["scheme"]
         return tuple(
             [
-                (key, value or "" if (value or "") in known.get(key, ()) or key == "path.length" else STAR)
+                (key, value or "" if (value or "") in literals.get(key, ()) or key == "path.length" else STAR)
                 for key, value in sorted(values.items())
             ]
         )
