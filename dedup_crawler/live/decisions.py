@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http.request import NO_CALLBACK
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dedup_crawler.live.rule_codes import RuleCodes
 
 _PORTION = 500
+_MAX_OWNERS = 10_000
 
 
 @dataclass(slots=True)
@@ -111,6 +113,8 @@ class Decisions:
         self._site_model: Canonicalizer | None = None
         self._crawl = marks.new_crawl()
         self._n_kept = 0  # since the last count: adding to it for each link takes longer
+        # most links of a crawl are repeats: URL that owns its form -> that form
+        self._owners: dict[str, str] = {}
 
     def is_decided(self, request: Request) -> bool:
         """Whether this crawl has decided about *request* before."""
@@ -121,6 +125,30 @@ class Decisions:
 
         Suspends only if the seen set is another process.
         """
+        if is_start or not self._owners:
+            return await self._decide(requests, is_start)
+        is_new = [not self._is_repeat(request) for request in requests]
+        if (n_repeats := is_new.count(False)) == 0:
+            return await self._decide(requests, is_start)
+        self._count("request/processed", n_repeats)
+        self._n_kept += n_repeats
+        found = iter(await self._decide([*compress(requests, is_new)], is_start))
+        return [not is_asked or next(found) for is_asked in is_new]
+
+    def _is_repeat(self, request: Request) -> bool:
+        """Whether the URL of a link owns its form already: whether it is fetched again is the dupefilter's business."""
+        form = self._owners.get(request.url)
+        meta = request.meta
+        if form is None or request.dont_filter or self._explorer.unreached or marks.is_marked(request):
+            return False
+        if marks.is_exempt(request) or REDIRECTED_KEY in meta:
+            return False
+        meta[marks.DECIDED] = marks.decided(self._crawl, request.url, is_redirected=False)
+        meta["dedup_canonical"] = form
+        return True
+
+    async def _decide(self, requests: Sequence[Request], is_start: bool) -> list[bool]:
+        """As :meth:`decide`, of requests about which more has to be asked than whether they are repeats."""
         questions = [self._question(request, is_start) for request in requests]
         if self._seen.is_durable:
             await self._note([request for request, asked in zip(requests, questions, strict=True) if asked is None])
@@ -183,6 +211,7 @@ class Decisions:
         """Say that forms have changed."""
         self._referrer = None
         self._site = "\0"
+        self._owners.clear()
 
     def begin_anew(self) -> None:
         """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
@@ -269,6 +298,7 @@ class Decisions:
         if question.is_redirected or self._explorer.unreached:
             self._note_reached(question, Standing.NEW)
         self._report.owned(question.digest, question.request.url)
+        self._note_owner(question)
         return self._kept(question)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
@@ -281,6 +311,7 @@ class Decisions:
             # but it does not see what the filter sends itself, nor what an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
                 return self._dropped(question, rules)
+            self._note_owner(question)
             return self._kept(question, answers=question.answers_again)
         sources = question.request.meta.get(REDIRECTED_KEY)
         if question.must_pass or (sources and await self._is_redirected_here(question, sources)):
@@ -290,6 +321,12 @@ class Decisions:
                 return self._kept(question)
             return self._dropped(question, rules)
         return self._is_sent_as_duplicate(question, rules)
+
+    def _note_owner(self, question: Question) -> None:
+        """Remember that a URL owns its form, within bounds."""
+        if len(self._owners) >= _MAX_OWNERS:
+            self._owners.clear()
+        self._owners[question.request.url] = question.form
 
     def _note_reached(self, question: Question, standing: Standing) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""

@@ -46,7 +46,7 @@ def page_signature(body: bytes) -> int:
     A wall may tell each visitor the time and a token. Attributes do not count either, so that a form may carry another
     token, and where it leads back to, on each page. Crawls make very many of them: no word is looked at by itself.
     """
-    # the words between tags; in front of a tag that is never closed there may be some, behind it there are none
+    # what stands between tags; what follows a "<" is of a tag, up to the next ">"
     text = b" ".join(_SHOWN.findall(b">" + _without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
     # what a digit touches, up to the next space on both sides, is cut out
     first, *behind = (b" " + text + b" ").split(b"0")
