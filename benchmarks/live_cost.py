@@ -2,7 +2,7 @@
 
     python benchmarks/live_cost.py [N]
 
-First: the mean of eight crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
+First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
 that the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not
 matter. It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain
 Scrapy drops repeated URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our
@@ -12,7 +12,7 @@ rule, 20,000 in all. The same URL again passes our filter, and Scrapy drops it.
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of seven crawls of 6,000 pages each.
+most of five crawls of 6,000 pages each that nobody reads; crawl_speed.py has recorded sites.
 
 How far "Scrapy, once more" is from Scrapy says what is noise. The filters take turns, in another order each time, for a
 computer may be slower for a minute; pages are compared turn by turn (the median), links in loops: each thousand of them
@@ -37,9 +37,9 @@ from typing import Any
 from dedup_crawler.methods import make_method
 
 HERE = Path(__file__).resolve().parent
-N_RUNS = 8
+N_RUNS = 5
 N_QUEUED = 1_000_000
-N_CRAWLS, N_PAGES = 7, 6000
+N_CRAWLS, N_PAGES = 5, 6000
 _RANDOM = random.Random(6)
 ADDON = {"ADDONS": json.dumps({"dedup_crawler.Addon": 500})}
 DUD = {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"}
@@ -155,7 +155,6 @@ def main(n: int) -> None:
             "Scrapy, once more": {},
             "duplicate-url-discarder": DUD,
             "ours": ours,
-            "ours, without exploration": {**ours, "DEDUP_EXPLORATION": 0},
         }
         speeds: dict[str, list[float]] = {name: [] for name in crawled}
         for _ in range(N_CRAWLS):

@@ -138,9 +138,9 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Whether the URL of a link owns its form already: whether it is fetched again is the dupefilter's business."""
         form = self._owners.get(request.url)
-        meta = request.meta
         if form is None or request.dont_filter or self._explorer.unreached or marks.is_marked(request):
             return False
+        meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
             return False
         meta[marks.DECIDED] = marks.decided(self._crawl, request.url, is_redirected=False)
