@@ -12,7 +12,8 @@ rule, 20,000 in all. The same URL again passes our filter, and Scrapy drops it.
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
 
 Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of five crawls of 6,000 pages each that nobody reads; crawl_speed.py has recorded sites.
+most of five crawls of 6,000 pages each. No link is extracted from them, and none is a repeat: crawl_speed.py has
+recorded sites.
 
 How far "Scrapy, once more" is from Scrapy says what is noise. The filters take turns, in another order each time, for a
 computer may be slower for a minute; pages are compared turn by turn (the median), links in loops: each thousand of them
