@@ -59,6 +59,9 @@ def test_what_is_remembered_is_bounded_and_changes_nothing(crawl):
         for url in [*map(normal_form, crawl)] * 2:
             assert shapes.of(url) == Shapes(shapes.literals).of(url)
             assert len(shapes._known) <= 3
+        long = f"{HOST}/?{'&'.join(map(str, range(1000)))}"
+        assert shapes.of(long) == Shapes(shapes.literals).of(long)
+        assert long not in shapes._known
 
 
 def test_what_cannot_be_shapes():

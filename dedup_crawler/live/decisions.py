@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PORTION = 500
 _MAX_OWNERS = 10_000
+_MAX_URL = 1_000  # characters of a URL that is remembered
 
 
 @dataclass(slots=True)
@@ -326,7 +327,8 @@ class Decisions:
         """Remember that a URL owns its form, within bounds."""
         if len(self._owners) >= _MAX_OWNERS:
             self._owners.clear()
-        self._owners[question.request.url] = question.form
+        if len(url := question.request.url) <= _MAX_URL:
+            self._owners[url] = question.form
 
     def _note_reached(self, question: Question, standing: Standing) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""

@@ -19,6 +19,8 @@ MIN_SHARE = 0.01
 """A value with fewer URLs, or with a smaller share of all, is left out."""
 MAX_KNOWN = 10_000
 """URLs whose shapes are remembered: most links of a crawl lead where others have led, and each is asked for thrice."""
+MAX_URL = 300
+"""Characters of such a URL: a shape may be large where a stranger writes hundreds of names into a query."""
 _KEY_VALUES = KeyValueMap()
 
 Shape = tuple[tuple[str, str], ...]
@@ -50,12 +52,15 @@ class Shapes:
     def of(self, url: str) -> Shape:
         """Shape of a URL in normal form."""
         shape = self._known.get(url)
-        if shape is None:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-                self._same.clear()
-            shape = self._shape_of(url)
-            shape = self._known[url] = self._same.setdefault(shape, shape)
+        if shape is not None:
+            return shape
+        shape = self._shape_of(url)
+        if len(url) > MAX_URL:
+            return shape
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+            self._same.clear()
+        shape = self._known[url] = self._same.setdefault(shape, shape)
         return shape
 
     def _shape_of(self, url: str) -> Shape:
