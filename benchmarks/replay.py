@@ -45,7 +45,7 @@ class Crawled:
     n_explored: int
     seconds: float
     pages_per_second: float
-    """From its first request on: without what it takes to begin."""
+    """From when the spider was made: loading the model counts, importing Scrapy does not."""
 
 
 @dataclass(frozen=True)
