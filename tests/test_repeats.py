@@ -12,7 +12,7 @@ NO_DUPEFILTER = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
 
 
 def build_site(site: Site, status: int) -> None:
-    """Three pages, the later ones slow, link to /twin?1, which answers with *status*; the last one to /twin?2 as well."""
+    """Three pages, the later ones slow, link to /twin?1, which answers with *status*; the last also to /twin?2."""
     site.page("/", "/twin?1", "/second")
     site.page("/second", "/twin?1", "/third", delay_s=0.3)
     site.page("/third", "/twin?1", "/twin?2", delay_s=0.3)
