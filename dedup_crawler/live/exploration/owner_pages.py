@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import xxhash
@@ -96,6 +97,10 @@ class OwnerPages:
             return None
         self._pages.move_to_end(form_digest)
         return FetchedPage(*page)
+
+    def all(self) -> Iterator[FetchedPage]:
+        """All pages that are kept."""
+        return (FetchedPage(*page) for page in self._pages.values())
 
     def forget(self, form_digest: bytes) -> None:
         """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
