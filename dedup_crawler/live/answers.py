@@ -249,6 +249,12 @@ class Answers:
         """
         self._left_over += requests
 
+    async def probe(self, forms: Iterable[bytes]) -> bool:
+        """Free forms, and ask for each under another of its URLs; whether there was anything to ask for."""
+        forms = list(forms)
+        await self.release(forms)
+        return bool(forms)
+
     def recover(self, requests: Iterable[Request]) -> None:
         """Send what a rule dropped that was wrong."""
         for request in requests:

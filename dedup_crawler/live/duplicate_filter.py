@@ -216,6 +216,7 @@ class DuplicateFilter:
         try:
             has_sent = await self.answers.look_after(is_idle=True)
             has_sent = has_sent or self.answers.verify(self._explorer.to_verify())
+            has_sent = has_sent or await self.answers.probe(self._explorer.to_probe())
             self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()
         except SeenUnavailableError:
             has_sent = self._may_be_given_more = False

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.exploration.alike_answers import AlikeAnswers
 from dedup_crawler.live.exploration.alternatives import Alternatives
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_ASKED = 20_000
+_LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
 
@@ -66,6 +68,7 @@ class Explorer:
         self._chrome = ChromeOfHosts()
         self._reservoir: Reservoir[Request] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
+        self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
         self.unreached = Unreached(self._has_shown)
@@ -83,7 +86,7 @@ class Explorer:
             return False
         if is_covered and self._shown is None:
             self._shown = ShownText()
-            for page in self._pages.all():
+            for page in self._pages.values():
                 self._shown.add(page)
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
@@ -199,6 +202,8 @@ class Explorer:
         page = _page(request, response)
         host = _host(page)
         refused = self.walls.saw(host, forms, page)
+        for form in forms:
+            refused.update(self._alike.answered(form, page))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
@@ -224,6 +229,9 @@ class Explorer:
         """Have an explored page wait for its verdict; as long as it does, it is undecided."""
         self.evidence.undecided(page.rules)
         self.unreached.add(page)
+        if len(self.unreached) % _LOOK_AGAIN == 0:
+            for shown in list(self.unreached.shown_by_now()):
+                self._judged(shown.form, shown.rules, True)
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         if self._shown is None:
@@ -263,6 +271,10 @@ class Explorer:
                 self.evidence.drops.dropped(rules, -1)
                 wanted[request.url] = request
         return list(wanted.values())
+
+    def to_probe(self) -> list[bytes]:
+        """Forms to be asked for under another URL, for they share their answer with others."""
+        return [probe.form for probe in self._alike.probes(self._pages.items(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Request]:
         """Say that forms are those of other models now; gives what rules had dropped that nobody has verified."""

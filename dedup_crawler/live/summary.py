@@ -43,14 +43,19 @@ def summary(
         stats.set_value("dedup/lost/low", round(lost.low, 1))
         stats.set_value("dedup/lost/high", round(lost.high, 1))
         stats.set_value("dedup/dropped/unverified", verdicts.n_untested)
-        if n_dropped and not n_judged:
+        n_left = verdicts.n_tested + verdicts.n_untested
+        dropped = f"{n_dropped} dropped"
+        if n_left < n_dropped:
+            dropped += f" ({n_dropped - n_left} of them were sent after all)"
+        if n_left and not n_judged:
             level = logging.WARNING
+            dropped += ", none of them verified"
         parts += [
-            f"{n_dropped} dropped" + (", none of them verified" if level == logging.WARNING else ""),
+            dropped,
             f"{count('request/explored')} explored ({evidence.n_disagreed} of {n_judged} compared were other pages)",
             f"{count('request/released')} released",
         ]
-        if n_dropped:
+        if n_left:
             estimate = "an unknown number" if lost.estimate is None else f"{lost.estimate:.0f}"
             parts.append(f"{estimate} of the dropped lost by estimate (95 %: {lost.low:.0f} to {lost.high:.0f})")
     if n_off := count("rules/switched_off"):

@@ -32,6 +32,9 @@ class Alternatives(Generic[T]):
     def __len__(self) -> int:
         return self._n
 
+    def __contains__(self, form: bytes) -> bool:
+        return form in self._of
+
     def add(self, form: bytes, url: str, dropped: T) -> None:
         """Keep a drop, unless this URL is kept already."""
         kept = self._of.get(form)

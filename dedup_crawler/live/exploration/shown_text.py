@@ -45,7 +45,7 @@ class ShownText:
         self._shown.add(texts)
         if self._n_pages < FIRST_PAGES:
             self._n_pages += 1
-            self._n_on.update(texts)
+            self._n_on.update(texts.keys())  # a mapping would be taken for counts
 
     def has_shown(self, texts: dict[bytes, int]) -> bool | None:
         """Whether other pages show what a page with these *texts* does.

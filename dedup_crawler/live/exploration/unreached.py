@@ -60,6 +60,15 @@ class Unreached:
                 return page
         return None
 
+    def shown_by_now(self) -> Iterator[Waiting]:
+        """Give the pages whose content other pages have shown since they came; they wait no longer."""
+        for _ in range(len(self._waiting)):
+            page = self._waiting.popleft()
+            if page.texts is not None and self._has_shown(page.texts):
+                yield page
+            else:
+                self._waiting.append(page)
+
     def due(self, n_answers: int, *, is_idle: bool) -> Iterator[tuple[Waiting, bool | None]]:
         """Give the pages that have waited long enough (*is_idle*: all), each with whether it was reached otherwise."""
         while self._waiting:
