@@ -318,7 +318,7 @@ class Decisions:
         if question.must_pass or (sources and await self._is_redirected_here(question, sources)):
             return self._kept(question)
         if holder.standing is Standing.AWAITED and not self._is_dry_run:
-            if not (holder.has_substitute or await self._waits(question)):
+            if not await self._waits(question):
                 return self._kept(question)
             return self._dropped(question, rules)
         return self._is_sent_as_duplicate(question, rules)

@@ -133,7 +133,7 @@ class DuplicateFilter:
         host = self._models.mismatch()
         if host is not None and self._learner is not None:
             # the process ended between learning and noting it; the database knows the pages
-            await self._decisions.note_again(await self.seen.clear())
+            await self._decisions.note_again((await self.seen.clear()).awaited)
             self._models.expect(None)
         elif host is not None:
             self._is_refused = True
@@ -262,7 +262,7 @@ class DuplicateFilter:
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
             self._decisions.forget_forms()
-            await self._decisions.note_again(await self.seen.clear())
+            await self._decisions.note_again((await self.seen.clear()).awaited)
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
             return
