@@ -101,7 +101,7 @@ def _n_again(site: Site, n_before: int) -> int:
 
 
 def stop_after(site: Site, folder: Path, n_asked: int, how: signal.Signals, **settings: Any) -> str:
-    """Begin a crawl, stop it by a signal when the site was asked *n_asked* times more, and wait for its end; its log."""
+    """Begin a crawl, stop it by a signal when the site was asked *n_asked* times more, and give its log."""
     target = len(site.asked) + n_asked
     with (folder / "log").open("w+") as log:
         crawl = subprocess.Popen(walk_command(site, folder, **settings), cwd=folder, stderr=log, start_new_session=True)

@@ -30,7 +30,7 @@ def shown(site: Site, paths: Iterable[str]) -> list[str]:
 
 
 def covering_model(folder: Path, host: str, n_learnt: int = 200) -> Path:
-    """A model that has learnt that items show nothing new: each was reached under /old/N as well, in a crawl long ago."""
+    """A model that has learnt that items show nothing new: each was reached under /old/N too, in an old crawl."""
     home = f"http://{host}"
     visits = [(f"{home}/", 0)]
     for n in range(n_learnt):
@@ -75,7 +75,7 @@ def test_a_covered_page_that_answers_in_place_refutes_its_rule(tmp_path: Path, a
 
 
 def test_covered_pages_whose_text_is_shown_elsewhere_agree_with_their_rule(tmp_path: Path):
-    """Each item shows the text of a page that the crawl reaches otherwise: most items are dropped, and the rule stays."""
+    """Each item shows the text of a page that is reached otherwise: most items are dropped, and the rule stays."""
     with Site() as site:
         build_items(site)
         for hub in range(N_ITEMS // 5):
@@ -163,7 +163,7 @@ def build_one_form(site: Site, numbers: Iterable[int]) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_resumed_crawl_can_refute_a_rule_whose_owners_were_fetched_before(tmp_path: Path, how: signal.Signals):
-    """The rule gives sixty pages one form. Its owner was fetched before the stop; it is fetched once more to compare."""
+    """The rule gives sixty pages one form. Its owner was fetched before the stop, and is fetched again to compare."""
     settings = {
         "DEDUP_MODEL": tmp_path / "model",
         "DEDUP_EXPLORATION": "0.02",

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Holder, Standing, form_digest, owner_tag
 

@@ -54,7 +54,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
                 self.crawler,
                 "dedup_middleware_missing",
                 "DuplicateFilterSpiderMiddleware is enabled without its partner, which sends what it drops if a page "
-                "fails: use the add-on, or add 'dedup_crawler.DuplicateFilterMiddleware': 120 to DOWNLOADER_MIDDLEWARES.",
+                "fails: use the add-on, or add 'dedup_crawler.DuplicateFilterMiddleware' to DOWNLOADER_MIDDLEWARES.",
             )
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
