@@ -5,20 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 from . import spec as names
-from .crawl import Crawls
+from .many import outcomes_of, smallest
 from .report import report
-from .shrink import shrunk
-from .spec import Spec, invent, written
-from .verdict import Outcome, judge
-from .zygote import Zygote
-
-_crawls: Crawls | None = None
+from .spec import invent, written
+from .verdict import Outcome
 
 
 def main() -> int:
@@ -32,7 +25,7 @@ def main() -> int:
     outcomes: list[Outcome] = []
     started = time.monotonic()
     try:
-        for outcome in _outcomes(specs, arguments.jobs):
+        for outcome in outcomes_of(specs, arguments.jobs):
             outcomes.append(outcome)
             _progress(outcomes, len(specs), time.monotonic() - started)
     except KeyboardInterrupt:
@@ -41,6 +34,8 @@ def main() -> int:
     broken = [outcome for outcome in outcomes if not outcome.is_lawful]
     for outcome in sorted(broken, key=lambda each: each.spec.seed):
         print(told(outcome))
+        if arguments.log:
+            print(outcome.log)
         if arguments.shrink:
             print(f"  shrunk: {written(smallest(outcome))}", flush=True)
     table = report(outcomes, f"python -m tests.chaos --seeds {arguments.seeds}")
@@ -51,40 +46,13 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def outcome_of(spec: Spec) -> Outcome:
-    """Crawl twice, and judge."""
-    global _crawls
-    if _crawls is None:
-        _crawls = Crawls(Zygote().__enter__())  # ends with this process, whose end of the pipe it reads
-    return judge(*_crawls.run(spec))
-
-
-def smallest(outcome: Outcome) -> Spec:
-    """A smaller spec that breaks the law as well: by trouble if that was it, else by lost pages."""
-    return shrunk(
-        outcome.spec, lambda spec: bool(again.lost if outcome.lost else again.trouble) if (again := outcome_of(spec)) else False
-    )
-
-
 def told(outcome: Outcome) -> str:
     """What is wrong, and how to see it again."""
     what = outcome.trouble or f"{len(outcome.lost)} of {outcome.n_pages} pages lost ({'; '.join(outcome.causes())})"
     return (
         f"seed {outcome.spec.seed}: {what}\n  python -m tests.chaos --seeds {outcome.spec.seed} --shrink\n"
-        f"  {written(outcome.spec)}\n  lost: {', '.join(outcome.lost[:8])}"
+        f"  {written(outcome.spec)}\n" + "".join(f"    {trace}\n" for trace in outcome.traces)
     )
-
-
-def _outcomes(specs: list[Spec], n_jobs: int) -> Iterator[Outcome]:
-    if n_jobs == 1:
-        yield from map(outcome_of, specs)
-        return
-    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
-        try:
-            yield from pool.map(outcome_of, specs)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _progress(outcomes: list[Outcome], n_all: int, passed_s: float) -> None:
@@ -107,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--spec", help="a spec as it is printed, instead of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--shrink", action="store_true", help="make the specs that break the law smaller")
+    parser.add_argument("--log", action="store_true", help="show the log of each crawl that breaks the law")
     parser.add_argument("--output", type=Path, help="file that takes the table; else it is printed")
     return parser
 

@@ -110,7 +110,8 @@ class Crawls:
         got = [(page, path) for page, _, path in (line.partition("\t") for line in lines)]
         stats = [*map(json.loads, (folder / "stats").read_text().splitlines())] if (folder / "stats").exists() else []
         log = (folder / "log").read_text(encoding="utf-8", errors="replace")
-        return Crawled(server.log, got, killed, stats, _evidence(server, folder), log, statuses, cpu_s)
+        rules = _evidence(server, folder)
+        return Crawled(server.log, got, killed, stats, rules, log, statuses, cpu_s, server.wall_left)
 
 
 def _settings(spec: Spec) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class Crawled:
     log: str = ""
     statuses: list[int] = field(default_factory=list)
     cpu_s: float = 0.0
+    wall_left: int = 0
+    """Answers that a wall would still give after the end."""
 
     @property
     def reached(self) -> set[str]:
@@ -60,7 +62,8 @@ def left_unfetched(site: Site, crawled: Crawled) -> set[str]:
         answer = site.answers.get(path)
         if isinstance(answer, Redirect):
             linked.add(answer.target)
-    return linked - settled
+    left = linked - settled
+    return left if len(left) > crawled.wall_left else set()
 
 
 def reachable(site: Site, starts: Iterable[str], reached: Iterable[str] = ()) -> set[str]:

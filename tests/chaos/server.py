@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .site import Redirect, Site
+from .site import Redirect, Site, without_session
 from .spec import EMPTY, RESET, SLOW, Fault, Spec
 
 SLOW_S = 0.15
@@ -71,7 +71,9 @@ class Server:
         self.run = 0
         self._n_asked: Counter[str] = Counter()
         self._shown: set[str] = set()
-        self._n_shown = self._n_walled = 0
+        self._n_shown = 0
+        self.wall_left = self.spec.wall_for
+        """Answers that the wall has still to give."""
         self._stop_at: dict[int, Callable[[], None]] = {}
 
     def next_run(self, moments: dict[int, Callable[[], None]]) -> None:
@@ -105,8 +107,9 @@ class Server:
         if known is None:
             return "none", _response(404, b"nothing"), 0.0
         spec = self.spec
-        if spec.wall_from and len(self._shown) >= spec.wall_from and self._n_walled < spec.wall_for:
-            self._n_walled += 1
+        is_walled = spec.wall_from and len(self._shown) >= spec.wall_from and self.wall_left
+        if is_walled and without_session(path) in self.site.way_of:  # lists stay, or little of the crawl was left
+            self.wall_left -= 1
             return "wall", _response(200, _WALL), 0.0
         self._n_asked[path] += 1
         fault = self._faults.get(path)

@@ -16,6 +16,7 @@ from .spec import Spec
 
 VERIFIED = 3
 """Explorations that agreed, before the first page on which a rule is wrong: fewer are no verification."""
+MAX_TRACES = 5
 _YOUNG_RATE, _YOUNG, _SUSPECTED_RATE, _TRIALS = 0.1, 10, 0.25, 4  # as docs/safety.md promises
 
 
@@ -41,6 +42,10 @@ class Outcome:
     is_said: bool
     """Whether the summary's upper bound is not below what was lost."""
     cpu_s: float
+    traces: tuple[str, ...] = ()
+    """Of the first lost pages, what became of each of their URLs."""
+    log: str = ""
+    """Of the crawl with the filter, where it broke the law."""
 
     @property
     def is_lawful(self) -> bool:
@@ -65,12 +70,13 @@ def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
     if not spec.wall_from:  # whom a wall answers is chance; whatever else happens, happens to both crawls
         lost = plain.reached - reached - hidden
     n_high = sum(_number(stats.get("dedup/lost/high")) for stats in filtered.stats)
+    trouble = _trouble(site, plain, filtered)
     return Outcome(
         spec,
         len(plain.reached),
         tuple(sorted(lost)),
         tuple(sorted(hidden)),
-        _trouble(site, plain, filtered),
+        trouble,
         plain.n_fetched,
         filtered.n_fetched,
         filtered.count("dedup/request/dropped"),
@@ -79,6 +85,8 @@ def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
         len(filtered.statuses) - 1 - len(filtered.killed),
         n_high >= len(set(roots.values())),
         plain.cpu_s + filtered.cpu_s,
+        tuple(_trace(site, filtered, page) for page in sorted(lost)[:MAX_TRACES]),
+        filtered.log if lost or trouble else "",
     )
 
 
@@ -125,6 +133,20 @@ def _family_of(page: str) -> tuple[int | None, int | None]:
     number, _, rest = page.partition("/")
     first = rest.partition("/")[0]
     return (int(number), int(first)) if number.isdigit() and first.isdigit() else (None, None)
+
+
+def _trace(site: Site, filtered: Crawled, page: str) -> str:
+    """Each URL of a page with the answers that it got, and when, in requests since the start."""
+    told = []
+    for path in site.answers:
+        if in_the_end(site, path) == page:
+            found = [
+                f"{asked.outcome} at {n}{' of a run that was killed' * (asked.run in filtered.killed)}"
+                for n, asked in enumerate(filtered.asked)
+                if without_session(asked.path) == path
+            ]
+            told.append(f"{path}: {', '.join(found) or 'never asked'}")
+    return f"{page}: {'; '.join(told)}"
 
 
 def _cause(spec: Spec, page: str) -> str:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 class Zygote:
     """The process that forks; one crawl at a time."""
 
-    def __enter__(self) -> Zygote:
+    def __init__(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.chaos.zygote"],
@@ -32,9 +32,9 @@ class Zygote:
             text=True,
             start_new_session=True,  # whoever presses Ctrl-C stops the harness, and no crawl in disorder
         )
-        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
+        """End it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -71,7 +71,7 @@ def crawl(job: dict[str, Any]) -> None:
 
     from .spider import Stranger
 
-    process = AsyncCrawlerProcess(job["settings"], install_root_handler=True)
+    process = AsyncCrawlerProcess(job["settings"])
     crawler = process.create_crawler(Stranger)
     process.crawl(crawler, url=job["url"], out=job["out"])
     process.start()
