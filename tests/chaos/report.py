@@ -1,0 +1,60 @@
+"""What many seeds came to, as a table in Markdown."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from .spec import Family
+from .verdict import Outcome
+
+
+def report(outcomes: Sequence[Outcome], command: str) -> str:
+    """The page: totals, then a line for each ingredient."""
+    n_saved = sum(each.n_plain - each.n_filtered for each in outcomes)
+    n_explored = sum(each.n_explored for each in outcomes)
+    rows: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        for name in dict.fromkeys([*map(_named, outcome.spec.families), *outcome.spec.features()]):
+            rows[name].append(outcome)
+    lines = [
+        "# Invented crawls",
+        "",
+        "Sites, faults and models made of a seed; each is crawled over HTTP without the filter and with it. *Lost* are pages",
+        "that the crawl without the filter reaches and the other one does not; *hidden* are those among them whose difference",
+        "the site hid until their rule was verified, within what exploration promises.",
+        "",
+        f"    {command}",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| seeds | {len(outcomes)} |",
+        f"| seeds that lost a page | {sum(bool(each.lost) for each in outcomes)} |",
+        f"| seeds with other trouble | {sum(bool(each.trouble) for each in outcomes)} |",
+        f"| pages | {sum(each.n_pages for each in outcomes)} |",
+        f"| pages lost | {sum(len(each.lost) for each in outcomes)} |",
+        f"| pages hidden | {sum(len(each.hidden) for each in outcomes)} |",
+        f"| fetches without the filter | {sum(each.n_plain for each in outcomes)} |",
+        f"| fetches with it | {sum(each.n_filtered for each in outcomes)} |",
+        f"| fetched to test the rules | {n_explored} ({n_explored / max(1, n_saved):.1%} of what was saved) |",
+        f"| stops (SIGINT) | {sum(each.n_stops for each in outcomes)} |",
+        f"| kills (SIGKILL) | {sum(each.n_kills for each in outcomes)} |",
+        f"| CPU | {sum(each.cpu_s for each in outcomes) / 60:.1f} min of crawls |",
+        "",
+        "| ingredient | seeds | pages | lost | hidden | saved |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, found in sorted(rows.items()):
+        n_plain, n_filtered = sum(each.n_plain for each in found), sum(each.n_filtered for each in found)
+        lines.append(
+            f"| {name} | {len(found)} | {sum(each.n_pages for each in found)} | {sum(len(each.lost) for each in found)} | "
+            f"{sum(len(each.hidden) for each in found)} | {1 - n_filtered / max(1, n_plain):.0%} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _named(family: Family) -> str:
+    """What tells a family from others in the table."""
+    wrong = "" if family.matters_at is None else ", wrong" if not family.matters_at else ", wrong from a page on"
+    fault = "" if family.fault is None else f", {family.fault.what}"
+    return f"{family.kind}, {family.links}{wrong}{', redirects' if family.redirects else ''}{fault}"
