@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Holder, Standing, form_digest, owner_tag
 
@@ -132,8 +131,8 @@ def wait(sets, seen, digest, *urls):
 
 def test_substitutes_take_over_one_after_the_other(sets):
     """
-    Of the URLs that are dropped while the answer is awaited the oldest is given when the owner fails, then the next one;
-    a URL that waits twice is given once. A form that is free is released already.
+    Of the URLs that are dropped while the answer is awaited the oldest is given when the owner fails, then the next
+    one; a URL that waits twice is given once. A form that is free is released already.
     """
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
