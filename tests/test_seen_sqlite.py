@@ -67,7 +67,8 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     with sqlite3.connect(path) as connection:
         seen = {digest for (digest,) in connection.execute("SELECT digest FROM seen")}
         assert seen == {form_digest(form) for form in reachable()}
-        assert connection.execute("SELECT count(*) FROM awaited").fetchone() == (0,)
+        for table in ("awaited", "substitutes"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     connection.close()
 
 
