@@ -305,6 +305,8 @@ class Decisions:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._explorer.unreached.n_redirected:
             self._note_reached(question, Standing.NEW)
+        if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
+            self._explorer.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
         return self._kept(question)

@@ -125,6 +125,10 @@ class Explorer:
         self._reservoir.add(rules, request)
         self.alternatives.add(form, request.url, request)
 
+    def forget_owner(self, form: bytes) -> None:
+        """Hear that another URL owns a form from now on."""
+        self._pages.forget(form)
+
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the one it was taken for."""
         form, expected, *rules = explores
@@ -298,8 +302,6 @@ class Explorer:
     def switch_off(self, rule: str) -> list[Request]:
         """Give back what *rule* dropped."""
         self._credit.clear()
-        self._asked_again.clear()
-        self._pages.clear()
         return self._recovered(rule)
 
     def _recovered(self, rule: str) -> list[Request]:

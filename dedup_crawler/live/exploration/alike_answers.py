@@ -1,8 +1,8 @@
 """Answers that many forms of a site share: the pages themselves, or a short wall that nobody noticed.
 
 A log-in page that answers for a few URLs, and is gone again, goes unnoticed by
-:mod:`~dedup_crawler.live.exploration.freeze`, which wants a fifth of the last 200 pages. When nothing else is left to
-do, one dropped URL is fetched for each group of forms with the same answer. If it shows another page, so may the others.
+:mod:`~dedup_crawler.live.exploration.freeze`, which wants a fifth of the last 200 pages. When nothing else is left
+to do, one dropped URL is fetched for each group of forms with the same answer. If it shows another page, so may others.
 """
 
 from __future__ import annotations
