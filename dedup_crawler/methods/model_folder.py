@@ -17,21 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
+from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
 DESCRIPTION = "model.json"
 """What makes a folder a model."""
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
-_KEYS = {
-    "options": dict,
-    "hosts": list,
-    "counts": dict,
-    "training_data_digest": str,
-    "files": dict,
-    "method": str,
-    "quality": dict,
-}
 
 
 @dataclass(frozen=True)
@@ -40,6 +32,12 @@ class ModelFiles:
 
     tables: Mapping[str, Any] = field(default_factory=dict)
     weights: bytes = b""
+
+    def table(self, name: str) -> JsonValue:
+        """What *name* holds, to be read value by value; BadInputError if there is no such file."""
+        if name not in self.tables:
+            raise BadInputError(f"the model lacks {name}.")
+        return JsonValue(self.tables[name], name)
 
 
 def folder_name(host: str) -> str:
@@ -106,7 +104,7 @@ def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
         if name == _WEIGHTS:
             weights = data
         else:
-            tables[name] = json.loads(data)
+            tables[name] = _json_of(data, folder / name).raw
     return manifest, ModelFiles(tables, weights)
 
 
@@ -126,10 +124,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
     path = folder / DESCRIPTION
     try:
-        manifest = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise DamagedModelError(f"{path} cannot be read ({type(error).__name__}). {_WAY_OUT}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    manifest = _json_of(data, path).raw
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
     if manifest["format"] != FORMAT:
         raise ModelVersionError(
@@ -139,14 +138,28 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     digest = manifest.pop("digest", None)
     if digest != _sha256(_json_bytes(manifest)):
         raise DamagedModelError(f"{path} was altered: its digest does not match. {_WAY_OUT}")
-    for key, kind in _KEYS.items():
-        if not isinstance(manifest.get(key), kind):
-            raise DamagedModelError(f"{path} has no usable {key!r}. {_WAY_OUT}")
+    try:
+        _check_manifest(JsonValue(manifest, str(path)))
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
     return {**manifest, "digest": digest}
 
 
+def _check_manifest(manifest: JsonValue) -> None:
+    """Check the types of all that a description holds: whatever is read of it later is what it should be."""
+    for key in ("method", "training_data_digest"):
+        manifest[key].text()
+    manifest["hosts"].texts()
+    for key in ("urls", "clusters"):
+        manifest["counts"][key].count()
+    for digest in manifest["files"].table().values():
+        digest.text()
+    for value in [*manifest["options"].table().values(), *manifest["quality"].table().values()]:
+        value.scalar()
+
+
 def _verified(folder: Path, name: str, digest: str) -> bytes:
-    if Path(name).name != name:
+    if Path(name).name != name or not name.isprintable():
         raise DamagedModelError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
     try:
         data = (folder / name).read_bytes()
@@ -170,6 +183,13 @@ def _replace(folder: Path, new: Path) -> None:
         if not folder.exists():  # interrupted in that instant: there is a model all the same
             (aside / "model").rename(folder)
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _json_of(data: bytes, path: Path) -> JsonValue:
+    try:
+        return read_json(data, str(path))
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
 
 
 def _json_bytes(value: Any) -> bytes:
