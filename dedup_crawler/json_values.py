@@ -121,11 +121,11 @@ def read_json(data: bytes, place: str) -> JsonValue:
     try:
         value = json.loads(data, parse_constant=_no_constant)
     except RecursionError:
-        raise BadInputError(f"{place} is nested too deeply.") from None
+        raise BadInputError(f"{place} cannot be read: it is nested too deeply.") from None
     except ValueError as error:
-        raise BadInputError(f"{place} is no JSON ({type(error).__name__}).") from None
+        raise BadInputError(f"{place} cannot be read as JSON ({type(error).__name__}).") from None
     if not _is_shallow(value):
-        raise BadInputError(f"{place} is nested more than {MAX_DEPTH} deep.")
+        raise BadInputError(f"{place} cannot be read: it is nested more than {MAX_DEPTH} deep.")
     return JsonValue(value, place)
 
 
