@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
 LAYERS = [
-    {"errors", "interrupts"},
+    {"errors", "interrupts", "whole_file"},
     {"json_values", "urls"},
     {"pages", "rules", "networks"},
     {"labels"},

@@ -11,12 +11,13 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
+from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError, ModelVersionError
 from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
@@ -50,21 +51,58 @@ def folder_name(host: str) -> str:
 
 
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
-    """Write a model folder in place of what *folder* held; the same contents give the same bytes."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()):
-        raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    """Write a model folder in place of what *folder* held; the same contents give the same bytes.
+
+    Raises
+    ------
+    BadInputError
+        If *folder* holds something else.
+    ModelError
+        If it cannot be written; a model that was there is left as it was.
+    """
+    check_place(folder)
     contents = _contents(files)
     manifest = _manifest(description, contents)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        new.chmod(0o755)
-        for name, data in {**contents, DESCRIPTION: _json_bytes(manifest)}.items():
-            (new / name).write_bytes(data)
-        _replace(folder, new)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    with _writing(folder):
+        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            new.chmod(0o755)
+            for name, data in {**contents, DESCRIPTION: _json_bytes(manifest)}.items():
+                (new / name).write_bytes(data)
+            _replace(folder, new)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
     return folder
+
+
+def check_place(folder: Path) -> None:
+    """Check that a model can be written to *folder*, before it is learnt for hours; makes the folder that it lies in.
+
+    Raises
+    ------
+    BadInputError, ModelError
+        As :func:`write_model`.
+    """
+    with _writing(folder):
+        is_other = folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()
+        if is_other or (folder.exists() and not folder.is_dir()):
+            raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent).cleanup()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, DedupError):
+            raise
+        reason = error.strerror or type(error).__name__
+        raise ModelError(
+            f"{folder} cannot be written ({reason}); a model that was there stays. "
+            "Free some space, or give a folder that you can write to."
+        ) from error
 
 
 def method_of(folder: Path) -> str:
