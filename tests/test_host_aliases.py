@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
@@ -184,7 +184,6 @@ def test_chains_of_aliases_are_an_error() -> None:
         HostAliases.from_json(JsonValue(chain, "host_aliases.json"))
 
 
-@settings(deadline=None)  # the first bound loads scipy
 @given(
     st.lists(st.tuples(st.sampled_from(["a.example", "b.example", "c.example"]), st.integers(0, 3), st.integers(0, 3)))
 )

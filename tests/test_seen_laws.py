@@ -379,7 +379,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=events)
 def test_no_form_is_lost_and_none_is_new_twice(sets, history):
     """

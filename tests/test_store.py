@@ -45,7 +45,7 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "crawl.db"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(page=any_page)
 def test_a_page_is_read_back_as_it_was_written(page: Page):
     """
