@@ -293,7 +293,7 @@ def test_any_other_database_is_copied_page_by_page(db: Path, tmp_path: Path, mon
 
 
 def wait_until(condition) -> None:
-    deadline = time.monotonic() + 300  # of a machine that has much else to do
+    deadline = time.monotonic() + 600  # of a machine that has much else to do
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -267,7 +267,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(db: Path):
         print(n)
     """
     done = subprocess.run(
-        [*PYTHON, "-c", textwrap.dedent(code), db], capture_output=True, text=True, check=True, timeout=60
+        [*PYTHON, "-c", textwrap.dedent(code), db], capture_output=True, text=True, check=True, timeout=600
     )
     message, again, n_added = done.stdout.splitlines()
     assert str(db) in message
