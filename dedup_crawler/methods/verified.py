@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
+from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -261,8 +261,9 @@ class Verified(Canonicalizer):
 
     def n_learnt(self) -> int | None:
         """Rules of all kinds."""
-        quality = self.quality_
-        return int(quality["host_aliases"] + quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
+        links = self.links_.values()
+        n_link_rules = sum(len(each.referrer_rules) + len(each.coverage_rules) for each in links)
+        return len(self.aliases_.of_host) + len(self.engine_.rules) + n_link_rules
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
@@ -291,26 +292,19 @@ class Verified(Canonicalizer):
         }
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            self.aliases_ = HostAliases.from_json(files.tables[_ALIASES_FILE], _ALIASES_FILE)
-            shared = {
-                (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
-                for entry in files.tables[_TITLES_FILE]
-            }
-            self.links_ = {
-                host: links_from_json(links, _LINKS_FILE) for host, links in files.tables[_LINKS_FILE].items()
-            }
-            rules = rules_from_json(files.tables[_RULES_FILE], _RULES_FILE)
-            self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
-            self.new_words_ = NewWords(self.engine_, shared)
-            self.refused_ = refusals_from_json(files.tables.get(_REFUSED_FILE, []), _REFUSED_FILE)
-            self._note_kinds_of_links()
-        except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
-            raise DamagedModelError(f"the model lacks {error}. Train again.") from None
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
+        self.aliases_ = HostAliases.from_json(files.table(_ALIASES_FILE))
+        self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
+        rules = rules_from_json(files.table(_RULES_FILE).raw, _RULES_FILE)
+        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        shared = {
+            (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())
+            for entry in files.table(_TITLES_FILE).values()
+        }
+        self.new_words_ = NewWords(self.engine_, shared)
+        self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
+        self._note_kinds_of_links()
         if missing := self.hosts - self.aliases_.of_host.keys() - self.links_.keys():
-            raise DamagedModelError(f"{_LINKS_FILE} says nothing of {min(missing)}. Train again.")
+            raise BadInputError(f"{_LINKS_FILE} says nothing of {min(missing)}.")
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:
