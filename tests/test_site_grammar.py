@@ -13,7 +13,7 @@ from url_strategies import urls
 
 START = "http://a.example"
 PLACES = SiteGrammar(("jsessionid", "v"), has_enclosed=True)
-grammars = st.builds(SiteGrammar, st.sampled_from([(), ("v",), ("b", "v"), ("v", "b")]), st.booleans())
+grammars = st.builds(SiteGrammar, st.sampled_from([(), ("v",), ("b", "v"), ("v", "b")]), st.booleans(), st.booleans())
 rests = st.text(alphabet="ab(;v=1/&?)S0%", max_size=30).map(lambda rest: f"{START}/{rest}")
 pieces = st.lists(
     st.sampled_from(
@@ -91,7 +91,19 @@ def test_is_learnt_from_eight_urls():
     assert SiteGrammar.learn(sessions).parameters == ("lang", "jsessionid")
     assert SiteGrammar.learn(sessions[:7]) == USUAL
     assert SiteGrammar.learn([f"{START}/(S({n}))/a" for n in range(8)]) == SiteGrammar((), has_enclosed=True)
-    assert not SiteGrammar.learn([f"{START}/item/{n}?a=1;b=2" for n in range(20)])
+    assert not SiteGrammar.learn([f"{START}/item/{n};_{n}" for n in range(20)])
+
+
+def test_semicolons_are_exchanged_where_they_are_what_separates():
+    """``?a=1;b=2`` on a site that separates so, and not on one that mostly does not, nor where it is part of a text."""
+    queries = [f"{START}/?p=git;a=commit;h={n:x}" for n in range(8)]
+    grammar = SiteGrammar.learn(queries)
+
+    assert grammar.has_semicolons
+    assert grammar.read(f"{START}/?p=git;a=log") == f"{START}/?p=git&a=log"
+    assert grammar.read(f"{START}/?p=a&b;a=log") == f"{START}/?p=a;b&a=log"
+    assert not SiteGrammar.learn([*queries, *(f"{START}/?a=1&b={n}" for n in range(8))]).has_semicolons
+    assert not SiteGrammar.learn([f"{START}/?q=one;two;{n}" for n in range(20)]).has_semicolons
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ is known about names in a query holds of them; the place of one that does not st
 ``/(S(A1B2))/item/3``         ``/item/3?;()=0/S(A1B2)``
 ============================  ============================
 
-A name of the query that begins with ``;`` itself has one more there. Which parameters a site has is learnt from its
-URLs; what is not read keeps its place.
+A name of the query that begins with ``;`` itself has one more there. Where the names of a site's queries stand between
+semicolons, as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` of its queries are exchanged. What a site has is
+learnt from its URLs; what is not read keeps its place.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _MARK = ";"
 _NAME = r"[A-Za-z0-9._~\-]+"
 _PARAMETERS = re.compile(rf"([^;]*)((?:;{_NAME}=[^;&]*)+)", re.ASCII)
 _ENCLOSED = re.compile(r"\((?:[A-Za-z][A-Za-z0-9]*\([^();&]*\))+\)", re.ASCII).fullmatch
+_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
+_EXCHANGED = str.maketrans("&;", ";&")
 _ENCLOSED_NAME = ";()"
 _PARAMETER = re.compile(rf";{_NAME}", re.ASCII).fullmatch
 _PLACED = re.compile(r"([0-9]{1,4})/([^/]*)", re.ASCII).fullmatch
@@ -48,10 +51,13 @@ class SiteGrammar:
         Names of path parameters, in the order in which they stand where there are several.
     has_enclosed
         Whether values stand in segments such as ``(S(A1B2))``.
+    has_semicolons
+        Whether ``;`` separates the names of a query, and ``&`` is part of a value.
     """
 
     parameters: tuple[str, ...] = ()
     has_enclosed: bool = False
+    has_semicolons: bool = False
     _rank: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -66,9 +72,12 @@ class SiteGrammar:
         """
         n_urls: Counter[str] = Counter()
         places: dict[str, int] = defaultdict(int)
-        n_enclosed = 0
+        n_enclosed = n_semicolons = n_ampersands = 0
         for url in urls:
-            segments = _path_of(url).split("/")
+            path, query = _path_and_query(url)
+            n_semicolons += _LIST(query) is not None
+            n_ampersands += "&" in query
+            segments = path.split("/")
             n_enclosed += any(map(_ENCLOSED, segments[:-1]))
             in_url: dict[str, int] = {}
             for segment in segments:
@@ -80,11 +89,12 @@ class SiteGrammar:
                 places[name] += place
         common = [name for name, n in n_urls.most_common(_MAX_NAMES) if n >= MIN_URLS]
         common.sort(key=lambda name: (places[name] / n_urls[name], name))
-        return cls(tuple(common), n_enclosed >= MIN_URLS)
+        has_semicolons = n_semicolons >= MIN_URLS and n_semicolons > n_ampersands
+        return cls(tuple(common), n_enclosed >= MIN_URLS, has_semicolons)
 
     def __bool__(self) -> bool:
         """Whether any URL is read otherwise than it stands."""
-        return bool(self.parameters) or self.has_enclosed
+        return bool(self.parameters) or self.has_enclosed or self.has_semicolons
 
     def read(self, url: str) -> str:
         """*url* (in normal form) in the usual grammar; itself where it says nothing that has to be read.
@@ -92,10 +102,12 @@ class SiteGrammar:
         >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
         'http://a.example/item/3?;jsessionid=A1B2&x=1'
         """
-        if not self or (";" not in url and "(" not in url):
+        if not self or not (";" in url or "(" in url or (self.has_semicolons and "&" in url)):
             return url
         start = url.find("/", url.find("://") + 3)
         path, question, query = url[start:].partition("?")
+        if self.has_semicolons:
+            query = query.translate(_EXCHANGED)
         kept: list[str] = []
         found: list[str] = []
         *segments, last = path.split("/")[1:]
@@ -110,7 +122,7 @@ class SiteGrammar:
         kept.append(self._without_parameters(last, "", found))
         own = [_MARK + part if part[:1] == _MARK else part for part in query.split("&")] if question else []
         if not found and own == (query.split("&") if question else []):
-            return url
+            return f"{url[:start]}{path}{question}{query}"
         names = [_name_of(part) for part in own]
         parts = [*sorted(found, key=_name_of), *own]
         if names == sorted(names):
@@ -125,8 +137,6 @@ class SiteGrammar:
         """
         if not self:
             return url
-        if _MARK not in url:
-            return url if self.read(url) == url else None
         start = url.find("/", url.find("://") + 3)
         path, question, query = url[start:].partition("?")
         own: list[str] = []
@@ -156,8 +166,10 @@ class SiteGrammar:
             if place in enclosed:
                 written.append(enclosed[place])
             written.append("".join([segment, *[text for _, text in sorted(parameters.get(place, ()))]]))
-        rest = f"/{'/'.join(written)}" + (f"?{'&'.join(own)}" if own else "")
-        found = url[:start] + rest
+        query = "&".join(own)
+        if self.has_semicolons:
+            query = query.translate(_EXCHANGED)
+        found = f"{url[:start]}/{'/'.join(written)}{'?' if own else ''}{query}"
         return found if is_same(self.read(found), url) else None
 
     def _without_parameters(self, segment: str, place: str, found: list[str]) -> str:
@@ -173,7 +185,7 @@ class SiteGrammar:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"parameters": list(self.parameters), "enclosed": self.has_enclosed}
+        return {"parameters": list(self.parameters), "enclosed": self.has_enclosed, "semicolons": self.has_semicolons}
 
     @classmethod
     def from_json(cls, value: Any, file: str) -> SiteGrammar:
@@ -184,15 +196,16 @@ class SiteGrammar:
         BadInputError
             If it cannot have.
         """
-        names = value.get("parameters") if isinstance(value, dict) else None
-        is_enclosed = value.get("enclosed") if isinstance(value, dict) else None
+        said = value if isinstance(value, dict) else {}
+        names, enclosed, semicolons = said.get("parameters"), said.get("enclosed"), said.get("semicolons", False)
         if (
             not isinstance(names, list)
             or not all(isinstance(name, str) and re.fullmatch(_NAME, name) for name in names)
-            or not isinstance(is_enclosed, bool)
+            or not isinstance(enclosed, bool)
+            or not isinstance(semicolons, bool)
         ):
             raise BadInputError(f"{file}: {value!r} is no grammar of URLs.")
-        return cls(tuple(dict.fromkeys(names)), is_enclosed)
+        return cls(tuple(dict.fromkeys(names)), enclosed, semicolons)
 
 
 USUAL = SiteGrammar()
@@ -238,6 +251,7 @@ def _name_of(part: str) -> str:
     return part.partition("=")[0]
 
 
-def _path_of(url: str) -> str:
+def _path_and_query(url: str) -> tuple[str, str]:
     start = url.find("/", url.find("://") + 3)
-    return url[start:].partition("?")[0]
+    path, _, query = url[start:].partition("?")
+    return path, query

@@ -25,7 +25,9 @@ class ModelRules:
     watched: frozenset[int] = frozenset()
     """Guard: numbers of the rules that leave a URL alone if what they drop has come with other pages."""
     read_otherwise: frozenset[str] = frozenset()
-    """Hosts whose URLs have a grammar of their own; rules speak of them as they are read."""
+    """Hosts whose paths are read otherwise than they stand ..."""
+    semicolon_hosts: frozenset[str] = frozenset()
+    """... and whose queries are."""
     aliases: Sequence[HostAlias] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     """Identifier -> sentence of what else the model knows, in no rule about URLs alone."""
@@ -33,5 +35,10 @@ class ModelRules:
     def without_guards(self) -> ModelRules:
         """The same as if nothing but the rules decided."""
         return ModelRules(
-            self.rules, self.maps, read_otherwise=self.read_otherwise, aliases=self.aliases, others=self.others
+            self.rules,
+            self.maps,
+            read_otherwise=self.read_otherwise,
+            semicolon_hosts=self.semicolon_hosts,
+            aliases=self.aliases,
+            others=self.others,
         )

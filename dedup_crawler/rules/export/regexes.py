@@ -62,6 +62,8 @@ def _where(step: Step) -> Iterator[str]:
     yield rf"(?={origin}(?:{root}(?:/{_SEGMENT})+/?){_PATH_END})"
     if step.needs_plain_path:
         yield "(?![^?]*[;(])"
+    if step.needs_no_query:
+        yield r"(?!.*\?)"
     if step.needs_one_ending:
         yield rf"(?![^?]*[^/?]{_EXTENSION}{_EXTENSION}{_LAST})"
     name = r"[^=&]+" if step.names is None else _any_of(sorted(step.names - {""}))
