@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
@@ -12,15 +12,34 @@ from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar, is_same
 from url_strategies import urls
 
 START = "http://a.example"
-PLACES = SiteGrammar(("jsessionid", "v"), has_enclosed=True)
-grammars = st.builds(SiteGrammar, st.sampled_from([(), ("v",), ("b", "v"), ("v", "b")]), st.booleans(), st.booleans())
-rests = st.text(alphabet="ab(;v=1/&?)S0%", max_size=30).map(lambda rest: f"{START}/{rest}")
-pieces = st.lists(
-    st.sampled_from(
-        ["/a", "/", ";v=1", ";b=2", ";v=0/2", "/(S(x))", "/(S(x)F(y))", "?", "&", ";;v=1", ";()=0/S(x)", "="]
-    ),
-    max_size=10,
-).map(lambda parts: f"{START}/{''.join(parts).removeprefix('/')}")
+PLACES = SiteGrammar(("()", "jsessionid", "v"))
+grammars = st.builds(
+    SiteGrammar,
+    st.sampled_from([(), ("v",), ("()",), ("b", "v"), ("v", "()", "b")]),
+    st.sampled_from([(), ("v:", "b="), ("b=", "b:", "v:")]),
+    st.booleans(),
+    st.sampled_from([{}, {"v": ","}, {";v:": ",", "b": "%2C", ";b/": "+"}, {";v": ",", ";;v": ","}]),
+)
+rests = st.text(alphabet="abv(;:=1,/&?)S0%", max_size=30).map(lambda rest: f"{START}/{rest}")
+_IN_PATHS = ["/a", "/", ";v=1", ";b=2", ";v=0/2", "/(S(x))", "/(S(x)F(y))", "/v:1", "/v:1,2", "/b=2", "/b:3", "="]
+_IN_QUERIES = [
+    "?",
+    "&",
+    "v=1",
+    "v=1,2",
+    "v=2,1",
+    "b=1%2C2",
+    ";v=1",
+    ";v=1,2",
+    ";;v=1",
+    ";()=0/S(x)",
+    "v;,=1",
+    "v;;,=1",
+    ";v:=1",
+]
+pieces = st.lists(st.sampled_from([*_IN_PATHS, *_IN_QUERIES, ";b/=2", ";v:;,=1"]), max_size=10).map(
+    lambda parts: f"{START}/{''.join(parts).removeprefix('/')}"
+)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +82,7 @@ def test_leaves_the_rest_where_it_is(url: str):
     assert PLACES.read(START + url) == START + url
 
 
+@settings(max_examples=500)
 @given(grammars, st.one_of(urls.map(lambda url: f"{START}/{url}"), rests, pieces))
 def test_every_url_comes_back(grammar: SiteGrammar, url: str):
     """Reading loses nothing, so that no two URLs are read as one; what is read is in normal form."""
@@ -90,8 +110,55 @@ def test_is_learnt_from_eight_urls():
 
     assert SiteGrammar.learn(sessions).parameters == ("lang", "jsessionid")
     assert SiteGrammar.learn(sessions[:7]) == USUAL
-    assert SiteGrammar.learn([f"{START}/(S({n}))/a" for n in range(8)]) == SiteGrammar((), has_enclosed=True)
+    assert SiteGrammar.learn([f"{START}/(S({n}))/a" for n in range(8)]) == SiteGrammar(("()",))
     assert not SiteGrammar.learn([f"{START}/item/{n};_{n}" for n in range(20)])
+
+
+@pytest.mark.parametrize(
+    ("url", "read"),
+    [
+        ("/all/scope:new/page:2/", "/all/?;page:=2&;scope:=new"),
+        ("/all/page:2", "/all?;page:=2"),
+        ("/all/page:2;v=1", "/all?;page:=2&;v=1"),
+        ("/all/scope:new/tags:a,b", "/all?;scope:=new&;tags:;,=a&;tags:;,=b"),
+        ("/all?ids=3%7C4&x=1", "/all?ids;,=3&ids;,=4&x=1"),
+        ("/all?ids=3", "/all?ids;,=3"),
+        ("/all?ids;,=3", "/all?ids;;,=3"),
+        ("/page:2/scope:new/", "/page:2/scope:new/"),  # in another order
+        ("/scope:new/all", "/scope:new/all"),
+        ("/scope:new", "/scope:new"),
+        ("/scope:new/", "/?;scope:=new"),
+        ("/all//scope:new", "/all//scope:new"),
+        ("/all//scope:new/", "/all//?;scope:=new"),
+        ("/all/Talk:Title", "/all/Talk:Title"),
+        ("/all?ids=3%7C4&ids=5", "/all?ids=3%7C4&ids=5"),
+    ],
+)
+def test_reads_names_and_lists(url: str, read: str):
+    """Segments at the end of a path that are names and values, and values with several elements."""
+    grammar = SiteGrammar(("v",), ("scope:", "tags:", "page:"), lists={";tags:": ",", "ids": "%7C"})
+
+    assert grammar.read(START + url) == START + read
+    assert is_same(grammar.read(str(grammar.write(START + read))), START + read)
+    assert grammar.write(START + read) == START + url
+
+
+def test_names_of_segments_stand_beside_others():
+    """``scope:new/page:2`` is a list of names, a title with its kind in front is none."""
+    assert SiteGrammar.learn([f"{START}/all/scope:new/page:{n}" for n in range(8)]).segments == ("scope:", "page:")
+    assert SiteGrammar.learn([f"{START}/all/scope=new/page={n}/" for n in range(8)]).segments == ("scope=", "page=")
+    assert not SiteGrammar.learn([f"{START}/wiki/Talk:Title_{n}" for n in range(40)])
+    titles = [f"{START}/wiki/Talk:Title_{n}{'/Sub:Page' if n < 10 else ''}" for n in range(40)]
+    assert not SiteGrammar.learn(titles)
+
+
+def test_lists_are_learnt_from_their_orders():
+    """``tags=a,b`` beside ``tags=b,a`` says that the comma separates elements; commas alone do not."""
+    pairs = [(one, other) for one in "abcde" for other in "abcde" if one != other]
+
+    assert SiteGrammar.learn([f"{START}/?tags={one},{other}" for one, other in pairs]).lists == {"tags": ","}
+    assert SiteGrammar.learn([f"{START}/a/x:1/t:{one}+{other}" for one, other in pairs]).lists == {";t:": "+"}
+    assert not SiteGrammar.learn([f"{START}/?at={n},{n + 1}" for n in range(50)])
 
 
 def test_semicolons_are_exchanged_where_they_are_what_separates():
@@ -107,12 +174,23 @@ def test_semicolons_are_exchanged_where_they_are_what_separates():
 
 
 @pytest.mark.parametrize(
-    "value", [[], {}, {"parameters": [3], "enclosed": True}, {"parameters": ["a/b"], "enclosed": True}]
+    "changed",
+    [
+        {"parameters": [3]},
+        {"parameters": ["a/b"]},
+        {"parameters": None},
+        {"segments": ["scope"]},
+        {"lists": {"tags": ""}},
+        {"lists": [","]},
+        {"lists": {"tags;": ","}},
+        {"semicolons": 1},
+    ],
 )
-def test_refuses_what_is_no_grammar(value: object):
+def test_refuses_what_is_no_grammar(changed: dict[str, object]):
     """A model that somebody changed is one clear error."""
-    with pytest.raises(BadInputError, match=r"grammar\.json"):
-        SiteGrammar.from_json(value, "grammar.json")
+    for value in (USUAL.to_json() | changed, [], None):
+        with pytest.raises(BadInputError, match=r"grammar\.json"):
+            SiteGrammar.from_json(value, "grammar.json")
 
 
 @given(grammars)

@@ -81,7 +81,7 @@ class Verified(Canonicalizer):
             watched=frozenset(number for number, _ in self.new_words_.shared),
             aliases=list(self.reading_.aliases.of_host.values()),
             read_otherwise=frozenset(self.reading_.grammars),
-            semicolon_hosts=frozenset(h for h, grammar in self.reading_.grammars.items() if grammar.has_semicolons),
+            other_queries=frozenset(h for h, grammar in self.reading_.grammars.items() if grammar.reads_queries),
             others=others,
         )
 

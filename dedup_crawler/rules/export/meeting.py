@@ -120,10 +120,10 @@ def _why_alone(rule: Rule, model: ModelRules) -> str | None:
         is_marked(key[6:]) for key in rule.required() | rule.transformation.keys() if key.startswith("query[")
     ):
         return "it is about what the path says by name, which the format cannot tell"
-    if rule.host in model.semicolon_hosts and any(
+    if rule.host in model.other_queries and any(
         key.startswith("query[") for key in rule.required() | rule.transformation.keys()
     ):
-        return "semicolons separate the names in the queries of its host, which the format cannot tell"
+        return "semicolons or lists stand in the queries of its host, which the format cannot tell"
     if any("#" in key for key in rule.required()):
         return "it is about parameters that come more than once"
     return None
@@ -164,7 +164,7 @@ def _met(number: int, rule: Rule, model: ModelRules) -> Step | Unsaid:
         model.query_keys.get(rule.host),
         needs_path=any(isinstance(each.transformation.get(key), Set) for each in group for key in ("slash", "ext")),
         needs_plain_path=rule.host in model.read_otherwise,
-        needs_no_query=rule.host in model.semicolon_hosts,
+        needs_no_query=rule.host in model.other_queries,
         needs_one_ending=any("ext" in each.transformation for each in group),
     )
 

@@ -25,8 +25,8 @@ class ModelRules:
     watched: frozenset[int] = frozenset()
     """Guard: numbers of the rules that leave a URL alone if what they drop has come with other pages."""
     read_otherwise: frozenset[str] = frozenset()
-    """Hosts whose paths are read otherwise than they stand ..."""
-    semicolon_hosts: frozenset[str] = frozenset()
+    """Hosts whose paths may be read otherwise than they stand ..."""
+    other_queries: frozenset[str] = frozenset()
     """... and whose queries are."""
     aliases: Sequence[HostAlias] = ()
     others: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class ModelRules:
             self.rules,
             self.maps,
             read_otherwise=self.read_otherwise,
-            semicolon_hosts=self.semicolon_hosts,
+            other_queries=self.other_queries,
             aliases=self.aliases,
             others=self.others,
         )

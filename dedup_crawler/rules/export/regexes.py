@@ -61,7 +61,7 @@ def _where(step: Step) -> Iterator[str]:
     root = "" if step.needs_path else "/|"
     yield rf"(?={origin}(?:{root}(?:/{_SEGMENT})+/?){_PATH_END})"
     if step.needs_plain_path:
-        yield "(?![^?]*[;(])"
+        yield rf"(?={origin}[^?;(:=]*{_PATH_END})"
     if step.needs_no_query:
         yield r"(?!.*\?)"
     if step.needs_one_ending:
