@@ -168,13 +168,14 @@ class Verified(Canonicalizer):
         return read_proposals(Path(self.proposals), urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
-        read = self.reading_.read(url)
+        is_plain = self.reading_.is_plain
+        read = url if is_plain else self.reading_.read(url)
         if self._looks_back and referrer is not None and self._again(read, referrer) is not None:
             return referrer.form
         form = self.engine_.form(read)
         if form == read or self._must_stay(read, form):
-            return self.reading_.at_home(url)
-        return self.reading_.write(form, url)
+            return url if is_plain else self.reading_.at_home(url)
+        return form if is_plain else self.reading_.write(form, url)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The rule that says that *url* shows the page that links it, which is of the same host."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.host_aliases import HostAlias, HostAliases
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
+
+Said = TypeVar("Said")
+
+MAX_KNOWN = 10_000
+"""URLs that are remembered as they are read: most links of a crawl lead where others have led, and are read thrice."""
+MAX_URL = 300
+"""Characters of such a URL."""
 
 
 class Reading:
@@ -27,6 +34,8 @@ class Reading:
         self.grammars = {host: grammar for host, grammar in grammars.items() if grammar}
         self.is_plain = not self.grammars and not aliases.of_host
         """Whether every URL is read as it stands."""
+        self._read: dict[str, str] = {}
+        self._written: dict[str, str | None] = {}
 
     @classmethod
     def learn(cls, aliases: HostAliases, urls_of: Mapping[str, Iterable[str]]) -> Reading:
@@ -45,8 +54,12 @@ class Reading:
         """What rules are asked about."""
         if self.is_plain:
             return url
-        home = self.aliases.at_home(url)
-        return self._grammar_of(home).read(home)
+        read = self._read.get(url)
+        if read is None:
+            home = self.aliases.at_home(url)
+            read = self._grammar_of(home).read(home)
+            _remember(self._read, url, read)
+        return read
 
     def write(self, form: str, url: str) -> str:
         """The URL that is read as *form*; where there is none, *url* at home.
@@ -55,7 +68,11 @@ class Reading:
         """
         if self.is_plain:
             return form
-        written = self._grammar_of(form).write(form)
+        if form in self._written:
+            written = self._written[form]
+        else:
+            written = self._grammar_of(form).write(form)
+            _remember(self._written, form, written)
         return self.aliases.at_home(url) if written is None else written
 
     def grammars_to_json(self) -> dict[str, Any]:
@@ -77,3 +94,10 @@ class Reading:
 
     def _grammar_of(self, url: str) -> SiteGrammar:
         return self.grammars.get(host_of(url), USUAL) if self.grammars else USUAL
+
+
+def _remember(known: dict[str, Said], url: str, said: Said) -> None:
+    if len(url) <= MAX_URL:
+        if len(known) >= MAX_KNOWN:
+            known.clear()
+        known[url] = said

@@ -46,6 +46,16 @@ class SiteGrammar:
     segments: tuple[str, ...] = ()
     has_semicolons: bool = False
     lists: Mapping[str, str] = field(default_factory=dict)
+    _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """A URL with none of these reads as it stands; most are such."""
+
+    def __post_init__(self) -> None:
+        signs = [_MARK]
+        signs += ["("] if path_parameters.ENCLOSED in self.parameters else []
+        signs += ["&"] if self.has_semicolons else []
+        signs += [f"/{name}" for name in self.segments]
+        signs += [f"{name}=" for name in self.lists if name[:1] != _MARK]
+        object.__setattr__(self, "_signs", tuple(signs) if self else ())
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> SiteGrammar:
@@ -81,7 +91,10 @@ class SiteGrammar:
         >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
         'http://a.example/item/3?;jsessionid=A1B2&x=1'
         """
-        if not self or not (self.segments or self.lists or self.has_semicolons or ";" in url or "(" in url):
+        for sign in self._signs:
+            if sign in url:
+                break
+        else:
             return url
         start, path, query = _taken_apart(url)
         if query is not None and self.has_semicolons:

@@ -15,6 +15,7 @@ MIN_ORDERS = 8
 """URLs, at least, that have the elements of another one in another order."""
 _DELIMITERS = (",", "+", "|", "%2C", "%20", "%7C")
 _MAX_ELEMENTS = 20
+_MAX_PARTS = 20  # of a query that is learnt from: a stranger may write thousands
 _MAX_NAMES = 100
 
 
@@ -28,10 +29,12 @@ def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
     orders: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path, query in queries:
         parts = query.split("&")
+        if len(parts) > _MAX_PARTS:
+            continue
         for place, part in enumerate(parts):
             name, _, value = part.partition("=")
             for delimiter in _DELIMITERS:
-                if delimiter in value:
+                if 0 < value.count(delimiter) < _MAX_ELEMENTS:
                     elements = value.split(delimiter)
                     rest = "&".join([path, *parts[:place], *parts[place + 1 :], *sorted(elements)])
                     orders[name, delimiter][rest].add(value)
@@ -56,11 +59,12 @@ def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
     ['tags;,=a', 'tags;,=b', 'x=1']
     """
     names = [part.partition("=")[0] for part in parts]
+    n_times = Counter(names)
     read: list[str] = []
     for name, part in zip(names, parts, strict=True):
         delimiter = lists.get(name)
         elements = part[len(name) + 1 :].split(delimiter) if delimiter is not None and "=" in part else []
-        if elements and len(elements) <= _MAX_ELEMENTS and names.count(name) == 1:
+        if elements and len(elements) <= _MAX_ELEMENTS and n_times[name] == 1:
             read += [f"{name}{MARK}={element}" for element in elements]
         else:
             read.append(f"{name[:-1]}{MARK}{part[len(name) :]}" if name.endswith(MARK) else part)
