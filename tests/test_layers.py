@@ -10,7 +10,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
 LAYERS = [
     {"errors", "interrupts", "whole_file"},
-    {"json_values", "urls"},
+    {"json_values"},
+    {"urls"},
     {"pages", "rules", "networks"},
     {"labels"},
     {"methods"},

@@ -71,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Invent sites, faults and models, crawl each with and without the filter, and say what was lost.",
         epilog="example: python -m tests.chaos --seeds 0:500 --jobs 2 --output benchmarks/results/chaos.md",
     )
-    parser.add_argument("--seeds", default="0:20", help="FIRST:LAST (LAST is not among them), or one seed; default 0:20")
+    parser.add_argument(
+        "--seeds", default="0:20", help="FIRST:LAST (LAST is not among them), or one seed; default 0:20"
+    )
     parser.add_argument("--spec", help="a spec as it is printed, instead of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--shrink", action="store_true", help="make the specs that break the law smaller")

@@ -37,7 +37,9 @@ _LETTERS = {
 }
 _SOUNDS = [a + b for a in "bcdfghklmnprstvwz" for b in "aeiou"]
 _WORDS = [first + second + last for first in _SOUNDS for second in _SOUNDS[::7] for last in "nrst"]
-_CHROME = "<div>The house of pages</div><div>News and lists for everybody</div><footer>All rights are kept by us</footer>"
+_CHROME = (
+    "<div>The house of pages</div><div>News and lists for everybody</div><footer>All rights are kept by us</footer>"
+)
 
 
 class Shown(NamedTuple):
@@ -166,26 +168,38 @@ class Site:
             return [[self.path(number, 0, way) for way in range(family.n_ways)]]
         groups = [range(at, min(at + PER_HUB, family.n_pages)) for at in range(0, family.n_pages, PER_HUB)]
         first = [[self.path(number, page, 0) for page in group] for group in groups]
-        others = [[self.path(number, page, way) for page in group for way in range(1, family.n_ways)] for group in groups]
+        others = [
+            [self.path(number, page, way) for page in group for way in range(1, family.n_ways)] for group in groups
+        ]
         if family.links == SIBLINGS or family.n_ways == 1:
             return first
         if family.kind == IN_PATH:  # the list a page stands on is its session
-            return [sum(first[max(0, at - family.n_ways + 1) : at + 1], []) for at in range(len(first) + family.n_ways - 1)]
+            return [
+                sum(first[max(0, at - family.n_ways + 1) : at + 1], []) for at in range(len(first) + family.n_ways - 1)
+            ]
         if family.links == LATE:
             return [one + other for one, other in zip([*first, [], []], [[], [], *others], strict=True)]
         if family.links == APART:
             return [*first, sum(others, [])]
-        return [
-            [self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups
-        ]
+        return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
 
     def html(self, page: str, n_shown: int, session: str = "") -> bytes:
         """The page as it is shown the *n_shown*-th time that anything is."""
         noise = self.spec.noise
-        clock = f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>" if "clock" in noise else ""
+        clock = (
+            f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
+            if "clock" in noise
+            else ""
+        )
         counter = f"<p>Visitors so far: {1000 + n_shown}</p>" if "counter" in noise else ""
-        column = "".join(f"<div>{_WORDS[(n_shown * 7 + k) % 60]} is new</div>" for k in range(3)) if "column" in noise else ""
-        links = "".join(f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page])
+        column = (
+            "".join(f"<div>{_WORDS[(n_shown * 7 + k) % 60]} is new</div>" for k in range(3))
+            if "column" in noise
+            else ""
+        )
+        links = "".join(
+            f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page]
+        )
         return (
             f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}{clock}'
             f"{text_of(page)}<ul>{links}</ul>{column}{counter}</body></html>"
