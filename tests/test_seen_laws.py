@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Holder, Standing, form_digest, owner_tag
 
@@ -124,41 +123,112 @@ def test_a_local_set_answers_at_once(sets):
         assert at_once(seen.claim([Claim(A, 1, 5)])) == [Holder(NEW, 5)]
 
 
-def test_whoever_says_that_a_substitute_waits_keeps_one(sets):
-    """A set may not know it, but it never says so of a form that nobody waits for: such a link would be lost."""
-    seen = sets.fresh()
-    ask = [Claim(A, owner_tag("/a?3"), 0, "/a?3")]
-
-    sets.claim(seen, A, "/a?1")
-    assert not sets.run(seen.claim(ask))[0].has_substitute
-    assert sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-    assert sets.run(seen.claim(ask))[0].has_substitute is seen.is_local
-    assert sets.run(seen.release(A)) == "/a?2"
-    assert not sets.run(seen.claim(ask))[0].has_substitute
+def wait(sets, seen, digest, *urls):
+    """Have *urls* wait."""
+    for url in urls:
+        assert sets.run(seen.wait(digest, url, owner_tag(url)))
 
 
-def test_one_substitute_waits_and_takes_over_when_the_owner_fails(sets):
-    """Of two URLs that are dropped while the answer is awaited the first is given back; then the form is free."""
+def test_substitutes_take_over_one_after_the_other(sets):
+    """
+    Of the URLs that are dropped while the answer is awaited the oldest is given when the owner fails, then the next one;
+    a URL that waits twice is given once. A form that is free is released already.
+    """
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
+    wait(sets, seen, A, "/a?2", "/a?3", "/a?2", "/a?4")
 
-    assert sets.run(seen.wait(A, "/a?2"))
-    assert sets.run(seen.wait(A, "/a?3"))
-    assert sets.run(seen.release(A)) == "/a?2"
+    for url in ("/a?2", "/a?3", "/a?4"):
+        assert sets.run(seen.release(A)) == url
+        assert sets.run(seen.release(A)) is None
+        assert sets.claim(seen, A, url).standing is NEW
     assert sets.run(seen.release(A)) is None
-    assert sets.claim(seen, A, "/a?2").standing is NEW
+    assert sets.claim(seen, A, "/a?5").standing is NEW
+
+
+def test_substitutes_stay_with_a_free_form(sets):
+    """
+    While a form is free its other substitutes stay with it, whoever claims it then: a new URL, or one of those that
+    wait, which waits no more. The answer makes all of them wait no more.
+    """
+    seen = sets.fresh()
+    sets.claim(seen, A, "/a?1")
+    wait(sets, seen, A, "/a?2", "/a?3", "/a?4", "/a?5")
+    assert sets.run(seen.release(A)) == "/a?2"
+    assert sets.claim(seen, A, "/a?9").standing is NEW
+    assert sets.run(seen.release(A)) == "/a?3"
+    assert sets.claim(seen, A, "/a?5").standing is NEW
+    assert sets.run(seen.release(A)) == "/a?4"
+    assert sets.claim(seen, A, "/a?4").standing is NEW
+    wait(sets, seen, A, "/a?6", "/a?7")
+    seen.answered(A)
+    seen.processed([A])
+    sets.claim(seen, B, "/b")
+    assert sets.run(seen.abandoned()) == []
+    assert sets.claim(seen, A, "/a?7").standing is SEEN
+
+
+def test_no_substitute_is_lost_with_the_one_that_was_given(sets):
+    """The one that was given is never claimed: the crawler that runs dry is given the others, one after the other."""
+    seen = sets.fresh()
+    sets.claim(seen, A, "/a?1")
+    wait(sets, seen, A, "/a?2", "/a?3", "/a?4")
+    given = [sets.run(seen.release(A))]
+    while texts := sets.run(seen.abandoned()):
+        assert len(texts) == 1
+        given += texts
+    assert list(dict.fromkeys(given)) == ["/a?2", "/a?3", "/a?4"]
+    assert len(given) <= 6
+
+
+def test_a_substitute_that_was_given_may_wait_again(sets):
+    """Another URL was faster than the one that was given, which waits for it then, behind the others, and is given."""
+    seen = sets.fresh()
+    sets.claim(seen, A, "/a?1")
+    wait(sets, seen, A, "/a?2", "/a?3")
+    assert sets.run(seen.release(A)) == "/a?2"
+    assert sets.claim(seen, A, "/a?4").standing is NEW
+    assert sets.claim(seen, A, "/a?2").standing is AWAITED
+    wait(sets, seen, A, "/a?2")
+    assert sets.run(seen.release(A)) == "/a?3"
+    assert sets.claim(seen, A, "/a?3").standing is NEW
+    assert sets.run(seen.release(A)) == "/a?2"
+
+
+def test_urls_of_a_form_are_told_apart_by_32_bits(sets):
+    """Two URLs that share the 16 bits kept of an owner are two substitutes, and neither takes the other's place."""
+    seen = sets.fresh()
+    alike = [(1 << 16) + 7, (2 << 16) + 7]
+    sets.claim(seen, A, "/a?1")
+    for tag in alike:
+        assert sets.run(seen.wait(A, f"tag {tag}", tag))
+    assert sets.run(seen.release(A)) == f"tag {alike[0]}"
+    assert sets.run(seen.claim([Claim(A, alike[0])]))[0].standing is NEW
+    assert sets.run(seen.claim([Claim(A, alike[1])]))[0].standing is OWN  # it is fetched as well
+    assert sets.run(seen.release(A)) == f"tag {alike[1]}"
+
+
+def test_many_substitutes_of_one_form(sets):
+    """A rule that makes one form of a whole template has hundreds wait for one answer; none is lost."""
+    seen = sets.fresh()
+    urls = [f"/a?{n}" for n in range(300)]
+    sets.claim(seen, A, "/a")
+    wait(sets, seen, A, *urls)
+    for url in urls:
+        assert sets.run(seen.release(A)) == url
+        assert sets.claim(seen, A, url).standing is NEW
     assert sets.run(seen.release(A)) is None
 
 
 def test_nobody_waits_for_a_form_that_is_seen_or_free(sets):
     """A URL whose form was answered meanwhile may be dropped; one whose form was freed meanwhile may not."""
     seen = sets.fresh()
-    assert not sets.run(seen.wait(A, "/a?2"))
+    assert not sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     sets.claim(seen, A, "/a?1")
     seen.answered(A)
-    assert sets.run(seen.wait(A, "/a?2"))
+    assert sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     assert sets.run(seen.release(A)) is None
-    assert not sets.run(seen.wait(A, "/a?2"))
+    assert not sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
 
 
 def test_a_seen_form_can_be_forgotten(sets):
@@ -183,7 +253,7 @@ def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
 
     assert sets.claim(seen, A, "/a?2").standing is NEW
     assert sets.claim(seen, A, "/a?3").standing is AWAITED
-    assert sets.run(seen.wait(A, "/a?3"))
+    assert sets.run(seen.wait(A, "/a?3", owner_tag("/a?3")))
     assert sets.run(seen.release(A)) == "/a?3"
 
 
@@ -191,7 +261,7 @@ def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
     """Its next URL takes it over, awaited or seen, and a waiting substitute goes on waiting."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1", rules=7)
-    sets.run(seen.wait(A, "/a?3"))
+    sets.run(seen.wait(A, "/a?3", owner_tag("/a?3")))
     assert sets.claim(seen, A, "/a?2", invalid=[8, 65535]) == (AWAITED, 7)
     assert sets.claim(seen, A, "/a?2", rules=9, invalid={7, 8}) == (NEW, 9)
     assert sets.claim(seen, A, "/a?2", invalid=[7]) == (OWN, 9)
@@ -211,7 +281,7 @@ def test_owners_that_were_swallowed_give_up_their_substitutes(sets):
     forms = [form_digest(letter) for letter in "abc"]
     for form, letter in zip(forms, "abc", strict=True):
         sets.claim(seen, form, f"{letter}1")
-        sets.run(seen.wait(form, f"{letter}2"))
+        sets.run(seen.wait(form, f"{letter}2", owner_tag(f"{letter}2")))
     seen.answered(forms[1])
 
     assert sets.run(seen.abandoned(is_idle=False)) == []
@@ -227,7 +297,7 @@ def test_asking_for_the_abandoned_ends(sets):
     """Substitutes that are swallowed as well are not given for ever."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2"))
+    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
 
     given = []
     while texts := sets.run(seen.abandoned()):
@@ -247,31 +317,101 @@ def test_a_restored_form_is_seen(sets):
     assert sets.claim(seen, A, "/a?1") == (OWN if seen.is_local else SEEN, 3)
     assert sets.claim(seen, A, "/a?2") == (SEEN, 3)
     assert sets.claim(seen, B, "/b?1").standing is OWN
-    assert sets.run(seen.wait(A, "/a?2"))
+    assert sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     assert len(seen) == 2
 
 
 def test_facts_are_kept_and_forms_can_be_forgotten(sets):
-    """Clearing forgets seen, awaited and waiting, not the facts; a durable set gives the request that was awaited."""
+    """
+    Clearing forgets seen, awaited and waiting, not the facts; a durable set gives the request that was awaited, every
+    set those that waited for a form without an answer, one that is free as well.
+    """
     seen = sets.fresh()
+    forms = [form_digest(letter) for letter in "abcd"]
     assert sets.run(seen.noted("model")) is None
     sets.run(seen.note("model", "ünïcode 'quoted'; DROP TABLE seen"))
     sets.run(seen.note("version", "1"))
-    sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2"))
-    sets.claim(seen, B, "/b?1")
-    seen.answered(B)
-    seen.processed([B])
+    for form, letter in zip(forms, "abcd", strict=True):
+        sets.claim(seen, form, f"{letter}1")
+        wait(sets, seen, form, f"{letter}2", f"{letter}3")
+    seen.answered(forms[1])
+    seen.answered(forms[2])
+    seen.processed([forms[2]])
+    assert sets.run(seen.release(forms[3])) == "d2"
 
-    left = sets.run(seen.clear())
+    awaited, waiting = sets.run(seen.clear())
 
-    assert len(left) == seen.is_durable
+    assert set(awaited) - {"c1"} == ({"a1", "b1", "d2"} if seen.is_durable else set())
+    assert sorted(waiting) == ["a2", "a3", "d3"]
     assert sets.run(seen.noted("model")) == "ünïcode 'quoted'; DROP TABLE seen"
     assert len(seen) == 0
-    assert sets.claim(seen, A, "/a?3").standing is NEW
-    assert sets.claim(seen, B, "/b?2").standing is NEW
-    assert sets.run(seen.release(A)) is None
-    assert len(seen) == 1
+    assert sets.run(seen.abandoned()) == []
+    for form, letter in zip(forms, "abcd", strict=True):
+        assert sets.claim(seen, form, f"{letter}4").standing is NEW
+        assert sets.run(seen.owner(form)) is None
+    assert sets.run(seen.release(forms[0])) is None
+    assert len(seen) == 3
+    assert sets.run(seen.clear()).waiting == []
+
+
+def test_the_owner_of_a_seen_form(sets):
+    """A durable set knows the request that brought the page, in the next run too; it tells of no form without one."""
+    seen = sets.fresh()
+    needs_durable(seen)
+    sets.claim(seen, A, "/a?1")
+    sets.claim(seen, B, "/b?1")
+    assert sets.run(seen.owner(A)) is None
+    seen.answered(A)
+    assert sets.run(seen.owner(A)) == "/a?1"
+    seen.processed([A])
+    assert sets.run(seen.owner(A)) == "/a?1"
+    assert sets.run(seen.owner(form_digest("/c"))) is None
+    seen.restore(form_digest("/d"), 1)
+    assert sets.run(seen.owner(form_digest("/d"))) is None
+    sets.stop(seen, is_clean=True)
+
+    seen = sets.again()
+
+    assert sets.run(seen.owner(A)) == "/a?1"
+    assert sets.run(seen.owner(B)) is None
+    sets.run(seen.release(A))
+    assert sets.run(seen.owner(A)) is None
+    sets.claim(seen, A, "/a?2")
+    assert sets.run(seen.owner(A)) is None
+    seen.answered(A)
+    seen.processed([A])
+    assert sets.run(seen.owner(A)) == "/a?2"
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_drops_are_kept_until_they_are_forgotten(sets, is_clean):
+    """
+    Every run is given the drops of earlier ones, each once, also after an orderly stop, until its rules are verified;
+    forgetting all lets go of those that were given as well. Clearing leaves them alone.
+    """
+    seen = sets.fresh()
+    options = {"queue_survives": True}
+    for rules, text in [(5, "five"), (6, "six"), (5, "five"), (65535, "last"), (0, "none")]:
+        seen.keep_dropped(rules, text)
+    seen.forget_dropped([6, 7])
+    for left in (["five", "last", "none"], ["five", "last", "more", "none"]):
+        sets.stop(seen, is_clean=is_clean)
+        seen, texts = sets.open(**options)
+        assert sorted(texts) == (left if seen.is_durable else [])
+        assert sets.run(seen.clear()) == ([], [])
+        seen.keep_dropped(5, "five")
+        seen.keep_dropped(8, "more")
+    seen.forget_dropped([5])
+    seen.keep_dropped(5, "five again")
+    sets.stop(seen, is_clean=is_clean)
+    seen, texts = sets.open(**options)
+    assert sorted(texts) == (["five again", "last", "more", "none"] if seen.is_durable else [])
+    seen.keep_dropped(9, "gone")
+    seen.forget_dropped()
+    seen.keep_dropped(9, "kept")
+    sets.stop(seen, is_clean=is_clean)
+    seen, texts = sets.open(**options)
+    assert texts == (["kept"] if seen.is_durable else [])
 
 
 def test_digests_that_look_alike_are_told_apart(sets):
@@ -326,7 +466,7 @@ def test_what_was_not_finished_is_given_until_it_is_claimed(sets):
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2"))
+    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     sets.claim(seen, B, "/b?1")
     seen.answered(B)
     for _ in range(2):
@@ -360,7 +500,7 @@ def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
     seen = sets.fresh()
     needs_durable(seen)
     sets.run(seen.claim([Claim(A, 1, 0, None), Claim(B, 1, 0, None)]))
-    sets.run(seen.wait(A, "/a?2"))
+    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     sets.stop(seen)
 
     seen, texts = sets.open()
@@ -369,13 +509,147 @@ def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
     assert sets.claim(seen, B, "/b").standing is NEW
 
 
+class Crawl:
+    """A crawl against a seen set, and what it knows itself of the forms: whatever it is told has to agree."""
+
+    def __init__(self, sets):
+        self.sets = sets
+        self.seen = sets.fresh()
+        self.owner = {}
+        self.answered, self.done = set(), set()
+        self.owed = {}  # form -> URLs that were dropped, and not given since
+        self.kept = {}  # form -> URLs that outlive the process: they were given as well, and are not claimed yet
+        self.drops = {}
+
+    def ask(self, form, url):
+        """A link, or a request that was given."""
+        standing = self.sets.claim(self.seen, form_digest(form), url).standing
+        if form not in self.owner:
+            assert standing is NEW
+            self.owner[form] = url
+            self._forget(form, url)
+            return
+        # this run's own, or of an earlier run and seen
+        is_there = form in self.answered | self.done
+        expected = {OWN if self.owner[form] == url else SEEN if is_there else AWAITED}
+        assert standing in expected | ({SEEN} if form in self.done else set())
+        if standing is AWAITED:
+            assert self.sets.run(self.seen.wait(form_digest(form), url, owner_tag(url)))
+            self.owed.setdefault(form, set()).add(url)
+            self.kept.setdefault(form, set()).add(url)
+
+    def answer(self, form):
+        """A good answer."""
+        if form in self.owner:
+            self.seen.answered(form_digest(form))
+            self.answered.add(form)
+            self.owed.pop(form, None)
+
+    def process(self, form):
+        """The spider is through with the page."""
+        if form in self.answered:
+            self.seen.processed([form_digest(form)])
+            self.done.add(form)
+            self.kept.pop(form, None)
+
+    def fail(self, form, is_swallowed):
+        """A bad answer: the oldest of those that wait is given; one that was given may be, but not in its place."""
+        if form not in self.owner or form in self.answered | self.done:
+            return
+        substitute = self.sets.run(self.seen.release(form_digest(form)))
+        owed = self.owed.get(form, set())
+        assert substitute in (owed | self.kept.get(form, set()) or {None}) or (substitute is None and not owed)
+        del self.owner[form]
+        if substitute is not None:
+            self._give(substitute, is_swallowed)
+
+    def run_dry(self, is_swallowed):
+        """Nothing is in flight: of each form for which something waits a URL is given."""
+        texts = self.sets.run(self.seen.abandoned())
+        forms = [form_of(text) for text in texts]
+        assert len(set(forms)) == len(forms)
+        assert set(forms) >= {form for form, urls in self.owed.items() if urls}
+        for form in set(self.owner) - self.answered - self.done:
+            del self.owner[form]
+        for text in texts:
+            self._give(text, is_swallowed)
+        return texts
+
+    def clear(self):
+        """The model is replaced: what waits is given, and all forms are forgotten."""
+        awaited, waiting = self.sets.run(self.seen.clear())
+        owed = {url for urls in self.owed.values() for url in urls}
+        assert owed <= set(waiting) <= owed | {url for urls in self.kept.values() for url in urls}
+        assert len(set(waiting)) == len(waiting)
+        if self.seen.is_durable:
+            assert {self.owner[form] for form in set(self.owner) - self.done} <= set(awaited)
+        for known in (self.owner, self.answered, self.done, self.owed, self.kept):
+            known.clear()
+
+    def stop(self, is_swallowed):
+        """A stop without an order, and the next run: what was not finished is given, and what was dropped is kept."""
+        if not self.seen.is_durable:
+            return
+        self.sets.stop(self.seen)
+        self.seen, texts = self.sets.open()
+        assert sorted(text for text in texts if not text.startswith("/")) == sorted(self.drops)
+        texts = [text for text in texts if text.startswith("/")]
+        for form in set(self.owner) - self.done:
+            self.kept.setdefault(form, set()).add(self.owner.pop(form))
+        self.answered.clear()
+        self.owed = {form: set(urls) for form, urls in self.kept.items()}
+        assert sorted(map(form_of, texts)) == sorted(form for form, urls in self.kept.items() if urls)
+        for text in texts:
+            self._give(text, is_swallowed)
+
+    def keep(self, rules, number):
+        """A drop by rules that are not verified."""
+        self.seen.keep_dropped(rules, f"dropped {rules} {number}")
+        self.drops[f"dropped {rules} {number}"] = rules
+
+    def verify(self, rules):
+        """Rules turn out to be right."""
+        self.seen.forget_dropped([rules])
+        self.drops = {text: its for text, its in self.drops.items() if its != rules}
+
+    def _give(self, url, is_swallowed):
+        form = form_of(url)
+        assert url in self.kept[form]
+        self.owed.get(form, set()).discard(url)
+        if not is_swallowed:
+            self.ask(form, url)
+
+    def _forget(self, form, url):
+        for urls in (self.owed, self.kept):
+            urls.get(form, set()).discard(url)
+
+    def end(self):
+        """A crawl that runs dry while every answer fails: whatever waited is given in the end."""
+        for _ in range(100):
+            if not self.run_dry(is_swallowed=False):
+                break
+        assert not any(self.owed.values())
+        for form in self.owner:
+            assert self.sets.run(self.seen.owner(form_digest(form))) in (self.owner[form], None)
+            if self.seen.is_durable:
+                assert self.sets.run(self.seen.owner(form_digest(form))) == self.owner[form]
+        assert len(self.seen) == len(self.owner)
+        self.sets.stop(self.seen)
+
+
+def form_of(url):
+    return url.partition("?")[0]
+
+
+numbers = st.integers(0, 3)
 events = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "ask", "ask", "good", "done", "bad", "idle", "stop"]),
-        st.integers(0, 3),
-        st.integers(0, 3),
+        st.sampled_from([*["ask"] * 5, *["good", "done", "bad"] * 2, "idle", "stop", "keep", "verify", "clear"]),
+        numbers,
+        numbers,
+        st.booleans(),
     ),
-    max_size=40,
+    max_size=50,
 )
 
 
@@ -383,69 +657,30 @@ events = st.lists(
 @given(history=events)
 def test_no_form_is_lost_and_none_is_new_twice(sets, history):
     """
-    Whatever the order of requests, answers, failures and stops: a form that is on its way is new to nobody else; when
-    its owner fails the waiting substitute comes back; and after a stop every form that was claimed and not processed
-    comes back, until it is claimed again.
+    Whatever the order of requests, answers, failures, models and stops: a form that is on its way is new to nobody
+    else; when its owner fails a URL that waits for it comes back, and as long as one is left the crawl does not run dry
+    without it; after a stop every form that was claimed and not processed comes back, and all that waited for it;
+    drops come back until their rules are verified.
     """
-    seen = sets.fresh()
-    owner, waiting, answered, done = {}, {}, set(), set()
-    held = {}  # what waits as far as a stop is concerned: until the page is processed
-
-    def ask(form, url):
-        standing = sets.claim(seen, form_digest(form), url).standing
-        if form in owner:
-            # this run's own, or of an earlier run and seen
-            expected = {OWN if owner[form] == url else SEEN if form in answered | done else AWAITED}
-            assert standing in expected | ({SEEN} if form in done else set())
-            if standing is AWAITED:
-                assert sets.run(seen.wait(form_digest(form), url, owner_tag(url)))
-                waiting.setdefault(form, url)
-                held.setdefault(form, url)
-        else:
-            assert standing is NEW
-            owner[form] = url
-
-    for event, form_number, url_number in history:
-        form, url = f"/{form_number}", f"/{form_number}?{url_number}"
-        digest = form_digest(form)
+    crawl = Crawl(sets)
+    for event, number, other, is_swallowed in history:
+        form = f"/{number}"
         if event == "ask":
-            ask(form, url)
-        elif event == "good" and form in owner:
-            seen.answered(digest)
-            answered.add(form)
-            waiting.pop(form, None)
-        elif event == "done" and form in answered:
-            seen.processed([digest])
-            done.add(form)
-            held.pop(form, None)
-        elif event == "bad" and form in owner and form not in answered | done:
-            substitute = waiting.pop(form, None)
-            held.pop(form, None)
-            assert sets.run(seen.release(digest)) == substitute
-            del owner[form]
-            if substitute is not None:
-                ask(form, substitute)
+            crawl.ask(form, f"{form}?{other}")
+        elif event == "good":
+            crawl.answer(form)
+        elif event == "done":
+            crawl.process(form)
+        elif event == "bad":
+            crawl.fail(form, is_swallowed)
         elif event == "idle":
-            texts = sets.run(seen.abandoned())
-            unanswered = set(owner) - answered - done
-            assert sorted(texts) == sorted(waiting[form] for form in unanswered if form in waiting)
-            for form in unanswered:
-                del owner[form]
-                waiting.pop(form, None)
-                held.pop(form, None)
-            for text in texts:
-                ask(text.partition("?")[0], text)
-        elif event == "stop" and not isinstance(seen, MemorySeenSet):
-            sets.stop(seen)
-            seen, to_send = sets.open()
-            assert {text.partition("?")[0] for text in to_send} == set(owner) - done
-            for form in set(owner) - done:
-                del owner[form]
-            # what waited waits on, unless it takes the place of an owner whose request came back as a substitute
-            answered = set()
-            waiting = {form: url for form, url in held.items() if form not in done and url not in to_send}
-            held = dict(waiting)
-            for text in to_send:
-                ask(text.partition("?")[0], text)
-    assert len(seen) == len(owner)
-    sets.stop(seen)
+            crawl.run_dry(is_swallowed)
+        elif event == "stop":
+            crawl.stop(is_swallowed)
+        elif event == "keep":
+            crawl.keep(number, other)
+        elif event == "verify":
+            crawl.verify(number)
+        elif event == "clear":
+            crawl.clear()
+    crawl.end()

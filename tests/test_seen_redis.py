@@ -105,7 +105,7 @@ def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
     async def rescue():
         others = [await opened(url), await opened(url)]
         assert await standing(others[0], form_digest("3"), 8) is AWAITED
-        assert await others[0].wait(form_digest("3"), "3 of 8")
+        assert await others[0].wait(form_digest("3"), "3 of 8", 8)
         assert await others[0].abandoned(is_idle=False) == []
         dying.send_signal(signal.SIGKILL)
         dying.wait()
@@ -160,7 +160,7 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
         one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
         assert await standing(one, A, 1) is NEW
         assert await standing(other, A, 1) is AWAITED  # the same URL, in another process
-        assert await other.wait(A, "of the other")
+        assert await other.wait(A, "of the other", 3)
         assert await other.release(A) is None
         assert await other.abandoned() == []
         assert await one.release(A) == "of the other"
@@ -266,9 +266,9 @@ def test_redis_is_stopped_and_started_again(own_server, request):
             with pytest.raises(SeenUnavailableError, match="start Redis"):
                 await standing(seen, C)
         with pytest.raises(SeenUnavailableError):
-            await seen.wait(B, "/b?2")
+            await seen.wait(B, "/b?2", 2)
         seen.processed([A])
-        assert await seen.wait(A, "/a?2")
+        assert await seen.wait(A, "/a?2", 2)
         own_server.start()
 
         async def is_back():
@@ -349,7 +349,7 @@ def test_a_redis_that_cannot_be_used(own_server):
         asyncio.run(open_seen("redis://:secret@127.0.0.1:1/0", None).open())
     assert "secret" not in str(caught.value)
 
-    own_server.ask("HSET newer:facts version 3")
+    own_server.ask("HSET newer:facts version 4")
     with pytest.raises(SeenError, match="name="):
         asyncio.run(open_seen(own_server.url("newer"), None).open())
 

@@ -80,7 +80,7 @@ def test_links_of_a_page_are_written_with_it(path, tmp_path):
         seen.flush()
         seen.answered(A)
         at_once(seen.claim([Claim(B, 1, 0, "/b")]))
-        await seen.wait(B, "/b?2")
+        await seen.wait(B, "/b?2", 2)
         before = await copy(tmp_path / "before")
         seen.processed([A])
         after = await copy(tmp_path / "after")
@@ -119,7 +119,7 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
         seen = SQLiteSeenSet(path)
         texts = await seen.open(queue_survives=queue_survives)
         other = at_once(seen.claim([Claim(A, 2, 0, "/a?2")]))[0].standing
-        dropped = await seen.wait(A, "/a?2")
+        dropped = await seen.wait(A, "/a?2", 2)
         owner = at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))[0].standing
         released = await seen.release(A)
         await seen.close(is_clean=is_clean)
@@ -196,7 +196,7 @@ def test_a_newer_file_asks_for_an_upgrade(path):
     """A file of another version is named with both versions, and is left as it is."""
     connection = sqlite3.connect(crawled(path))
     with connection:
-        connection.execute("UPDATE facts SET text = '3' WHERE key = 'version'")
+        connection.execute("UPDATE facts SET text = '4' WHERE key = 'version'")
     connection.close()
 
     assert "upgrade dedup-crawler" in open_fails(path)
@@ -224,7 +224,7 @@ def test_a_damaged_file(path):
 def test_a_row_that_no_crawl_has_written(path, row):
     """An awaited form whose digest is none, or in a place that is none: one line that says how to go on."""
     with sqlite3.connect(crawled(path)) as connection:
-        connection.execute("INSERT INTO awaited (place, digest, value) VALUES (?, ?, ?)", row)
+        connection.execute("INSERT INTO awaited (place, digest, value, tag) VALUES (?, ?, ?, 1)", row)
     connection.close()
 
     assert "delete it" in open_fails(path)
@@ -264,11 +264,11 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen._file._connection.exec_driver_sql("DROP TABLE seen")
+        seen._file._connection.many("DROP TABLE seen", [()])
         with pytest.raises(SeenUnavailableError):
             await seen.claim([Claim(in_file, 1)])
         with pytest.raises(SeenUnavailableError):
-            await seen.wait(in_file, "/a")
+            await seen.wait(in_file, "/a", 2)
         seen.processed([in_file])
         await seen.close(is_clean=True)
 

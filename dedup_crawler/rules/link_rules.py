@@ -63,6 +63,8 @@ class Links:
     referrers: Sequence[int]
     """Place of the referrer, where it was crawled earlier; else -1."""
     shapes: Sequence[Shape]
+    targets: Sequence[Shape | None]
+    """Shape of the URL that each one redirects to; None for a page."""
     n_unfiltered: int | None = None
     """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
@@ -107,10 +109,10 @@ def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later."""
-    shapes_of_page: dict[int, set[Shape]] = defaultdict(set)
+    ways_to: dict[int, set[tuple[Shape, Shape | None]]] = defaultdict(set)
     old_pages: dict[Shape, set[int]] = defaultdict(set)
-    for place, (page, shape) in enumerate(zip(links.pages, links.shapes, strict=True)):
-        shapes_of_page[page].add(shape)
+    for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
+        ways_to[page].add((shape, target))
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
     found: list[CoverageRule] = []
@@ -121,7 +123,9 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         pages = old_pages[shape]
         if len(pages) < MIN_GROUPS:
             continue
-        n_alone = sum(not shapes_of_page[page] - skipped - {shape} for page in pages)
+        # a redirect to a URL that is skipped as well is no other way to the page
+        gone = skipped | {shape}
+        n_alone = sum(all(not gone.isdisjoint(way) for way in ways_to[page]) for page in pages)
         belief.count(f"coverage {shape}", b"")
         evidence = MergeEvidence(len(pages), n_alone)
         is_covered = evidence.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER
