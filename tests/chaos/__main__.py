@@ -61,7 +61,7 @@ def _progress(outcomes: list[Outcome], n_all: int, passed_s: float) -> None:
     line = f"{len(outcomes)} of {n_all} seeds, {n_broken} break the law, {left_s / 60:.0f} min left"
     if sys.stderr.isatty():
         print(f"\r{line} ", end="" if len(outcomes) < n_all else "\n", file=sys.stderr, flush=True)
-    elif len(outcomes) % 25 == 0:
+    elif len(outcomes) % 10 == 0 or len(outcomes) == n_all:
         print(line, file=sys.stderr, flush=True)
 
 
