@@ -14,6 +14,7 @@ import pytest
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.seen import owners_table
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
 from dedup_crawler.live.seen.values import N_RUNS, pack
@@ -66,7 +67,8 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     with sqlite3.connect(path) as connection:
         seen = {digest for (digest,) in connection.execute("SELECT digest FROM seen")}
         assert seen == {form_digest(form) for form in reachable()}
-        assert connection.execute("SELECT count(*) FROM awaited").fetchone() == (0,)
+        for table in ("awaited", "substitutes"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     connection.close()
 
 
@@ -254,6 +256,35 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
 
     assert texts == [*(f"/{n}" for n in range(3_000) if n % 3), "/late"]
     assert standings == [Standing.SEEN, Standing.NEW, Standing.NEW]
+
+
+def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
+    """Of more forms than are kept the oldest owners go, from the file too; a form that is seen again counts anew."""
+    monkeypatch.setattr(owners_table, "N_OWNERS", 100)
+    monkeypatch.setattr(owners_table, "_N_FORGOTTEN", 10)
+    digests = [form_digest(f"/{n}") for n in range(300)]
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        for n in [*range(150), 0, *range(150, 240)]:
+            await seen.release(digests[n])
+            await seen.claim([Claim(digests[n], 1, 0, f"/{n} of {n}")])
+            seen.processed([digests[n]])
+        before = [await seen.owner(digest) for digest in digests]
+        await seen.close(is_clean=True)
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        after = [await seen.owner(digest) for digest in digests]
+        await seen.close(is_clean=True)
+        return before, after
+
+    before, after = asyncio.run(crawl())
+
+    assert before == after
+    assert before[0] == "/0 of 0"
+    assert all(before[n] == f"/{n} of {n}" for n in range(141, 240))
+    assert 100 <= sum(owner is not None for owner in before) <= 110
 
 
 def test_a_file_that_is_damaged_while_the_crawl_runs(path):

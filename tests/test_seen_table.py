@@ -70,7 +70,7 @@ def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
 
 
 def test_substitutes_are_bounded():
-    """The number of waiting substitutes is bounded over all forms; a place is free again once one was given or claimed."""
+    """The number of waiting substitutes is bounded over all forms; a place is free once one was given or claimed."""
 
     async def crawl():
         seen = MemorySeenSet(max_substitutes=2)

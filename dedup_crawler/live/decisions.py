@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _PORTION = 500
 _MAX_OWNERS = 10_000
 _MAX_URL = 1_000  # characters of a URL that is remembered
-_OF_COVERED = frozenset({marks.COVERED, marks.REACHED, marks.REACHED_ALONE})
 
 
 @dataclass(slots=True)
@@ -306,6 +305,8 @@ class Decisions:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._explorer.unreached.n_redirected:
             self._note_reached(question, Standing.NEW)
+        if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
+            self._explorer.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
         return self._kept(question)
@@ -319,7 +320,7 @@ class Decisions:
         if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
             # but it does not see what the filter sends itself, nor what an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
-                return self._dropped(question, rules)
+                return self._dropped(question, rules, is_answered=True)
             self._note_owner(question)
             return self._kept(question, answers=question.answers_again)
         sources = question.request.meta.get(REDIRECTED_KEY)
@@ -337,8 +338,8 @@ class Decisions:
     def _note_reached(self, question: Question, standing: Standing) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
         explores = question.request.meta.get(marks.EXPLORES)
-        if explores is None or explores[1] not in _OF_COVERED:
-            self._explorer.reached(question.digest)
+        if explores is None or explores[1] not in marks.OF_COVERED:
+            self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
         elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
             explores[:2] = question.digest, marks.REACHED_ALONE if standing is Standing.NEW else marks.REACHED
 
@@ -448,11 +449,13 @@ class Decisions:
         owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
         return owner
 
-    def _dropped(self, question: Question, rules: tuple[str, ...]) -> bool:
+    def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
+        """Drop a request, and remember it, unless this very URL was answered before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
-        self._explorer.dropped(rules, question.request, question.digest)
-        self._keep_on_trial(question, rules)
+        if not is_answered:
+            self._explorer.dropped(rules, question.request, question.digest)
+            self._keep_on_trial(question, rules)
         return False
 
     def _keep_on_trial(self, question: Question, rules: tuple[str, ...]) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_ASKED = 20_000
+_MAX_BEHIND = 20_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
@@ -71,6 +72,7 @@ class Explorer:
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
+        self._behind: set[str] = set()  # URLs of pages that covered URLs have shown
         self.unreached = Unreached(self._has_shown)
         """Explored pages behind covered templates whose content nothing else has shown yet."""
         self._n_answers = 0
@@ -114,8 +116,8 @@ class Explorer:
         self._asked_again[form] = False
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Whether one of *rules* is not verified yet: what it drops may have to be sent after all."""
-        return self._explores and not self.evidence.is_verified(rules)
+        """Whether one of *rules* is so little known that a kill must not forget what it drops."""
+        return self._explores and not self.evidence.is_well_known(rules)
 
     def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
@@ -123,9 +125,15 @@ class Explorer:
         self._reservoir.add(rules, request)
         self.alternatives.add(form, request.url, request)
 
+    def forget_owner(self, form: bytes) -> None:
+        """Hear that another URL owns a form from now on."""
+        self._pages.forget(form)
+
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the one it was taken for."""
         form, expected, *rules = explores
+        if expected in marks.OF_COVERED and len(self._behind) < _MAX_BEHIND:
+            self._behind.add(response.url)
         if self.walls.is_frozen(request.url):
             self.not_answered(explores)
         elif expected == marks.REACHED:
@@ -189,10 +197,15 @@ class Explorer:
         is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
         self._judged(form, rules, True if is_same else None)
 
-    def reached(self, form: bytes) -> None:
-        """Hear that a link led to *form*: what an explored URL showed is reached otherwise too."""
-        if self.unreached.n_redirected and (page := self.unreached.reached(form)) is not None:
-            self._judged(form, page.rules, True)
+    def reached(self, form: bytes, page: str | None) -> None:
+        """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
+
+        A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
+        """
+        if not self.unreached.n_redirected or page in self._behind:
+            return
+        if (waiting := self.unreached.reached(form)) is not None:
+            self._judged(form, waiting.rules, True)
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
@@ -210,7 +223,7 @@ class Explorer:
                     self._came(form, page)
             if forms[-1] not in refused:
                 self._chrome.of(host).offer(forms[-1], page)
-                if self._shown is not None:
+                if self._shown is not None and page.final_url not in self._behind:
                     self._shown.add(page)
         return refused
 
@@ -289,8 +302,6 @@ class Explorer:
     def switch_off(self, rule: str) -> list[Request]:
         """Give back what *rule* dropped."""
         self._credit.clear()
-        self._asked_again.clear()
-        self._pages.clear()
         return self._recovered(rule)
 
     def _recovered(self, rule: str) -> list[Request]:

@@ -40,6 +40,7 @@ REACHED = "reached"
 """Nothing new, and it redirected to a form that a link has led to."""
 REACHED_ALONE = "reached alone"
 """Nothing new, but it redirected to a form that no link has led to yet."""
+OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
 OWNER = "owner"
 """The request is no test: it fetches an owner's page once more, to compare with."""
 

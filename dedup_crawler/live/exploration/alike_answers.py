@@ -1,8 +1,8 @@
 """Answers that many forms of a site share: the pages themselves, or a short wall that nobody noticed.
 
 A log-in page that answers for a few URLs, and is gone again, goes unnoticed by
-:mod:`~dedup_crawler.live.exploration.freeze`, which wants a fifth of the last 200 pages. When nothing else is left to
-do, one dropped URL is fetched for each group of forms with the same answer. If it shows another page, so may the others.
+:mod:`~dedup_crawler.live.exploration.freeze`, which wants a fifth of the last 200 pages. When nothing else is left
+to do, one dropped URL is fetched for each group of forms with the same answer. If it shows another page, so may others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dedup_crawler.live.exploration.freeze import page_signature
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 
 MIN_FORMS = 2
+"""Forms that share an answer, of which one at least has another URL."""
 MAX_PROBES = 50
 """Groups that are looked at in one crawl, the largest first."""
 
@@ -51,11 +52,14 @@ class AlikeAnswers:
             return []
         groups: dict[int, list[bytes]] = defaultdict(list)
         for form, page in pages:
-            if "html" in page.content_type and has_alternative(form):
+            if "html" in page.content_type:
                 groups[page_signature(page.body)].append(form)
         found = []
-        for signature, (form, *others) in sorted(groups.items(), key=lambda group: -len(group[1])):
-            if len(others) + 1 >= MIN_FORMS and signature not in self._probed and len(self._probed) < MAX_PROBES:
+        for signature, forms in sorted(groups.items(), key=lambda group: -len(group[1])):
+            if len(forms) < MIN_FORMS or len(self._probed) >= MAX_PROBES:
+                break
+            if signature not in self._probed and (replaceable := [*filter(has_alternative, forms)]):
+                form, *others = replaceable
                 self._probed.add(signature)
                 self._awaited[form] = Probe(form, signature, tuple(others))
                 found.append(self._awaited[form])

@@ -175,9 +175,9 @@ class RuleEvidence:
             n_good = SUSPECTED
         return max(0, enough - life.n_explored, SUSPECTED - n_good)
 
-    def is_verified(self, rules: Iterable[str]) -> bool:
-        """Whether all *rules* have been explored often enough, and none of the last explorations went wrong."""
-        return all(self.n_missing(rule) == 0 for rule in rules)
+    def is_well_known(self, rules: Iterable[str]) -> bool:
+        """Whether all *rules* are verified, each by ENOUGH explorations, however it was trained."""
+        return all(self.n_missing(rule) == 0 and self._life_of(rule).n_explored >= ENOUGH for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Take in one exploration of a drop that *rules* led to.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from sqlalchemy import Column, Integer, Table, Text, bindparam, delete, select
 
 from dedup_crawler.live.seen.sqlite_connection import METADATA, Digest, SeenConnection, between, insertion
-from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
+from dedup_crawler.live.seen.table import MAX_VALUE
 
 N_OWNERS = 20_000
 _N_FORGOTTEN = 1_000  # at once
@@ -18,7 +20,6 @@ _OWNERS = Table(
     Column("request", Text, nullable=False),
 )
 _REQUEST_AT = select(_OWNERS.c.request).where(_OWNERS.c.place == bindparam("place"))
-_UP_TO = _OWNERS.c.place <= bindparam("last")
 _INSERT = insertion(_OWNERS, "REPLACE")
 
 
@@ -27,15 +28,12 @@ class OwnersTable:
 
     def __init__(self, connection: SeenConnection) -> None:
         self._connection = connection
-        self._places = DigestTable()
-        self._first_place, self._last_place = 1, 0
-        for row in connection.rows(select(_OWNERS.c.place, _OWNERS.c.digest).order_by(_OWNERS.c.place)):
-            if self._last_place == 0:
-                self._first_place = row.place
-            self._places.put(row.digest, row.place)
-            self._last_place = row.place
+        self._places: dict[bytes, int] = {}
+        self._order: deque[tuple[int, bytes]] = deque()
+        self._last_place = 0
         self._added: dict[bytes, str] = {}
-        self._forgotten: list[tuple[bytes, int]] = []
+        for row in connection.rows(select(_OWNERS.c.place, _OWNERS.c.digest).order_by(_OWNERS.c.place)):
+            self._put(row.place, row.digest)
 
     @property
     def has_news(self) -> bool:
@@ -59,26 +57,21 @@ class OwnersTable:
         return found
 
     def write(self) -> None:
-        """Write what was added, in a transaction, and delete the oldest."""
-        last = self._last_place + len(self._added) - N_OWNERS
-        self._forgotten = []
-        if last - self._first_place >= _N_FORGOTTEN:
-            oldest = select(_OWNERS.c.digest, _OWNERS.c.place).where(_UP_TO)
-            self._forgotten = [(row.digest, row.place) for row in self._connection.rows(oldest.params(last=last))]
-            self._connection.run(delete(_OWNERS).where(_UP_TO), last=last)
+        """Write what was added, in a transaction, and now and then delete the oldest."""
+        if len(self._order) >= N_OWNERS + _N_FORGOTTEN:
+            self._connection.run(delete(_OWNERS).where(_OWNERS.c.place <= self._order[-N_OWNERS - 1][0]))
         places = enumerate(self._added.items(), self._last_place + 1)
         self._connection.many(_INSERT, [(place, *pair) for place, pair in places])
 
     def written(self) -> None:
         """Hear that the transaction was committed."""
-        for digest, place in self._forgotten:
-            self._first_place = max(self._first_place, place + 1)
-            if self._places.get(digest) == place:
-                self._places.discard(digest)
-        self._forgotten = []
+        if len(self._order) >= N_OWNERS + _N_FORGOTTEN:
+            while len(self._order) > N_OWNERS:
+                place, digest = self._order.popleft()
+                if self._places[digest] == place:
+                    del self._places[digest]
         for digest in self._added:
-            self._last_place += 1
-            self._places.put(digest, self._last_place)
+            self._put(self._last_place + 1, digest)
         self._added.clear()
 
     def empty(self) -> None:
@@ -87,6 +80,10 @@ class OwnersTable:
 
     def emptied(self) -> None:
         """Hear that the transaction was committed."""
-        self._places = DigestTable()
-        self._first_place = self._last_place + 1
+        self._places.clear()
+        self._order.clear()
         self._added.clear()
+
+    def _put(self, place: int, digest: bytes) -> None:
+        self._places[digest] = self._last_place = place
+        self._order.append((place, digest))

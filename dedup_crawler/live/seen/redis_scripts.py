@@ -1,116 +1,13 @@
-"""What happens inside Redis, each script at once for all crawlers.
-
-Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, so small that Redis packs
-them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, tag of the owner),
-``requests`` (digest -> text), ``substitutes:DIGEST`` (tag -> number, text; of awaited forms), ``substitute`` (the last
-number), ``owners`` (digest -> text, of the forms seen last) and ``owned`` (their digests in order), ``of:CRAWLER``
-(digests that a crawler awaits), ``dropped:CRAWLER`` (codes of rules) and ``dropped:CRAWLER:RULES`` (texts of kept
-drops), ``crawlers``, ``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
-
-A crawler is 8 hexadecimal digits, rules are 2 bytes, a tag is 4 bytes, of which a seen form keeps the last 2. The
-state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed to the crawler to be sent) or ``H``
-(the same, handed twice: once could be an answer of Redis that got lost). A form that is not awaited has no substitutes.
-"""
+"""What happens inside Redis, each script at once for all crawlers; redis_common says what the keys are."""
 
 from __future__ import annotations
 
+from dedup_crawler.live.seen.redis_common import COMMON
+
 _N_OWNERS = 20_000
 
-_COMMON = """
-local name, me = ARGV[1], ARGV[2]
-local awaited, requests = name .. ':awaited', name .. ':requests'
-local lives = {}
-
-local function is_alive(crawler)
-  if crawler == me then return true end
-  if lives[crawler] == nil then lives[crawler] = redis.call('EXISTS', name .. ':alive:' .. crawler) == 1 end
-  return lives[crawler]
-end
-
-local function bucket(digest)
-  return name .. ':seen:' .. string.format('%02x%02x', string.byte(digest, 1, 2)), string.sub(digest, 3)
-end
-
-local function held(digest)
-  local value = redis.call('HGET', awaited, digest)
-  if value then
-    return string.sub(value, 1, 8), string.sub(value, 9, 9), string.sub(value, 10, 11), string.sub(value, 12, 15)
-  end
-end
-
-local function seen(digest)
-  local key, rest = bucket(digest)
-  local value = redis.call('HGET', key, rest)
-  if value then return string.sub(value, 1, 4), string.sub(value, 5, 6), string.sub(value, 7, 8) end
-end
-
-local function see(digest, crawler, rules, tag)
-  local key, rest = bucket(digest)
-  local n = redis.call('HSET', key, rest, string.sub(crawler, 1, 4) .. rules .. string.sub(tag, 3, 4))
-  if n == 1 then redis.call('INCR', name .. ':size') end
-end
-
-local function unsee(digest)
-  local key, rest = bucket(digest)
-  if redis.call('HDEL', key, rest) == 1 then redis.call('DECR', name .. ':size') end
-end
-
-local function substitutes_of(digest)
-  return name .. ':substitutes:' .. digest
-end
-
-local function wait(digest, tag, text)
-  if redis.call('HEXISTS', substitutes_of(digest), tag) == 0 then
-    local number = string.format('%015d', redis.call('INCR', name .. ':substitute'))
-    redis.call('HSET', substitutes_of(digest), tag, number .. text)
-  end
-end
-
-local function hand_out(digest, text, state, rules_and_tag)
-  redis.call('HSET', awaited, digest, me .. state .. rules_and_tag)
-  redis.call('HSET', requests, digest, text)
-  redis.call('SADD', name .. ':of:' .. me, digest)
-end
-
-local function free(digest, crawler)
-  redis.call('SREM', name .. ':of:' .. crawler, digest)
-  local waiting = redis.call('HGETALL', substitutes_of(digest))
-  local tag, oldest, text
-  for i = 1, #waiting, 2 do
-    local number = string.sub(waiting[i + 1], 1, 15)
-    if not oldest or number < oldest then tag, oldest, text = waiting[i], number, string.sub(waiting[i + 1], 16) end
-  end
-  if text then
-    redis.call('HDEL', substitutes_of(digest), tag)
-    hand_out(digest, text, 'h', '\\0\\0' .. tag)
-    return text
-  end
-  redis.call('HDEL', awaited, digest)
-  redis.call('HDEL', requests, digest)
-  return false
-end
-
-local function is_unfinished(crawler)
-  return redis.call('EXISTS', name .. ':of:' .. crawler, name .. ':dropped:' .. crawler) > 0
-end
-
-local function drop(rules, text)
-  redis.call('SADD', name .. ':dropped:' .. me, rules)
-  redis.call('SADD', name .. ':dropped:' .. me .. ':' .. rules, text)
-end
-
-local function size()
-  return tonumber(redis.call('GET', name .. ':size') or 0) + redis.call('SCARD', name .. ':of:' .. me)
-end
-
-local function beat(milliseconds)
-  redis.call('SET', name .. ':alive:' .. me, 1, 'PX', milliseconds)
-  redis.call('SADD', name .. ':crawlers', me)
-end
-"""
-
 CLAIM = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] milliseconds, ARGV[4] invalid rules, 2 bytes each; then digest, rules and tag, request ('': none)
 -- gives the size of the set, then for each claim: standing * 65536 + rules of the owner
@@ -167,7 +64,7 @@ return replies
 )
 
 WAIT = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] digest, ARGV[4] tag, ARGV[5] substitute; gives 1 if its URL may be dropped
 local crawler, state = held(ARGV[3])
@@ -182,7 +79,7 @@ return 0
 )
 
 BEAT = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] milliseconds, ARGV[4] number of processed digests, ARGV[5] number of restored forms, ARGV[6] codes of rules
 -- whose drops are let go, 2 bytes each ('*': all); then processed digests; digest, rules and tag of restored forms;
@@ -236,7 +133,7 @@ return size()
 )
 
 RELEASE = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] digest; gives the size of the set and, if the form was one's own, its oldest substitute; a seen form is
 -- forgotten
@@ -252,7 +149,7 @@ return {size(), text}
 )
 
 SWALLOWED = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] how many texts at most, then digests that were answered; gives what is to be fetched in place of own requests
 local is_answered, texts = {}, {}
@@ -278,7 +175,7 @@ return texts
 )
 
 RESCUE = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] how many requests of either kind at most; gives requests of crawlers that died, which are this crawler's to
 -- send from now on, and drops that they kept, which are this crawler's to keep
@@ -323,7 +220,7 @@ return texts
 )
 
 OTHERS = (
-    _COMMON
+    COMMON
     + """
 -- gives each other crawler that has unfinished forms or kept drops, and how many milliseconds it is given; less than 0:
 -- it is dead
@@ -340,7 +237,7 @@ return found
 )
 
 LEAVE = (
-    _COMMON
+    COMMON
     + """
 -- the crawler stops in order: what it had not finished is free at once
 redis.call('DEL', name .. ':alive:' .. me)
@@ -349,7 +246,7 @@ if not is_unfinished(me) then redis.call('SREM', name .. ':crawlers', me) end
 )
 
 OWNER = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] digest, ARGV[4] 1 if it was answered; gives the request that owns a seen form, if it is kept
 if held(ARGV[3]) then return ARGV[4] == '1' and redis.call('HGET', requests, ARGV[3]) end
@@ -358,7 +255,7 @@ return seen(ARGV[3]) and redis.call('HGET', name .. ':owners', ARGV[3])
 )
 
 FORGET_SUBSTITUTES = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] and all behind it: digests; forgets the substitutes of each, and gives how many they were, and their texts
 local texts = {}

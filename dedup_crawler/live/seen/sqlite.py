@@ -50,6 +50,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._n = 0
         self._changes: dict[bytes, Entry | None] = {}  # what the file does not say yet
         self._unseen: set[bytes] = set()
+        self._met: dict[bytes, Entry] = {}  # by the last call of claim: most questions are about one of these
         self._facts: dict[str, str] = {}
         self._answered: set[bytes] = set()  # whose page is not processed yet
         self._is_failing = False
@@ -77,7 +78,7 @@ class SQLiteSeenSet(SeenSet[str]):
         """What each claim found."""
         if len(self._changes) >= _MAX_CHANGES or time.monotonic() >= self._next_flush:
             self.flush()
-        entries = self._entries([claim.digest for claim in claims])
+        self._met = entries = self._entries([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
 
     def _claim(self, claim: Claimant, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
@@ -223,6 +224,7 @@ class SQLiteSeenSet(SeenSet[str]):
             self._file.clear()
         self._changes.clear()
         self._unseen.clear()
+        self._met.clear()
         self._answered.clear()
         self._n = 0
         return Cleared([*awaited], [text for text in waiting if text not in awaited])
@@ -276,6 +278,8 @@ class SQLiteSeenSet(SeenSet[str]):
         return written + [digest for digest, entry in self._changes.items() if entry is not None and entry.is_awaited]
 
     def _entry(self, digest: bytes) -> Entry | None:
+        if digest not in self._changes and digest in self._met:
+            return self._met[digest]
         return self._entries([digest]).get(digest)
 
     def _entries(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
@@ -292,6 +296,7 @@ class SQLiteSeenSet(SeenSet[str]):
         elif old is not None and not old.is_awaited:
             self._unseen.add(digest)
         self._changes[digest] = new
+        self._met.pop(digest, None)
 
     def _counts(self, entry: Entry | None) -> bool:
         return entry is not None and (not entry.is_awaited or unpack(entry.value)[0] == self._run)
