@@ -20,9 +20,10 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
     lines = [
         "# Invented crawls",
         "",
-        "Sites, faults and models made of a seed; each is crawled over HTTP without the filter and with it. *Lost* are pages",
-        "that the crawl without the filter reaches and the other one does not; *hidden* are those among them whose difference",
-        "the site hid until their rule was verified, within what exploration promises.",
+        "Sites, faults and models made of a seed; each is crawled over HTTP without the filter and with it. *Lost* are",
+        "pages that the crawl without the filter reaches and the other one does not; *hidden* are such pages whose",
+        "difference the site hid until their rule was verified, within what exploration promises. A seed counts in the",
+        "line of each ingredient that it has, with all that it saved and lost.",
         "",
         f"    {command}",
         "",
@@ -46,10 +47,10 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
     ]
     for name, found in sorted(rows.items()):
         n_plain, n_filtered = sum(each.n_plain for each in found), sum(each.n_filtered for each in found)
-        lines.append(
-            f"| {name} | {len(found)} | {sum(each.n_pages for each in found)} | {sum(len(each.lost) for each in found)} | "
-            f"{sum(len(each.hidden) for each in found)} | {1 - n_filtered / max(1, n_plain):.0%} |"
-        )
+        n_lost, n_hidden = sum(len(each.lost) for each in found), sum(len(each.hidden) for each in found)
+        counts = (len(found), sum(each.n_pages for each in found), n_lost, n_hidden)
+        saved = f"{1 - n_filtered / max(1, n_plain):.0%}"
+        lines.append(f"| {name} | {' | '.join(map(str, counts))} | {saved} |")
     return "\n".join(lines) + "\n"
 
 

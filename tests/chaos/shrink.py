@@ -71,7 +71,11 @@ def _smaller_family(family: Family) -> Iterator[Family]:
             yield replace(family, n_pages=family.n_pages // 2)
         elif family.n_pages > least:
             yield replace(family, n_pages=least)
-    if family.n_ways > 2 and family.kind != IN_PATH and (family.fault is None or family.fault.n_ways < family.n_ways - 1):
+    if (
+        family.n_ways > 2
+        and family.kind != IN_PATH
+        and (family.fault is None or family.fault.n_ways < family.n_ways - 1)
+    ):
         yield replace(family, n_ways=family.n_ways - 1)
     if family.fault is not None and family.fault.every > 1:
         yield replace(family, fault=replace(family.fault, every=1))

@@ -7,6 +7,7 @@ own. The name stands in the head of the page, where no filter looks, so that the
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from random import Random
 from typing import NamedTuple
 
@@ -32,12 +33,21 @@ PER_HUB = 6
 """Pages that one list links."""
 HOME = "home"
 _LETTERS = {
-    **{QUERY: "view", SESSION: "visit", SLUG: "story", DEFAULT: "start", TRACKING: "news"},
-    **{PLAIN: "page", ONE_FORM: "one", COVERED: "topic", IN_PATH: "inner"},
+    QUERY: "view",
+    SESSION: "visit",
+    SLUG: "story",
+    DEFAULT: "start",
+    TRACKING: "news",
+    PLAIN: "page",
+    ONE_FORM: "one",
+    COVERED: "topic",
+    IN_PATH: "inner",
 }
 _SOUNDS = [a + b for a in "bcdfghklmnprstvwz" for b in "aeiou"]
 _WORDS = [first + second + last for first in _SOUNDS for second in _SOUNDS[::7] for last in "nrst"]
-_CHROME = "<div>The house of pages</div><div>News and lists for everybody</div><footer>All rights are kept by us</footer>"
+_CHROME = (
+    "<div>The house of pages</div><div>News and lists for everybody</div><footer>All rights are kept by us</footer>"
+)
 
 
 class Shown(NamedTuple):
@@ -133,7 +143,10 @@ class Site:
                     self._redirect(path, number, family, page, way)
 
     def _redirect(self, path: str, number: int, family: Family, page: int, way: int) -> None:
-        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template."""
+        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template.
+
+        It is a page that nothing else leads to.
+        """
         if self.answers[path] == Shown(f"{number}/{page}"):
             nearer = way - 1 if family.redirects == "chain" else 0
             status = 302 if family.redirects == "chain" else int(family.redirects)
@@ -166,29 +179,40 @@ class Site:
             return [[self.path(number, 0, way) for way in range(family.n_ways)]]
         groups = [range(at, min(at + PER_HUB, family.n_pages)) for at in range(0, family.n_pages, PER_HUB)]
         first = [[self.path(number, page, 0) for page in group] for group in groups]
-        others = [[self.path(number, page, way) for page in group for way in range(1, family.n_ways)] for group in groups]
+        others = [
+            [self.path(number, page, way) for page in group for way in range(1, family.n_ways)] for group in groups
+        ]
         if family.links == SIBLINGS or family.n_ways == 1:
             return first
         if family.kind == IN_PATH:  # the list a page stands on is its session
-            return [sum(first[max(0, at - family.n_ways + 1) : at + 1], []) for at in range(len(first) + family.n_ways - 1)]
+            n_lists = len(first) + family.n_ways - 1
+            return [[*chain.from_iterable(first[max(0, at - family.n_ways + 1) : at + 1])] for at in range(n_lists)]
         if family.links == LATE:
             return [one + other for one, other in zip([*first, [], []], [[], [], *others], strict=True)]
         if family.links == APART:
-            return [*first, sum(others, [])]
-        return [
-            [self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups
-        ]
+            return [*first, [*chain.from_iterable(others)]]
+        return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
 
     def html(self, page: str, n_shown: int, session: str = "") -> bytes:
         """The page as it is shown the *n_shown*-th time that anything is."""
         noise = self.spec.noise
-        clock = f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>" if "clock" in noise else ""
+        clock = (
+            f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
+            if "clock" in noise
+            else ""
+        )
         counter = f"<p>Visitors so far: {1000 + n_shown}</p>" if "counter" in noise else ""
-        column = "".join(f"<div>{_WORDS[(n_shown * 7 + k) % 60]} is new</div>" for k in range(3)) if "column" in noise else ""
-        links = "".join(f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page])
+        column = (
+            "".join(f"<div>{_WORDS[(n_shown * 7 + k) % 60]} is new</div>" for k in range(3))
+            if "column" in noise
+            else ""
+        )
+        links = "".join(
+            f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page]
+        )
         return (
-            f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}{clock}'
-            f"{text_of(page)}<ul>{links}</ul>{column}{counter}</body></html>"
+            f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}'
+            f"{clock}{text_of(page)}<ul>{links}</ul>{column}{counter}</body></html>"
         ).encode()
 
     def _label(self, path: str) -> str:

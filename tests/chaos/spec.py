@@ -160,7 +160,13 @@ def _family(draw: Random) -> Family:
     matters_at = draw.choice((None, None, None, 0, n_pages // 3, n_pages // 2))
     redirects = draw.choice(("", "", "", "301", "302", "chain")) if matters_at is None else ""
     return Family(
-        kind, n_pages, n_ways, draw.choice(LINKS), matters_at, redirects, _fault(draw, n_ways) if draw.random() < 0.5 else None
+        kind,
+        n_pages,
+        n_ways,
+        draw.choice(LINKS),
+        matters_at,
+        redirects,
+        _fault(draw, n_ways) if draw.random() < 0.5 else None,
     )
 
 
