@@ -9,7 +9,9 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
 LAYERS = [
-    {"errors", "interrupts", "urls"},
+    {"errors", "interrupts", "whole_file"},
+    {"json_values"},
+    {"urls"},
     {"pages", "rules", "networks"},
     {"labels"},
     {"methods"},

@@ -44,7 +44,7 @@ async def standing(seen, digest, owner=1):
     return (await seen.claim([Claim(digest, owner, 0, f"request {owner}")]))[0].standing
 
 
-async def until(condition, timeout_s=20.0):
+async def until(condition, timeout_s=600.0):
     """Wait until the coroutine function *condition* gives something, which is returned."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not (found := await condition()):
@@ -86,7 +86,7 @@ def test_two_processes_claim_each_form_once(redis_server):
     for crawler in crawlers:
         crawler.stdin.write("\n")
         crawler.stdin.flush()
-    first, second = (json.loads(crawler.communicate(timeout=60)[0]) for crawler in crawlers)
+    first, second = (json.loads(crawler.communicate(timeout=600)[0]) for crawler in crawlers)
 
     assert sorted(first + second) == list(range(1_000))
 

@@ -59,7 +59,7 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     """
     log, n_kills = tmp_path / "fetched", 20
 
-    subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=120)
+    subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=600)
 
     good = [form_of(url) for url in log.read_text().split() if not fails(url)]
     assert set(good) == reachable()
@@ -321,7 +321,7 @@ path = Path(sys.argv[1])
 
 def in_another_process(code, path):
     done = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS + code, path], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", IN_ANOTHER_PROCESS + code, path], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -145,7 +145,8 @@ class ContextSearch:
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
-        if len(gone) < FEW_VALUES:
+        compared = np.union1d(gone, trials.beside[chosen])
+        if (compared >= 0).sum() < FEW_VALUES:
             if not self._has_values:
                 return False
             gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])

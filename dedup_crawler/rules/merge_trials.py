@@ -32,6 +32,8 @@ class Trials:
     gone: Integers
     """Number of what the rule takes away."""
     gone_values: list[str | None]
+    beside: Integers
+    """Number of what it takes away of the group's reference; -1 where that is no value."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -69,6 +71,10 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     last = np.zeros(n_groups, np.int64)
     np.maximum.at(last, group, columns.last[members])
     of_rows = group[: len(rows)]
+    gone_of = np.full(len(columns), -1)
+    if gone_values:
+        gone_of[rows] = gone
+    beside = gone_of[reference[of_rows]]
     is_trial = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
     rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
     return Trials(
@@ -79,6 +85,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
+        beside=beside[is_trial],
     )
 
 

@@ -31,6 +31,8 @@ from .spec import (
 
 PER_HUB = 6
 """Pages that one list links."""
+N_LINES = 5
+"""Lines of its own that a page has; a thin one has its title alone."""
 HOME = "home"
 _LETTERS = {
     QUERY: "view",
@@ -64,10 +66,10 @@ class Redirect(NamedTuple):
 
 
 @lru_cache(maxsize=50_000)
-def text_of(page: str) -> str:
-    """What a page says: a title and five lines of its own."""
+def text_of(page: str, n_lines: int) -> str:
+    """What a page says: a title and some lines of its own."""
     draw = Random(page)
-    lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(5))
+    lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(n_lines))
     return f"<h1>{name_of(page)}</h1>{lines}"
 
 
@@ -196,6 +198,7 @@ class Site:
     def html(self, page: str, n_shown: int, session: str = "") -> bytes:
         """The page as it is shown the *n_shown*-th time that anything is."""
         noise = self.spec.noise
+        is_thin = page in self.family_of and self.spec.families[self.family_of[page]].is_thin
         clock = (
             f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
             if "clock" in noise
@@ -212,7 +215,7 @@ class Site:
         )
         return (
             f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}'
-            f"{clock}{text_of(page)}<ul>{links}</ul>{column}{counter}</body></html>"
+            f"{clock}{text_of(page, 0 if is_thin else N_LINES)}<ul>{links}</ul>{column}{counter}</body></html>"
         ).encode()
 
     def _label(self, path: str) -> str:
