@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from pathlib import Path
 
 from . import spec as names
-from .many import outcomes_of, smallest
+from .many import outcomes_of, smallest, told
 from .report import report
 from .spec import invent, written
 from .verdict import Outcome
@@ -18,26 +19,27 @@ def main() -> int:
     """Exit status: 1 if a page was lost."""
     arguments = _parser().parse_args()
     if arguments.spec is not None:
-        specs = [eval(arguments.spec, {"__builtins__": {}}, vars(names))]  # noqa: S307 - one's own command line
+        specs = [eval(arguments.spec, {"__builtins__": {}}, vars(names))]
     else:
         first, _, last = arguments.seeds.partition(":")
         specs = [invent(seed) for seed in range(int(first), int(last or int(first) + 1))]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended so ends its processes too
     outcomes: list[Outcome] = []
     started = time.monotonic()
     try:
         for outcome in outcomes_of(specs, arguments.jobs):
             outcomes.append(outcome)
+            if not outcome.is_lawful:
+                print(told(outcome), flush=True)
+                if arguments.log:
+                    print(outcome.log)
             _progress(outcomes, len(specs), time.monotonic() - started)
     except KeyboardInterrupt:
         print(f"\nStopped after {len(outcomes)} of {len(specs)} seeds.", file=sys.stderr)
-        arguments.output = None
+        arguments.shrink = arguments.output = None
     broken = [outcome for outcome in outcomes if not outcome.is_lawful]
-    for outcome in sorted(broken, key=lambda each: each.spec.seed):
-        print(told(outcome))
-        if arguments.log:
-            print(outcome.log)
-        if arguments.shrink:
-            print(f"  shrunk: {written(smallest(outcome))}", flush=True)
+    for outcome in broken if arguments.shrink else ():
+        print(f"seed {outcome.spec.seed}, shrunk: {written(smallest(outcome))}", flush=True)
     table = report(outcomes, f"python -m tests.chaos --seeds {arguments.seeds}")
     if arguments.output is not None:
         arguments.output.write_text(table, encoding="utf-8")
@@ -46,22 +48,13 @@ def main() -> int:
     return 1 if broken else 0
 
 
-def told(outcome: Outcome) -> str:
-    """What is wrong, and how to see it again."""
-    what = outcome.trouble or f"{len(outcome.lost)} of {outcome.n_pages} pages lost ({'; '.join(outcome.causes())})"
-    return (
-        f"seed {outcome.spec.seed}: {what}\n  python -m tests.chaos --seeds {outcome.spec.seed} --shrink\n"
-        f"  {written(outcome.spec)}\n" + "".join(f"    {trace}\n" for trace in outcome.traces)
-    )
-
-
 def _progress(outcomes: list[Outcome], n_all: int, passed_s: float) -> None:
     n_broken = sum(not outcome.is_lawful for outcome in outcomes)
     left_s = passed_s / len(outcomes) * (n_all - len(outcomes))
     line = f"{len(outcomes)} of {n_all} seeds, {n_broken} break the law, {left_s / 60:.0f} min left"
     if sys.stderr.isatty():
         print(f"\r{line} ", end="" if len(outcomes) < n_all else "\n", file=sys.stderr, flush=True)
-    elif len(outcomes) % 25 == 0:
+    elif len(outcomes) % 10 == 0 or len(outcomes) == n_all:
         print(line, file=sys.stderr, flush=True)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
 from .server import Asked, fault_of
 from .site import Redirect, Shown, Site, without_session
-from .spec import EMPTY, RESET, SLOW
+from .spec import RESET, SLOW
 
 RETRY_TIMES = 1
 _RETRIED = {"500", "503", RESET}

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 
 from .crawl import Crawls
 from .shrink import shrunk
-from .spec import Spec
+from .spec import Spec, invent, written
 from .verdict import Outcome, judge
 from .zygote import Zygote
 
@@ -44,3 +44,12 @@ def smallest(outcome: Outcome) -> Spec:
         return bool(again.lost if outcome.lost else again.trouble)
 
     return shrunk(outcome.spec, is_broken)
+
+
+def told(outcome: Outcome) -> str:
+    """What is wrong, and how to see it again."""
+    spec = outcome.spec
+    what = outcome.trouble or f"{len(outcome.lost)} of {outcome.n_pages} pages lost ({'; '.join(outcome.causes())})"
+    again = f"--seeds {spec.seed}" if spec == invent(spec.seed) else f'--spec "{written(spec)}"'
+    lines = [f"seed {spec.seed}: {what}", f"  python -m tests.chaos {again} --shrink", f"  {written(spec)}"]
+    return "\n".join([*lines, *(f"    {trace}" for trace in outcome.traces)])

@@ -63,6 +63,8 @@ def smaller(spec: Spec) -> Iterator[Spec]:
 def _smaller_family(family: Family) -> Iterator[Family]:
     if family.fault is not None:
         yield replace(family, fault=None)
+    if family.is_thin:
+        yield replace(family, is_thin=False)
     if family.redirects:
         yield replace(family, redirects="")
     if family.n_pages > 4 and family.kind != PLAIN:

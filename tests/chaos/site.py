@@ -7,6 +7,7 @@ own. The name stands in the head of the page, where no filter looks, so that the
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from random import Random
 from typing import NamedTuple
 
@@ -30,10 +31,19 @@ from .spec import (
 
 PER_HUB = 6
 """Pages that one list links."""
+N_LINES = 5
+"""Lines of its own that a page has; a thin one has its title alone."""
 HOME = "home"
 _LETTERS = {
-    **{QUERY: "view", SESSION: "visit", SLUG: "story", DEFAULT: "start", TRACKING: "news"},
-    **{PLAIN: "page", ONE_FORM: "one", COVERED: "topic", IN_PATH: "inner"},
+    QUERY: "view",
+    SESSION: "visit",
+    SLUG: "story",
+    DEFAULT: "start",
+    TRACKING: "news",
+    PLAIN: "page",
+    ONE_FORM: "one",
+    COVERED: "topic",
+    IN_PATH: "inner",
 }
 _SOUNDS = [a + b for a in "bcdfghklmnprstvwz" for b in "aeiou"]
 _WORDS = [first + second + last for first in _SOUNDS for second in _SOUNDS[::7] for last in "nrst"]
@@ -56,10 +66,10 @@ class Redirect(NamedTuple):
 
 
 @lru_cache(maxsize=50_000)
-def text_of(page: str) -> str:
-    """What a page says: a title and five lines of its own."""
+def text_of(page: str, n_lines: int) -> str:
+    """What a page says: a title and some lines of its own."""
     draw = Random(page)
-    lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(5))
+    lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(n_lines))
     return f"<h1>{name_of(page)}</h1>{lines}"
 
 
@@ -135,7 +145,10 @@ class Site:
                     self._redirect(path, number, family, page, way)
 
     def _redirect(self, path: str, number: int, family: Family, page: int, way: int) -> None:
-        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template."""
+        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template.
+
+        It is a page that nothing else leads to.
+        """
         if self.answers[path] == Shown(f"{number}/{page}"):
             nearer = way - 1 if family.redirects == "chain" else 0
             status = 302 if family.redirects == "chain" else int(family.redirects)
@@ -174,18 +187,18 @@ class Site:
         if family.links == SIBLINGS or family.n_ways == 1:
             return first
         if family.kind == IN_PATH:  # the list a page stands on is its session
-            return [
-                sum(first[max(0, at - family.n_ways + 1) : at + 1], []) for at in range(len(first) + family.n_ways - 1)
-            ]
+            n_lists = len(first) + family.n_ways - 1
+            return [[*chain.from_iterable(first[max(0, at - family.n_ways + 1) : at + 1])] for at in range(n_lists)]
         if family.links == LATE:
             return [one + other for one, other in zip([*first, [], []], [[], [], *others], strict=True)]
         if family.links == APART:
-            return [*first, sum(others, [])]
+            return [*first, [*chain.from_iterable(others)]]
         return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
 
     def html(self, page: str, n_shown: int, session: str = "") -> bytes:
         """The page as it is shown the *n_shown*-th time that anything is."""
         noise = self.spec.noise
+        is_thin = page in self.family_of and self.spec.families[self.family_of[page]].is_thin
         clock = (
             f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
             if "clock" in noise
@@ -201,8 +214,8 @@ class Site:
             f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page]
         )
         return (
-            f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}{clock}'
-            f"{text_of(page)}<ul>{links}</ul>{column}{counter}</body></html>"
+            f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}'
+            f"{clock}{text_of(page, 0 if is_thin else N_LINES)}<ul>{links}</ul>{column}{counter}</body></html>"
         ).encode()
 
     def _label(self, path: str) -> str:

@@ -6,7 +6,7 @@ faults and its own rule in the model; so a page that is lost names the ingredien
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any
 
@@ -54,6 +54,8 @@ class Family:
     redirects: str = ""
     """Status with which all URLs of a page but the first lead to the first, or ``chain``: each to the one before."""
     fault: Fault | None = None
+    is_thin: bool = False
+    """A page says a few words: too little to compare it by."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,10 @@ def written(value: Any) -> str:
 
 def invent(seed: int) -> Spec:
     """The spec of a seed."""
-    draw = Random(f"chaos {seed}")
+    return _varied(_drawn(seed, Random(f"chaos {seed}")), Random(f"chaos again {seed}"))
+
+
+def _drawn(seed: int, draw: Random) -> Spec:
     if draw.random() < 0.06:
         return _self_driving(seed, draw)
     families = [_family(draw) for _ in range(draw.choice((1, 1, 2, 2, 3)))]
@@ -147,6 +152,25 @@ def invent(seed: int) -> Spec:
     )
 
 
+def _varied(spec: Spec, draw: Random) -> Spec:
+    """Ingredients that came later: drawn apart, they leave the rest of a seed as it was."""
+    families = tuple(_varied_family(family, draw) for family in spec.families)
+    if not spec.learn_after:
+        return replace(spec, families=families)
+    n_stops = draw.randint(0, 2) if spec.kept == "job" else 0
+    stops = tuple(Stop(draw.randint(40, 150), draw.random() < 0.5) for _ in range(n_stops))
+    first = replace(
+        families[0], matters_at=draw.choice((None, None, 0, 30, 50)) if families[0].kind != IN_PATH else None
+    )
+    return replace(spec, families=(first, *families[1:]), stops=stops)
+
+
+def _varied_family(family: Family, draw: Random) -> Family:
+    if family.matters_at and draw.random() < 0.4:
+        family = replace(family, matters_at=family.n_pages * 5 // 6)
+    return replace(family, is_thin=True) if family.kind in WAYS and draw.random() < 0.1 else family
+
+
 def _family(draw: Random) -> Family:
     kind = draw.choices((*WAYS, ONE_FORM, COVERED), (5, 3, 3, 2, 2, 2, 3))[0]
     n_pages = draw.randint(12, 60)
@@ -172,7 +196,9 @@ def _family(draw: Random) -> Family:
 
 def _fault(draw: Random, n_ways: int) -> Fault:
     what = draw.choice((*STATUSES, EMPTY, EMPTY, RESET, SLOW))
-    return Fault(what, draw.randint(1, n_ways - 1), draw.choice((1, 2, 5)), draw.choice((0, 0, 1, 2)))
+    # a connection that was used before is tried twice by the client itself, so that two resets may count as one
+    n_asks = draw.choice((0, 0, 1, 2 if what != RESET else 1))
+    return Fault(what, draw.randint(1, n_ways - 1), draw.choice((1, 2, 5)), n_asks)
 
 
 def _self_driving(seed: int, draw: Random) -> Spec:
