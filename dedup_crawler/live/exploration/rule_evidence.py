@@ -236,7 +236,9 @@ class RuleEvidence:
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
-                life.n_disagreed = max(0, life.n_disagreed - (len(life.recent) - len(kept)))
+                n_excused = len(life.recent) - len(kept)
+                life.n_disagreed = max(0, life.n_disagreed - n_excused)
+                life.n_wrong = max(0, life.n_wrong - n_excused)
                 life.recent = deque(kept, maxlen=WINDOW)
 
     def _life_of(self, rule: str) -> _Life:
