@@ -413,6 +413,10 @@ class Decisions:
         if expected == marks.AT_HAND and self._explorer.lacks_owner(question.digest):
             expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
         meta = question.request.meta
+        if question.is_covered:
+            if meta.get(marks.TESTED_URL) == question.request.url:
+                expected = marks.TESTED_BEFORE
+            meta[marks.TESTED_URL] = question.request.url
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
