@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_ASKED = 20_000
+_MAX_EARLY = 200
 _MAX_BEHIND = 20_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
@@ -65,6 +66,7 @@ class Explorer:
         self._keeps_pages = epsilon > 0 or is_dry_run
         self._pages = OwnerPages()
         self._awaited = AwaitedOwners()
+        self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
         self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
         self._chrome = ChromeOfHosts()
         self._reservoir: Reservoir[Request] = Reservoir()
@@ -223,6 +225,8 @@ class Explorer:
                     self._came(form, page)
             if forms[-1] not in refused:
                 self._chrome.of(host).offer(forms[-1], page)
+                if self._early:
+                    self._compare_early(may_wait=True)
                 if self._shown is not None and page.final_url not in self._behind:
                     self._shown.add(page)
         return refused
@@ -233,10 +237,19 @@ class Explorer:
         for duplicate in self._awaited.take(form) if self._awaited else ():
             self._compare(form, page, duplicate)
 
-    def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate) -> None:
+    def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
         chrome = self._chrome.of(_host(duplicate.page))
         chrome.catch_up(self._pages)
+        if may_wait and not chrome.is_known and len(self._early) < _MAX_EARLY:
+            self._early.append((form, owner, duplicate))
+            return
         self._judged(form, duplicate.rules, same_page(owner, duplicate.page, chrome))
+
+    def _compare_early(self, *, may_wait: bool) -> None:
+        """Compare the pairs of pages that came before it was known what all pages of their site share."""
+        pairs, self._early = self._early, []
+        for form, owner, duplicate in pairs:
+            self._compare(form, owner, duplicate, may_wait=may_wait)
 
     def _wait(self, page: Waiting) -> None:
         """Have an explored page wait for its verdict; as long as it does, it is undecided."""
@@ -257,8 +270,10 @@ class Explorer:
         """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
             self._judged(page.form, page.rules, is_same, was_counted=True)
-        for duplicate in self._awaited.take_all() if is_idle else ():
-            self._judged(b"", duplicate.rules, None)
+        if is_idle:
+            self._compare_early(may_wait=False)
+            for duplicate in self._awaited.take_all():
+                self._judged(b"", duplicate.rules, None)
 
     def take_failing(self) -> list[str]:
         """Rules that have to go by what was heard since this was last asked."""
@@ -296,6 +311,7 @@ class Explorer:
         self._pages.clear()
         self.unreached.clear()
         self._awaited.take_all()
+        self._early.clear()
         on_trial = [rule for rule in self.evidence.drops.by_rule() if self.is_on_trial([rule])]
         return [request for rule in on_trial for request in self._recovered(rule)]
 
