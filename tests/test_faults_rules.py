@@ -227,3 +227,37 @@ def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
     assert " 0 of the dropped lost by estimate (95 %: 0 to " in crawl.log
     assert "'dedup/dropped/unverified': 0" in crawl.log
     assert warnings_of(crawl) == ""
+
+
+def test_a_crawl_ends_though_what_it_would_verify_has_been_answered(tmp_path: Path):
+    """The first URLs fail, the second ones take their place: they were dropped once, and are no drops any more."""
+    with Site() as site:
+        site.robots()
+        site.page("/", *[url for n in range(12) for url in variants(n)[:2]], html=text("start"))
+        for n in range(12):
+            one, other = variants(n)[:2]
+            site.page(one, status=503)
+            show(site, other, n)
+        model = strip_query_model(tmp_path / "model", site.host)
+        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS=2)
+        assert {site.count(variants(n)[1]) for n in range(12)} == {1}
+
+
+def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
+    """A log-in page answers for eight items, once each: they are asked for again under their other URLs."""
+    with Site() as site:
+        build_variants(site, 40, 0)
+        for n in range(10, 18):
+            page = site.answers[variants(n)[0]]
+            log_in = b"<html><title>Log in</title><body>Please log in first.</body></html>"
+            site.answers[variants(n)[0]] = [type(page)(body=log_in), page]
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert [n for n in range(40) if not shown_well(site, n)] == []
+    assert crawl.stats["dedup/request/dropped"] > 40
+    assert "dedup/site/frozen" not in crawl.stats
+
+
+def shown_well(site: Site, n: int) -> bool:
+    """Whether a URL of an item was asked for that had its page to show."""
+    return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))
