@@ -38,7 +38,7 @@ _IN_QUERIES = [
     "v;;,=1",
     ";v:=1",
 ]
-pieces = st.lists(st.sampled_from([*_IN_PATHS, *_IN_QUERIES, ";b/=2", ";v:;,=1"]), max_size=10).map(
+pieces = st.lists(st.sampled_from([*_IN_PATHS, *_IN_QUERIES, ";b/=2", ";v:;,=1", ";/=b/,v:"]), max_size=10).map(
     lambda parts: f"{START}/{''.join(parts).removeprefix('/')}"
 )
 
@@ -125,7 +125,9 @@ def test_is_learnt_from_eight_urls():
         ("/all?ids=3%7C4&x=1", "/all?ids;,=3&ids;,=4&x=1"),
         ("/all?ids=3", "/all?ids;,=3"),
         ("/all?ids;,=3", "/all?ids;;,=3"),
-        ("/page:2/scope:new/", "/page:2/scope:new/"),  # in another order
+        ("/all/page:2/scope:new/", "/all/?;/=page:,scope:&;page:=2&;scope:=new"),
+        ("/all/page:2/page:3/", "/all/page:2/page:3/"),
+        ("/all/page:2/other:3/", "/all/page:2/other:3/"),
         ("/scope:new/all", "/scope:new/all"),
         ("/scope:new", "/scope:new"),
         ("/scope:new/", "/?;scope:=new"),
