@@ -147,11 +147,15 @@ def test_reads_names_and_lists(url: str, read: str):
 
 
 def test_names_of_segments_stand_beside_others():
-    """``scope:new/page:2`` is a list of names, a title with its kind in front is none."""
-    assert SiteGrammar.learn([f"{START}/all/scope:new/page:{n}" for n in range(8)]).segments == ("scope:", "page:")
-    assert SiteGrammar.learn([f"{START}/all/scope=new/page={n}/" for n in range(8)]).segments == ("scope=", "page=")
+    """``sort=new/page=2`` is a list of names; a title with its kind in front is none, nor are two of them."""
+    lists = [f"{START}/all/scope:new/sort:age/page:{n}" for n in range(8)]
+    two = [f"{START}/all/scope:new/page:{n}" for n in range(8)]
+    assert SiteGrammar.learn([*lists, *two]).segments == ("scope:", "sort:", "page:")
+    assert not SiteGrammar.learn(two)
+    assert SiteGrammar.learn([f"{START}/all/sort=new/page={n}/" for n in range(8)]).segments == ("sort=", "page=")
     assert not SiteGrammar.learn([f"{START}/wiki/Talk:Title_{n}" for n in range(40)])
-    titles = [f"{START}/wiki/Talk:Title_{n}{'/Sub:Page' if n < 10 else ''}" for n in range(40)]
+    assert not SiteGrammar.learn([f"{START}/wiki/Special:Links/Talk:Title_{n}" for n in range(40)])
+    titles = [f"{START}/wiki/Talk:Title_{n}{'/Sub:Page/Of:It' if n < 10 else ''}" for n in range(40)]
     assert not SiteGrammar.learn(titles)
 
 
@@ -160,7 +164,7 @@ def test_lists_are_learnt_from_their_orders():
     pairs = [(one, other) for one in "abcde" for other in "abcde" if one != other]
 
     assert SiteGrammar.learn([f"{START}/?tags={one},{other}" for one, other in pairs]).lists == {"tags": ","}
-    assert SiteGrammar.learn([f"{START}/a/x:1/t:{one}+{other}" for one, other in pairs]).lists == {";t:": "+"}
+    assert SiteGrammar.learn([f"{START}/a/x=1/t={one}+{other}" for one, other in pairs]).lists == {";t/": "+"}
     assert not SiteGrammar.learn([f"{START}/?at={n},{n + 1}" for n in range(50)])
 
 

@@ -50,13 +50,17 @@ def is_segment(part: str) -> bool:
 
 
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
-    """Names (with their delimiters) in at least 8 of a site's paths, mostly beside others, in their order there.
+    """Names (with their delimiters) that mostly stand beside others, in their order there.
 
-    >>> learn_names(f"/all/sort:{n}/page:{n}/" for n in range(8))
-    ('sort:', 'page:')
+    At least 8 paths have them in a list of two names, or of three where a colon ends one: wikis write
+    ``Special:Links/Talk:Title``.
+
+    >>> learn_names(f"/all/sort={n}/page={n}/" for n in range(8))
+    ('sort=', 'page=')
     """
     n_paths: Counter[str] = Counter()
     n_beside: Counter[str] = Counter()
+    n_listed: Counter[str] = Counter()
     places: dict[str, int] = defaultdict(int)
     for path in paths:
         if ":" in path or "=" in path:
@@ -64,10 +68,12 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
             n_paths.update(set(names))
             if len(names) > 1 and len(set(names)) == len(names):
                 n_beside.update(names)
+                n_listed.update(names if _are_list(names) else ())
                 for place, name in enumerate(names):
                     places[name] += place
-    common = [name for name, n in n_beside.most_common(_MAX_NAMES) if n >= MIN_URLS and 2 * n > n_paths[name]]
-    if len(common) < 2:
+    listed = [name for name, n in n_listed.most_common(_MAX_NAMES) if n >= MIN_URLS]
+    common = [name for name in listed if 2 * n_beside[name] > n_paths[name]]
+    if not _are_list(common):
         return ()
     return tuple(sorted(common, key=lambda name: (places[name] / n_beside[name], name)))
 
@@ -112,6 +118,11 @@ def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | N
     found.sort(key=lambda said: (order or names).index(said[0]))
     end = "/" if path[-1:] == "/" else ""
     return "/".join([path.removesuffix("/"), *[name + value for name, value in found]]) + end
+
+
+def _are_list(names: Sequence[str]) -> bool:
+    """Whether so many names are a list, or may be a title with its kind in front."""
+    return len(names) > 2 or (len(names) == 2 and all(name[-1] == "=" for name in names))
 
 
 def _split(path: str) -> tuple[list[str], list[tuple[str, str]]]:
