@@ -206,13 +206,14 @@ class Explorer:
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         if self._shown is None:
             return None
-        has_shown = self._shown.has_shown(texts)
-        # an earlier process may have seen it
-        return None if self.is_resumed and has_shown is False else has_shown
+        return self._shown.has_shown(texts)
 
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
+            if is_same is False and self.is_resumed and page.texts is not None:
+                self.evidence.undecided(page.rules, is_suspicious=True)  # an earlier process may have seen it
+                is_same = None
             self._judged(page.form, page.rules, is_same, was_counted=True)
         if is_idle:
             self.comparisons.run_dry()
