@@ -203,6 +203,10 @@ class Explorer:
             for shown in list(self.unreached.shown_by_now()):
                 self._judged(shown.form, shown.rules, True)
 
+    def _knows_pages(self) -> bool:
+        """Whether all that the crawl has shown is known: an earlier process may have seen what this one has not."""
+        return not self.is_resumed and self._shown is not None and self._shown.knows_frame
+
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         if self._shown is None:
             return None
@@ -211,8 +215,8 @@ class Explorer:
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
-            if is_same is False and self.is_resumed and page.texts is not None:
-                self.evidence.undecided(page.rules, is_suspicious=True)  # an earlier process may have seen it
+            if is_same is False and page.texts is not None and not self._knows_pages():
+                self.evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
             self._judged(page.form, page.rules, is_same, was_counted=True)
         if is_idle:
