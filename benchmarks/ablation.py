@@ -6,6 +6,7 @@ something else in its place for the time of one fit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -23,6 +24,7 @@ from dedup_crawler.rules.new_words import NewWords
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
+from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 
 PROPOSED = 0.6
 """Share of the crawl that proposes, where it does not judge."""
@@ -39,6 +41,10 @@ def _without_stage(stage: int) -> Callable[[UrlColumns], Iterator[Hypothesis]]:
 
 def _nothing(*_: object) -> Iterator[Any]:
     return iter(())
+
+
+def _none(_: Iterable[str]) -> tuple[str, ...]:
+    return ()
 
 
 def _bounded(self: Belief, evidence: Evidence) -> bool:
@@ -100,6 +106,10 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
+    "paths without parameters": ((path_parameters, "learn_names", _none),),
+    "paths without named segments": ((named_segments, "learn_names", _none),),
+    "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
+    "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),

@@ -39,6 +39,9 @@ SUSPECTED = 5
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
+SUSPICIOUS = 7
+"""As so many undecided explorations counts one that was wrong unless an earlier process has seen what it showed."""
+
 ENOUGH = 20
 """Explorations that make a rule verified of whose training nothing is known ..."""
 ENOUGH_IF_TRAINED = 10
@@ -155,10 +158,13 @@ class RuleEvidence:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
-    def undecided(self, rules: Iterable[str]) -> None:
-        """Hear that an exploration of *rules* could not be decided, or cannot be yet."""
+    def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
+        """Hear that an exploration of *rules* could not be decided, or cannot be yet.
+
+        One that speaks against the rule, though not for certain (*is_suspicious*), counts as several.
+        """
         for rule in dict.fromkeys(rules):
-            self._life_of(rule).n_undecided += 1
+            self._life_of(rule).n_undecided += SUSPICIOUS if is_suspicious else 1
 
     def is_held(self, rule: str) -> bool:
         """Whether so many explorations in a row were undecided that the rule may drop nothing."""
