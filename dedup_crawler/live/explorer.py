@@ -112,7 +112,7 @@ class Explorer:
         form, expected, *rules = explores
         if expected in marks.OF_COVERED and len(self._behind) < _MAX_BEHIND:
             self._behind.add(response.url)
-        if expected == marks.TESTED_BEFORE or self.walls.is_frozen(request.url):
+        if self.walls.is_frozen(request.url):
             self.not_answered(explores)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)

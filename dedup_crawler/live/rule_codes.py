@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Collection, Iterable
 
 _MAX_CODES = 10_000
+BEHIND = 1
+"""The code of a form to which only a URL behind a covered template has led, which was fetched to test that rule."""
 
 
 class RuleCodes:
