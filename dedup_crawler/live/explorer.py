@@ -98,8 +98,8 @@ class Explorer:
         return is_chosen
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Whether one of *rules* is so little known that a kill must not forget what it drops."""
-        return self._explores and not self.evidence.is_well_known(rules)
+        """Whether one of *rules* is not verified yet: what it drops may have to be sent after all."""
+        return self._explores and not self.evidence.is_verified(rules)
 
     def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""

@@ -40,11 +40,8 @@ MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
 ENOUGH = 20
-"""Explorations that make a rule verified of whose training nothing is known ..."""
-ENOUGH_IF_TRAINED = 10
-"""... and one that was trained on TRAINED_GROUPS merge groups or more, or has been explored so often by earlier
-processes: these few say that the site is still the same."""
-TRAINED_GROUPS = 20
+"""Explorations of this process that make a rule verified, whatever its training and earlier processes say: a rule that has
+dropped less is tested on all of it."""
 MORE_WRONG = 2
 """A rule whose explorations go wrong so many times more often than it is granted is not verified."""
 
@@ -176,8 +173,6 @@ class RuleEvidence:
     def n_missing(self, rule: str) -> int:
         """Explorations that a rule lacks to be verified; 0: what it drops is not kept any more."""
         life = self._life_of(rule)
-        n_groups, _ = self._training.get(rule, (0, 0))
-        enough = ENOUGH_IF_TRAINED if n_groups + life.n_explored - life.n_here >= TRAINED_GROUPS else ENOUGH
         n_good = 0
         for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - the place of the last wrong one
             if not trial.is_right:
@@ -185,11 +180,11 @@ class RuleEvidence:
         else:
             n_good = SUSPECTED
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        return max(0, enough - life.n_here, n_wanted - life.n_explored, SUSPECTED - n_good)
+        return max(0, ENOUGH - life.n_here, n_wanted - life.n_explored, SUSPECTED - n_good)
 
-    def is_well_known(self, rules: Iterable[str]) -> bool:
-        """Whether all *rules* are verified, each by ENOUGH explorations, however it was trained."""
-        return all(self.n_missing(rule) == 0 and self._life_of(rule).n_here >= ENOUGH for rule in rules)
+    def is_verified(self, rules: Iterable[str]) -> bool:
+        """Whether all *rules* have been explored often enough, and well."""
+        return all(self.n_missing(rule) == 0 for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Take in one exploration of a drop that *rules* led to.
