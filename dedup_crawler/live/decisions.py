@@ -359,8 +359,9 @@ class Decisions:
             self._count("request/would_drop")
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
+        page = question.referrer.url if question.referrer is not None else None
         if question.is_tested or self._explorer.wants(
-            rules, question.digest, is_covered=question.is_covered, is_awaited=is_awaited
+            rules, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
         ):
             self._count("request/explored")
             return await self._explored(question, rules, is_awaited=is_awaited)

@@ -40,8 +40,8 @@ MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
 ENOUGH = 20
-"""Explorations of this process that make a rule verified, whatever its training and earlier processes say: a rule that has
-dropped less is tested on all of it."""
+"""Explorations of this process that make a rule verified, whatever its training and earlier processes say: a rule that
+has dropped less is tested on all of it."""
 MORE_WRONG = 2
 """A rule whose explorations go wrong so many times more often than it is granted is not verified."""
 
@@ -66,6 +66,8 @@ class _Life:
     is_switched_off: bool
     n_explored: int
     """Also those of forms that had spoken before."""
+    n_under_way: int = 0
+    """Explorations that were begun and have no verdict yet."""
     n_here: int = 0
     """Explored in this process."""
     n_wrong: int = 0
@@ -155,6 +157,11 @@ class RuleEvidence:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
+    def begun(self, rules: Iterable[str]) -> None:
+        """Hear that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
+        for rule in dict.fromkeys(rules):
+            self._life_of(rule).n_under_way += 1
+
     def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
         """Hear that an exploration of *rules* could not be decided, or cannot be yet.
 
@@ -163,6 +170,7 @@ class RuleEvidence:
         for rule in dict.fromkeys(rules):
             life = self._life_of(rule)
             life.n_undecided += 1
+            life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += is_suspicious
 
     def is_held(self, rule: str) -> bool:
@@ -205,6 +213,7 @@ class RuleEvidence:
             life = self._life_of(rule)
             life.n_explored += 1
             life.n_here += 1
+            life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
@@ -256,7 +265,7 @@ class RuleEvidence:
         if life.n_undecided >= MAX_UNDECIDED:
             return 1.0
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
-        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored))
+        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
 
     def _may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         key = rule, form_digest
