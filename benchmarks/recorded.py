@@ -19,6 +19,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
 
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
+ALL_NAMES = ("wordpress", "mediawiki", "trac", "qa", *NAMES)
 TRAINED = 0.75
 """Share of a crawl that is learnt from."""
 
@@ -123,8 +124,17 @@ def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> J
     return judged_crawl(name, pages, truth, TRAINED)
 
 
-def site(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], n_learnt: int | None = None) -> Crawl:
-    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us."""
+def site(
+    name: str,
+    pages: Sequence[LabelledPage],
+    truth: dict[str, str],
+    n_learnt: int | None = None,
+    labels: Sequence[int] | None = None,
+) -> Crawl:
+    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us.
+
+    *labels* are what we said of them before, where that is known.
+    """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
     return Crawl(
         name,
@@ -132,7 +142,7 @@ def site(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], n_lear
         [page.referrer and normal_form(page.referrer) for page in pages],
         [page.redirect_to and normal_form(page.redirect_to) for page in pages],
         [truth[page.url] for page in pages],
-        cluster_labelled(pages[:n_learnt]),
+        labels or cluster_labelled(pages[:n_learnt]),
     )
 
 

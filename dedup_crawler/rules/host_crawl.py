@@ -85,7 +85,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
     order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)
     return HostLinks(
         query_keys=_common_query_keys(crawl.urls),
-        is_ordered=order_matters(order, belief.risk.max_wrong),
+        is_ordered=order_matters(order),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},

@@ -79,7 +79,7 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places, first_late)
         if evidence.n_groups >= MIN_GROUPS:
-            belief.count(f"referrer {pair}", b"")
+            belief.n_tried += 1
             rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
             if belief.holds(evidence):
                 belief.n_believed += 1
@@ -102,7 +102,7 @@ def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> 
         is_late[referrer] |= place >= first_late
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
     late = [referrer for referrer, late in is_late.items() if late]
-    return Evidence(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
+    return Evidence.of_groups(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
@@ -122,16 +122,16 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         if len(pages) < MIN_GROUPS:
             continue
         n_alone = sum(not shapes_of_page[page] - skipped - {shape} for page in pages)
-        belief.count(f"coverage {shape}", b"")
+        belief.n_tried += 1
         evidence = MergeEvidence(len(pages), n_alone)
-        is_covered = evidence.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER
+        judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
+        is_covered = belief.holds(judged, STRICTER)
         rule = CoverageRule(shape, evidence, n_urls)
         if is_covered and not _leads_further(links, shape):
             belief.n_believed += 1
             skipped.add(shape)
             found.append(rule)
         else:
-            judged = Evidence(evidence.n_groups, evidence.n_wrong, evidence.n_groups, evidence.n_wrong)
             reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
             belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found

@@ -11,11 +11,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dedup_crawler.rules.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
+
+Weights = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,19 +35,41 @@ class Trials:
     gone: Integers
     """Number of what the rule takes away."""
     gone_values: list[str | None]
+    alone_late: Integers
+    """Rows met late that the rule changes, and that fall together with no other."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
-        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late))
+        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late), *self.weigh(mask))
+
+    def weigh(self, mask: Mask) -> tuple[float, float]:
+        """What the groups of some of the trials weigh, and the wrong ones of them."""
+        weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
+        return float(weights.sum()), float(wrong.sum())
 
     def _counted(self, mask: Mask) -> tuple[int, int]:
         is_wrong = mask & ~self.is_right
         n_groups = len(np.unique(self.groups[mask]))
         share = is_wrong.sum() / max(1, mask.sum())
         return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
+
+
+def weighed(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
+    """Weights, wrong weights, and value of each pair of value and group among some trials.
+
+    A group weighs the square root of its trials; of these, as much is wrong as their share says, and one at least.
+    """
+    width = int(groups.max()) + 1 if len(groups) else 1
+    pairs, place, sizes = np.unique(
+        values[mask].astype(np.int64) * width + groups[mask], return_inverse=True, return_counts=True
+    )
+    n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))
+    weights = np.sqrt(sizes)
+    wrong = np.where(n_wrong > 0, np.maximum(1.0, weights * n_wrong / sizes), 0.0)
+    return weights, wrong, pairs // width
 
 
 def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
@@ -70,6 +95,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     np.maximum.at(last, group, columns.last[members])
     of_rows = group[: len(rows)]
     is_trial = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
+    alone = rows[size[of_rows] == 1]
     rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
     return Trials(
         rows=rows,
@@ -79,6 +105,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
+        alone_late=alone[columns.first[alone] >= columns.late_from],
     )
 
 

@@ -81,6 +81,7 @@ class RuleLearner:
         return self._known_trials[identity]
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
+        self.belief.n_tried += 1
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
         rules = [self._learnt(hypothesis, context, trials) for context in found]
         for rule in rules:
