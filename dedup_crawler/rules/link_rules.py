@@ -11,7 +11,7 @@ ago to have been reached both ways, and never believed where links are mostly fo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
@@ -106,11 +106,14 @@ def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> 
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
-    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later."""
-    shapes_of_page: dict[int, set[Shape]] = defaultdict(set)
+    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later.
+
+    A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
+    """
+    forms_of_page: dict[int, dict[Shape, set[str]]] = defaultdict(lambda: defaultdict(set))
     old_pages: dict[Shape, set[int]] = defaultdict(set)
     for place, (page, shape) in enumerate(zip(links.pages, links.shapes, strict=True)):
-        shapes_of_page[page].add(shape)
+        forms_of_page[page][shape].add(links.forms[place])
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
     found: list[CoverageRule] = []
@@ -121,7 +124,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         pages = old_pages[shape]
         if len(pages) < MIN_GROUPS:
             continue
-        n_alone = sum(not shapes_of_page[page] - skipped - {shape} for page in pages)
+        n_alone = sum(not _is_elsewhere(forms_of_page[page], shape, skipped) for page in pages)
         belief.n_tried += 1
         evidence = MergeEvidence(len(pages), n_alone)
         judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
@@ -135,6 +138,12 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
             reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
             belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found
+
+
+def _is_elsewhere(forms: Mapping[Shape, set[str]], shape: Shape, skipped: set[Shape]) -> bool:
+    """Whether a page is shown under other forms by a shape that is not skipped."""
+    own = forms[shape]
+    return any(other not in skipped and other != shape and its - own for other, its in forms.items())
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:
