@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import Canonicalizer, Referrer
@@ -36,6 +37,8 @@ class Crawl:
     """What each URL shows, by truth."""
     labels: Sequence[int]
     """Our labels of the training part alone; of a mirror, its hashes."""
+    evidence: PageEvidence | None = None
+    """Of the training part; of a mirror there is none."""
 
     @property
     def cut(self) -> int:
@@ -45,7 +48,7 @@ class Crawl:
     def fit(self, method: Canonicalizer) -> Canonicalizer:
         """Learn from the training part."""
         n = self.cut
-        return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n])
+        return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n], self.evidence)
 
     def cold(self, method: Canonicalizer) -> CrawlOutcome:
         """The simulated crawl of the rest, with nothing seen."""
@@ -143,6 +146,7 @@ def site(
         [page.redirect_to and normal_form(page.redirect_to) for page in pages],
         [truth[page.url] for page in pages],
         labels or cluster_labelled(pages[:n_learnt]),
+        PageEvidence.of_pages(pages[:n_learnt]),
     )
 
 

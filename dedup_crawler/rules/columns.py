@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.rules.substring_index import SubstringIndex
@@ -65,12 +65,20 @@ class UrlColumns:
         ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
     n_unfiltered
         Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
+    evidence
+        Compares the pages, where they are known; else different clusters are different pages.
     """
 
     def __init__(
-        self, host: str, urls: Sequence[str], clusters: Sequence[int], n_unfiltered: int | None = None
+        self,
+        host: str,
+        urls: Sequence[str],
+        clusters: Sequence[int],
+        n_unfiltered: int | None = None,
+        evidence: PairJudge | None = None,
     ) -> None:
         self.host = host
+        self.evidence = evidence
         self.n_urls = len(urls)
         self.late_from = late_from(len(urls), n_unfiltered)
         self.columns: dict[str, Column] = {}

@@ -11,7 +11,7 @@ from dedup_crawler.rules.budget import within_budget
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.engine import RuleEngine, read_url
 from dedup_crawler.rules.hypotheses import MIN_URLS
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.proposers import proposals
@@ -39,6 +39,8 @@ class HostCrawl:
     referrers: Sequence[str | None]
     n_unfiltered: int | None = None
     """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
+    evidence: PairJudge | None = None
+    """Compares the pages by their places in these lists, where they are known."""
 
 
 def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
@@ -47,7 +49,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
     rules.
     """
-    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered)
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered, crawl.evidence)
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])

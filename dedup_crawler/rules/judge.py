@@ -8,14 +8,24 @@ clusters count like any other, they are the negatives.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 Source = TypeVar("Source", bound=Hashable)
 
 UNKNOWN = -1
 """Cluster of a URL of which nobody knows what it shows."""
+
+
+class PairJudge(Protocol):
+    """Compares the pages that a rule would make one; ``evidence/`` has it, where the pages are known."""
+
+    def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
+        """Of each pair (by places in the crawl) in one merge group: 1 the same, 0 different, -1 nothing to tell by.
+
+        *n_same* groups of the rule more are known to show one page each.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,16 +97,29 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     is_trial = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
     alone = rows[size[of_rows] == 1]
     rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
+    verdicts = _verdicts(rows, reference[of_rows], of_rows, columns)
+    rows, of_rows, gone = rows[verdicts >= 0], of_rows[verdicts >= 0], gone[verdicts >= 0]
     return Trials(
         rows=rows,
         groups=of_rows,
-        is_right=columns.clusters[rows] == columns.clusters[reference[of_rows]],
+        is_right=verdicts[verdicts >= 0] > 0,
         is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
         alone_late=alone[columns.first[alone] >= columns.late_from],
     )
+
+
+def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
+    """Of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
+    verdicts = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
+    asked = np.flatnonzero(verdicts == 0)
+    if columns.evidence is not None and len(asked):
+        n_same = len(np.setdiff1d(groups, groups[asked]))
+        pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
+        verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
+    return verdicts
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
