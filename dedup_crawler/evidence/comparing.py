@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.digests import PageDigests, Words, words_of
+from dedup_crawler.evidence.digests import PageDigest, PageDigests, Words, words_of
 from dedup_crawler.pages.records import LabelledPage
 
 FRAME_SHARE = 0.08
@@ -33,6 +33,12 @@ NEW_GROUPS = 8
 """... and in so many ..."""
 MAX_NEW = 3
 """... and of such lines a pair may have so many."""
+SHARED_TITLES = 10
+"""A line on pages of so many other titles ..."""
+SHARED_SHARE = 0.01
+"""... and of this share of them says nothing of its own ..."""
+MAX_SHARED = 3
+"""... if a pair has so many of them at most."""
 MAX_LEFT = 60
 """Lines of a pair that is looked at closely; with more left the pages are different."""
 MIN_COMMON = 15.0
@@ -59,7 +65,7 @@ class _Left:
     lines: Sequence[tuple[int, Words]]
     """Side (0 or 1) and masked words."""
     known: Collection[str]
-    """Words of what the pages have in common, and of their addresses."""
+    """Words that both pages have, and those of their addresses."""
     n_common: int
     """Words in common that are no frame."""
     support: float
@@ -72,6 +78,8 @@ class PageEvidence:
         self._digests = digests
         least = max(FRAME_SHARE * digests.n_titles, 2)
         self._frame = frozenset(line for line, n in digests.n_of_line.items() if n >= least)
+        least = max(SHARED_SHARE * digests.n_titles, SHARED_TITLES)
+        self._shared = frozenset(line for line, n in digests.n_of_line.items() if n >= least)
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         self._known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         self._places: Sequence[int] = range(len(digests.pages))
@@ -116,11 +124,14 @@ class PageEvidence:
         only += [(1, line) for line in beside.lines - common - self._frame]
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
+        shared = [line for _, line in only if line in self._shared]
+        if len(shared) <= MAX_SHARED:
+            only = [(side, line) for side, line in only if line not in self._shared]
         own = common - self._frame
         values = self._values_of(one), self._values_of(other)
         masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
         lines = _without_equal([(side, _masked(digests.words(line), masked)) for side, line in only])
-        known = {word for line in common for word in digests.words(line)}
+        known = self._words_of(page) & self._words_of(beside)
         for words in (*values[0], *values[1]):
             known.update(words)
         return _Left(
@@ -130,6 +141,9 @@ class PageEvidence:
             sum(len(digests.words(line)) for line in own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
+
+    def _words_of(self, page: PageDigest) -> set[str]:
+        return {word for line in page.lines for word in self._digests.words(line)}
 
     def _rarity(self, line: int) -> float:
         # the two pages have titles of their own, which do not count

@@ -24,7 +24,7 @@ TITLE = "\1"
 MAX_LINES = 4_000
 """A page with more lines is compared by its address only."""
 _MAX_REDIRECTS = 10
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class PageDigests:
 
 
 def words_of(text: str) -> Words:
-    """Words of a text in lower case; an underscore ends a word, for it is a space in many addresses.
+    """Words and numbers of a text in lower case; an underscore ends a word, for it is a space in many addresses.
 
-    >>> words_of("Basic_semaphores, part 2")
+    >>> words_of("Basic_semaphores, part2")
     ('basic', 'semaphores', 'part', '2')
     """
     return tuple(_WORD.findall(text.lower()))
