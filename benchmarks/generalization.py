@@ -72,6 +72,7 @@ def notes(method: Canonicalizer, crawl: Crawl) -> Iterator[str]:
     """What was learnt, what was lost by it, and some of the fetches in vain."""
     yield f"## {crawl.name}"
     yield from method.learnt()
+    yield from (f"REFUSED {each.sentence} BECAUSE {each.reason}" for each in method.refused())
     went = continued(method, crawl)
     for drop in went.dropped:
         if crawl.pages[drop.place] in went.lost:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
+from dedup_crawler.evidence.alike import alike_pages
 from dedup_crawler.evidence.digests import PageDigest, PageDigests, Words, words_of
 from dedup_crawler.pages.records import LabelledPage
 
@@ -95,6 +96,10 @@ class PageEvidence:
         some = copy.copy(self)
         some._places = places
         return some
+
+    def alike(self, clusters: Sequence[int]) -> list[int]:
+        """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
+        return alike_pages(self._digests, self._places, self._frame, clusters)
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.

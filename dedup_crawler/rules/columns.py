@@ -89,6 +89,9 @@ class UrlColumns:
             self._maps.append(_KEY_VALUES.read(behind[behind.find("/") :], scheme))
             self._write(row, self._maps[row], len(urls))
         self.clusters: Integers = np.array(clusters, np.int64)
+        self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
+        """As the clusters, with pages together that may well be the same: what proposals are made from."""
+        self.alike[self.clusters == UNKNOWN] = UNKNOWN
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row ..."""
         self.last: Integers = np.arange(len(urls))
@@ -181,6 +184,7 @@ class UrlColumns:
         order = np.argsort(first)
         kept = first[order]
         self.clusters, self.last = pages[order], last[order]
+        self.alike = np.append(self.alike, UNKNOWN)[earliest][order]
         self.first, self.hashes = self.first[kept], self.hashes[kept]
         self._maps = [self._maps[row] for row in kept.tolist()]
         for column in self.columns.values():

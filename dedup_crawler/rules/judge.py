@@ -21,6 +21,9 @@ UNKNOWN = -1
 class PairJudge(Protocol):
     """Compares the pages that a rule would make one; ``evidence/`` has it, where the pages are known."""
 
+    def alike(self, clusters: Sequence[int]) -> Sequence[int]:
+        """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
+
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
         """Of each pair (by places in the crawl) in one merge group: 1 the same, 0 different, -1 nothing to tell by.
 
