@@ -18,6 +18,9 @@ from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
 
+MAX_SHOWN = 0.1
+"""Share (0-1) of the trials that may show another page, where that page is shown elsewhere."""
+
 Weights = npt.NDArray[np.float64]
 
 
@@ -29,6 +32,8 @@ class Trials:
     """Rows of the columns."""
     groups: Integers
     is_right: Mask
+    """Whether nothing is lost: it shows the same page, or one that other URLs show that the rule does not change."""
+    is_same: Mask
     is_late: Mask
     has_base: Mask
     """Whether the group's reference has the form already: the key's value is compared with no value."""
@@ -43,15 +48,25 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
-        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late), *self.weigh(mask))
+        is_shown = mask & self.is_right & ~self.is_same
+        if is_shown.sum() > MAX_SHOWN * mask.sum():
+            is_right = self.is_same
+        else:
+            mask, is_right = mask & ~is_shown, self.is_right
+        late = mask & self.is_late
+        counted = *self._counted(mask, is_right), *self._counted(late, is_right)
+        return Evidence(*counted, *self._weigh(mask, is_right))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """What the groups of some of the trials weigh, and the wrong ones of them."""
-        weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
+        return self._weigh(mask, self.is_right)
+
+    def _weigh(self, mask: Mask, is_right: Mask) -> tuple[float, float]:
+        weights, wrong, _ = weighed(self.groups, is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
 
-    def _counted(self, mask: Mask) -> tuple[int, int]:
-        is_wrong = mask & ~self.is_right
+    def _counted(self, mask: Mask, is_right: Mask) -> tuple[int, int]:
+        is_wrong = mask & ~is_right
         n_groups = len(np.unique(self.groups[mask]))
         share = is_wrong.sum() / max(1, mask.sum())
         return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
@@ -99,10 +114,13 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
     verdicts = _verdicts(rows, reference[of_rows], of_rows, columns)
     rows, of_rows, gone = rows[verdicts >= 0], of_rows[verdicts >= 0], gone[verdicts >= 0]
+    verdicts = verdicts[verdicts >= 0]
+    is_elsewhere = np.isin(columns.clusters[rows], _clusters_apart(hypothesis, columns))
     return Trials(
         rows=rows,
         groups=of_rows,
-        is_right=verdicts[verdicts >= 0] > 0,
+        is_right=(verdicts > 0) | is_elsewhere,
+        is_same=verdicts > 0,
         is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
@@ -120,6 +138,11 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
         pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
         verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
     return verdicts
+
+
+def _clusters_apart(hypothesis: Hypothesis, columns: UrlColumns) -> Integers:
+    """Clusters that URLs show which the rule does not change."""
+    return np.unique(np.delete(columns.clusters, _changed(hypothesis, columns)[0]))
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
