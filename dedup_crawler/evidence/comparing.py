@@ -12,7 +12,7 @@ import copy
 import enum
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
@@ -48,6 +48,7 @@ MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
 
 _VALUE, _ANY = "\0", "*"
+_END = 2  # words of a line that tell its kind
 
 
 class Verdict(enum.IntEnum):
@@ -187,23 +188,25 @@ class _Habits:
         self._least_new = max(NEW_GROUPS, NEW_SHARE * n_groups)
         n_of_word = Counter(word for words in words_in.values() for word in words)
         self._usual = frozenset(word for word, n in n_of_word.items() if n >= self._least)
-        kinds_in: dict[int, set[tuple[int, Words]]] = defaultdict(set)
+        kinds_in: dict[int, set[tuple[int, tuple[int, Words]]]] = defaultdict(set)
         for each in left:
-            kinds_in[each.group].update((side, self._kind(words)) for side, words in each.lines)
+            kinds_in[each.group].update((side, kind) for side, words in each.lines for kind in self._kinds(words))
         self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
 
     def excuse(self, side: int, words: Words, *, is_new: bool) -> bool:
         """Whether a line of this kind is left so often that it says nothing of the two pages."""
-        return self._n_of_kind[side, self._kind(words)] >= (self._least_new if is_new else self._least)
+        n_groups = max((self._n_of_kind[side, kind] for kind in self._kinds(words)), default=0)
+        return n_groups >= (self._least_new if is_new else self._least)
 
-    def _kind(self, words: Words) -> Words:
-        """The words that many groups have, and one sign for all between them."""
-        kind: list[str] = []
-        for word in words:
-            said = word if word in self._usual else _ANY
-            if said != _ANY or not kind or kind[-1] != _ANY:
-                kind.append(said)
-        return tuple(kind)
+    def _kinds(self, words: Words) -> Iterator[tuple[int, Words]]:
+        """How a line begins and how it ends, where a word that many groups have is there.
+
+        What is between may be anything: "Revision as of", a date, "by", a name, what the name said.
+        """
+        said = tuple(word if word in self._usual else _ANY for word in words)
+        for side, end in enumerate((said[:_END], said[-_END:])):
+            if any(word != _ANY for word in end):
+                yield side, end
 
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
