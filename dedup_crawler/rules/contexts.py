@@ -82,6 +82,7 @@ class ContextSearch:
         touched = hypothesis.touched()
         self._belief = belief
         self._has_values = hypothesis.key is not None
+        self._is_exact = hypothesis.is_exact()
         self._live = np.ones(len(trials), bool)
         self._items = {
             key: column.numbers[trials.rows]
@@ -141,7 +142,7 @@ class ContextSearch:
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
-        if len(gone) < FEW_VALUES:
+        if len(gone) < FEW_VALUES and not self._is_exact:
             if not self._has_values:
                 return False
             gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])
@@ -246,7 +247,7 @@ class ContextSearch:
         n_values = np.bincount(pairs[0], minlength=1)
         for group in np.flatnonzero(n_values >= FEW_VALUES).tolist():
             chosen = live & (trials.groups == group)
-            n_wrong = int((chosen & ~trials.is_right).sum())
+            n_wrong = int((chosen & ~trials.is_same).sum())
             n_met = int(n_values[group])
             if self._belief.may_hold(n_met, n_wrong) and (chosen & trials.is_late).any():
                 evidence = Evidence.of_groups(n_met, n_wrong, n_met, n_wrong)

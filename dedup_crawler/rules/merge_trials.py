@@ -48,14 +48,15 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
+        counted = self._counted(mask, self.is_same)
         is_shown = mask & self.is_right & ~self.is_same
         if is_shown.sum() > MAX_SHOWN * mask.sum():
             is_right = self.is_same
         else:
             mask, is_right = mask & ~is_shown, self.is_right
         late = mask & self.is_late
-        counted = *self._counted(mask, is_right), *self._counted(late, is_right)
-        return Evidence(*counted, *self._weigh(mask, is_right))
+        late_counted = self._counted(late, is_right)
+        return Evidence(*counted, *late_counted, *self._weigh(mask, is_right))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """What the groups of some of the trials weigh, and the wrong ones of them."""
