@@ -23,6 +23,7 @@ from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
@@ -61,9 +62,9 @@ def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers
     return np.ones(len(weights)), np.where(wrong > 0, 1.0, 0.0), values
 
 
-def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior) -> list[RuleStatistics]:
     """Every rule that saves more than ten times what it may be expected to lose."""
-    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule, prior)]
 
 
 PARTS: Mapping[str, tuple[Swap, ...]] = {
@@ -81,7 +82,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
-    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
+    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
     "no late confirmation": ((Belief, "why_not", _whenever),),
     "late confirmation of what is not met late": ((Belief, "why_not", _always_late),),
     "groups of many values weigh one": ((merge_trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),

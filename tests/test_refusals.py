@@ -79,13 +79,13 @@ def test_what_came_late_may_be_the_reason():
     """A rule that the late part of the crawl contradicts, or does not confirm, says that."""
     belief = Belief(RISKS["balanced"])
 
-    assert belief.why_not(Evidence(100, 0, 30, 0)) == ""
-    assert "late in the crawl" in belief.why_not(Evidence(100, 0, 1, 0))
-    assert "contradicts it: 5 of 10" in belief.why_not(Evidence(200, 5, 10, 5))
-    assert "7 groups say too little" in belief.why_not(Evidence(7, 0, 7, 0))
+    assert belief.why_not(Evidence.of_groups(100, 0, 30, 0)) == ""
+    assert "late in the crawl" in belief.why_not(Evidence.of_groups(100, 0, 1, 0))
+    assert "contradicts it: 5 of 10" in belief.why_not(Evidence.of_groups(200, 5, 10, 5))
+    assert "7 groups say too little" in belief.why_not(Evidence.of_groups(7, 0, 7, 0))
 
 
-@pytest.mark.parametrize("evidence", [Evidence(n, w, late, late_w) for n, w, late, late_w in (
+@pytest.mark.parametrize("evidence", [Evidence.of_groups(n, w, late, late_w) for n, w, late, late_w in (
     (100, 0, 30, 0), (100, 0, 1, 0), (200, 5, 10, 5), (8, 0, 8, 0), (30, 1, 9, 0), (7, 0, 7, 0), (400, 39, 100, 9),
 )])  # fmt: skip
 def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):

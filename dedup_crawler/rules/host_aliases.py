@@ -20,7 +20,7 @@ from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 
-STRICTER = 2
+STRICTER = 5
 """An alias may be wrong so many times less often than a rule."""
 _MAX_HOSTS = 20  # that one path is compared on: a crawl of very many hosts is no crawl of one site
 

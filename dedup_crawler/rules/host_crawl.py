@@ -54,7 +54,8 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
-    kept = within_budget([rule.statistics for rule in found], belief.risk.lost_per_thousand * n_pages / 1000)
+    budget = belief.risk.lost_per_thousand * n_pages / 1000
+    kept = within_budget([rule.statistics for rule in found], budget, belief.prior)
     rules = []
     for rule in found:
         if any(rule.statistics is statistics for statistics in kept):

@@ -44,7 +44,7 @@ def rule_sentence(rule: AnyRule) -> str:
         if matcher != ANY or key not in rule.transformation
     ]
     missing = [key for key in sorted(rule.absent) if not _is_repeat(key, rule.transformation)]
-    where += [f"there is no {_name(key).removeprefix('a ')}" for key in missing]
+    where += [f"there is no {_name(key).removeprefix('a ').removeprefix('the ')}" for key in missing]
     place = f" where {_listed(where)}" if where else " anywhere"
     return f"{does}{place}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
 

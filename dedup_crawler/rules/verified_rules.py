@@ -27,8 +27,7 @@ MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
 
 MANY_KINDS = 4
-"""A rule that held for so many depths, or extensions, is about any."""
-_KINDS = frozenset({"path.length", "ext"})  # keys that say how a URL is built
+"""A rule that held for so many extensions (none is one) is about any."""
 
 _PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
@@ -144,32 +143,30 @@ class RuleLearner:
         for key in sorted(rule.absent - asked.absent):
             shorter = replace(rule, absent=rule.absent - {key})
             rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
-        rule = self._of_observed_kinds(rule, rows, touched)
         for key in sorted(rule.context.keys() - asked.context.keys()):
-            if key in _KINDS:
-                continue
             if not key.startswith("query[") and key not in sections and not context.is_crowd:
                 fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
                 shorter = replace(rule, context=fewer)
                 rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
-        return rule
+        return self._of_observed_kinds(rule, rows, touched)
 
     def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
-        """The rule for URLs that are built as those that it was tested on, unless these were built in many ways.
+        """The rule for the file extensions that it was tested on, unless these were many.
 
-        Nobody knows what it does to a feed where only pages were compared, or at another depth of the site.
+        Nobody knows what it does to a feed where only pages were compared. A site without extensions has no such kinds.
         """
-        context, absent = dict(rule.context), set(rule.absent)
-        for key in _KINDS - touched - rule.context.keys() - rule.absent:
-            column = self.columns.columns.get(key)
-            numbers = np.unique(column.numbers[rows]) if column is not None else np.array([-1])
-            if len(numbers) >= MANY_KINDS:
-                continue
-            if numbers[-1] < 0:
-                absent.add(key)
-            elif numbers[0] >= 0 and column is not None:
-                context[key] = _one_of(frozenset(column.values[number] for number in numbers.tolist()))
-        return replace(rule, context=context, absent=frozenset(absent))
+        column = self.columns.columns.get("ext")
+        if column is None or "ext" in touched | rule.context.keys() | rule.absent:
+            return rule
+        numbers = np.unique(column.numbers[rows])
+        if len(numbers) >= MANY_KINDS or not len(numbers):
+            return rule
+        if numbers[-1] < 0:
+            return replace(rule, absent=rule.absent | {"ext"})
+        if numbers[0] < 0:
+            return rule
+        met = _one_of(frozenset(column.values[number] for number in numbers.tolist()))
+        return replace(rule, context={**rule.context, "ext": met})
 
     def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
         """Conditions on the path that leave out what many of the *matched* URLs have and none of the tested *rows*."""
