@@ -112,8 +112,10 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     """
     forms_of_page: dict[int, dict[Shape, set[str]]] = defaultdict(lambda: defaultdict(set))
     old_pages: dict[Shape, set[int]] = defaultdict(set)
+    all_pages: dict[Shape, set[int]] = defaultdict(set)
     for place, (page, shape) in enumerate(zip(links.pages, links.shapes, strict=True)):
         forms_of_page[page][shape].add(links.forms[place])
+        all_pages[shape].add(page)
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
     found: list[CoverageRule] = []
@@ -121,14 +123,16 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         return found
     skipped: set[Shape] = set()
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
-        pages = old_pages[shape]
-        if len(pages) < MIN_GROUPS:
+        if len(all_pages[shape]) < MIN_GROUPS:
             continue
-        n_alone = sum(not _is_elsewhere(forms_of_page[page], shape, skipped) for page in pages)
         belief.n_tried += 1
-        evidence = MergeEvidence(len(pages), n_alone)
-        judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
-        is_covered = belief.holds(judged, STRICTER)
+        for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
+            n_alone = sum(not _is_elsewhere(forms_of_page[page], shape, skipped) for page in pages)
+            evidence = MergeEvidence(len(pages), n_alone)
+            judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
+            is_covered = belief.holds(judged, STRICTER)
+            if is_covered:
+                break
         rule = CoverageRule(shape, evidence, n_urls)
         if is_covered and not _leads_further(links, shape):
             belief.n_believed += 1
