@@ -12,6 +12,7 @@ LAYERS = [
     {"errors", "interrupts", "urls"},
     {"pages", "rules", "networks"},
     {"labels"},
+    {"evidence"},
     {"methods"},
     {"evaluation"},
     {"live", "report"},

@@ -95,7 +95,7 @@ class PageEvidence:
     def of(self, places: Sequence[int]) -> PageEvidence:
         """The same for some of the pages, each by its place among them."""
         some = copy.copy(self)
-        some._places = places
+        some._places = [self._places[place] for place in places]
         return some
 
     def alike(self, clusters: Sequence[int]) -> list[int]:
@@ -240,4 +240,3 @@ def _url_values(url: str) -> frozenset[Words]:
     path, _, query = behind[behind.find("/") :].partition("?")
     parts = [*path.split("/"), *(part.partition("=")[2] for part in query.split("&"))]
     return frozenset(filter(None, (words_of(unquote_plus(part)) for part in parts)))
-

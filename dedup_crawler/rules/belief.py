@@ -53,7 +53,7 @@ class Belief:
         return self.prior.expected_error(evidence.weight, evidence.wrong_weight)
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Whether so little error is to be expected of groups that weigh so much; *stricter* divides what is allowed."""
+        """Whether little error is to be expected of groups that weigh so much; *stricter* divides what is allowed."""
         allowed = self.risk.max_error / stricter
         return weight >= MIN_GROUPS and self.prior.expected_error(weight, wrong_weight) <= allowed
 

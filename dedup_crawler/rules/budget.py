@@ -22,9 +22,7 @@ def expected_lost(statistics: RuleStatistics, prior: Prior | None = None) -> flo
     return n_groups * (prior or Prior()).expected_error(n_groups, n_wrong)
 
 
-def within_budget(
-    rules: Sequence[RuleStatistics], max_lost: float, prior: Prior | None = None
-) -> list[RuleStatistics]:
+def within_budget(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior | None = None) -> list[RuleStatistics]:
     """The rules that save most for what they may lose, as many as may lose *max_lost* pages together.
 
     In their order; the first is kept whatever the budget, for less than a page cannot be lost.

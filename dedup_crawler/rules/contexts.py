@@ -267,4 +267,3 @@ class ContextSearch:
                 values = frozenset(self._values[key][number] for number in numbers.tolist())
                 conditions.append(Condition(key, Literal(*values) if len(values) == 1 else OneOf(values)))
         return tuple(conditions)
-

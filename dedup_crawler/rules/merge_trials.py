@@ -143,7 +143,10 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
 
 def _clusters_apart(hypothesis: Hypothesis, columns: UrlColumns) -> Integers:
     """Clusters that URLs show which the rule does not change."""
-    return np.unique(np.delete(columns.clusters, _changed(hypothesis, columns)[0]))
+    is_apart = np.ones(len(columns), bool)
+    is_apart[_changed(hypothesis, columns)[0]] = False
+    apart: Integers = np.unique(columns.clusters[is_apart])
+    return apart
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
