@@ -5,7 +5,7 @@ import random
 from dedup_crawler.pages.records import LabelledPage
 
 HOST = "https://blog.example"
-NAMES = "Anna Bert Clara Dora Emil Frida Gerd Hanna Ivan Jana".split()
+NAMES = ["Anna", "Bert", "Clara", "Dora", "Emil", "Frida", "Gerd", "Hanna", "Ivan", "Jana"]
 
 
 def words(n, seed):

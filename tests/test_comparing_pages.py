@@ -1,11 +1,11 @@
 """Whether pages that a rule would make one show the same, on a planted blog."""
 
 import pytest
-from site_of_pages import HOST, article, blog, page, words
 
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.evidence.digests import PageDigests, words_of
 from dedup_crawler.methods import make_method
+from site_of_pages import HOST, article, blog, page, words
 
 SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
 
