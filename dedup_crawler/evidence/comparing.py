@@ -12,12 +12,13 @@ import copy
 import enum
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.alike import alike_pages
-from dedup_crawler.evidence.digests import PageDigest, PageDigests, Words, words_of
+from dedup_crawler.evidence.digests import PageDigests, Words, words_of
 from dedup_crawler.pages.records import LabelledPage
 
 FRAME_SHARE = 0.08
@@ -48,6 +49,8 @@ MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
 
 _VALUE, _ANY = "\0", "*"
+_MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
+_Kind = tuple[int, int, Words]  # side of the pair, begin or end of the line, words
 _END = 2  # words of a line that tell its kind
 
 
@@ -59,15 +62,23 @@ class Verdict(enum.IntEnum):
     SAME = 1
 
 
+class _Line(NamedTuple):
+    """A line that only one of two pages has."""
+
+    side: int
+    """0 or 1."""
+    words: Words
+    """With one sign for a value in which the two addresses differ."""
+    is_new: bool
+    """Whether it says a word that neither the other page nor the address nor the site says."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Left:
     """What is left of a pair."""
 
     group: int
-    lines: Sequence[tuple[int, Words]]
-    """Side (0 or 1) and masked words."""
-    known: Collection[str]
-    """Words that both pages have, and those of their addresses."""
+    lines: Sequence[_Line]
     n_common: int
     """Words in common that are no frame."""
     support: float
@@ -86,6 +97,7 @@ class PageEvidence:
         self._known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         self._places: Sequence[int] = range(len(digests.pages))
         self._values: dict[int, frozenset[Words]] = {}
+        self._page_words: dict[int, frozenset[str]] = {}
 
     @classmethod
     def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
@@ -133,23 +145,39 @@ class PageEvidence:
         shared = [line for _, line in only if line in self._shared]
         if len(shared) <= MAX_SHARED:
             only = [(side, line) for side, line in only if line not in self._shared]
+        lines = self._lines(only, one, other)
+        if sum(line.is_new for line in lines) > MAX_NEW:
+            return Verdict.DIFFERENT
         own = common - self._frame
-        values = self._values_of(one), self._values_of(other)
-        masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
-        lines = _without_equal([(side, _masked(digests.words(line), masked)) for side, line in only])
-        known = self._words_of(page) & self._words_of(beside)
-        for words in (*values[0], *values[1]):
-            known.update(words)
         return _Left(
             group,
             lines,
-            known,
             sum(len(digests.words(line)) for line in own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
 
-    def _words_of(self, page: PageDigest) -> set[str]:
-        return {word for line in page.lines for word in self._digests.words(line)}
+    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[_Line]:
+        """The lines (side and number) that are not equal but for the values in which the addresses differ."""
+        values = self._values_of(one), self._values_of(other)
+        masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
+        rest = _without_equal([(side, _masked(self._digests.words(line), masked)) for side, line in only])
+        if not rest:
+            return []
+        words_of = [self._words_of(self._digests.content(place)) for place in (one, other)]
+        said = self._known.union({_VALUE}, *values[0], *values[1])
+        return [
+            _Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
+            for side, words in rest
+        ]
+
+    def _words_of(self, place: int) -> frozenset[str]:
+        found = self._page_words.get(place)
+        if found is None:
+            if len(self._page_words) >= _MAX_PAGE_WORDS:
+                self._page_words.clear()
+            words = map(self._digests.words, self._digests.pages[place].lines)
+            found = self._page_words[place] = frozenset().union(*words)
+        return found
 
     def _rarity(self, line: int) -> float:
         # the two pages have titles of their own, which do not count
@@ -157,15 +185,11 @@ class PageEvidence:
         return math.log(self._digests.n_titles / n)
 
     def _verdict(self, left: _Left, habits: _Habits) -> Verdict:
-        n_new = n_excused = 0
-        for side, words in left.lines:
-            is_new = any(word not in left.known and word not in self._known and word != _VALUE for word in words)
-            n_new += is_new
-            n_excused += len(words)
-            if n_new > MAX_NEW or not habits.excuse(side, words, is_new=is_new):
-                return Verdict.DIFFERENT
+        if not all(map(habits.excuse, left.lines)):
+            return Verdict.DIFFERENT
         if left.support < MIN_COMMON:
             return Verdict.SILENT
+        n_excused = sum(len(line.words) for line in left.lines)
         return Verdict.SAME if n_excused <= MAX_EXCUSED * left.n_common else Verdict.DIFFERENT
 
     def _values_of(self, place: int) -> frozenset[Words]:
@@ -181,32 +205,31 @@ class _Habits:
     def __init__(self, left: Sequence[_Left], n_same: int) -> None:
         words_in: dict[int, set[str]] = defaultdict(set)
         for each in left:
-            for _, words in each.lines:
-                words_in[each.group].update(words)
+            words_in[each.group].update(*(line.words for line in each.lines))
         n_groups = n_same + len({each.group for each in left})
         self._least = max(SYSTEMATIC_GROUPS, SYSTEMATIC_SHARE * n_groups)
         self._least_new = max(NEW_GROUPS, NEW_SHARE * n_groups)
         n_of_word = Counter(word for words in words_in.values() for word in words)
         self._usual = frozenset(word for word, n in n_of_word.items() if n >= self._least)
-        kinds_in: dict[int, set[tuple[int, tuple[int, Words]]]] = defaultdict(set)
+        kinds_in: dict[int, set[_Kind]] = defaultdict(set)
         for each in left:
-            kinds_in[each.group].update((side, kind) for side, words in each.lines for kind in self._kinds(words))
+            kinds_in[each.group].update(kind for line in each.lines for kind in self._kinds(line))
         self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
 
-    def excuse(self, side: int, words: Words, *, is_new: bool) -> bool:
+    def excuse(self, line: _Line) -> bool:
         """Whether a line of this kind is left so often that it says nothing of the two pages."""
-        n_groups = max((self._n_of_kind[side, kind] for kind in self._kinds(words)), default=0)
-        return n_groups >= (self._least_new if is_new else self._least)
+        n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
+        return n_groups >= (self._least_new if line.is_new else self._least)
 
-    def _kinds(self, words: Words) -> Iterator[tuple[int, Words]]:
+    def _kinds(self, line: _Line) -> Iterator[_Kind]:
         """How a line begins and how it ends, where a word that many groups have is there.
 
         What is between may be anything: "Revision as of", a date, "by", a name, what the name said.
         """
-        said = tuple(word if word in self._usual else _ANY for word in words)
-        for side, end in enumerate((said[:_END], said[-_END:])):
-            if any(word != _ANY for word in end):
-                yield side, end
+        for place, end in enumerate((line.words[:_END], line.words[-_END:])):
+            said = tuple([word if word in self._usual else _ANY for word in end])
+            if said.count(_ANY) < len(said):
+                yield line.side, place, said
 
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
