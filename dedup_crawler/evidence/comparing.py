@@ -88,7 +88,8 @@ class PageEvidence:
     """Compares pages of one crawl."""
 
     def __init__(self, digests: PageDigests) -> None:
-        self._digests = digests
+        self.digests = digests
+        """Of all pages of the crawl."""
         least = max(FRAME_SHARE * digests.n_titles, 2)
         self._frame = frozenset(line for line, n in digests.n_of_line.items() if n >= least)
         least = max(SHARED_SHARE * digests.n_titles, SHARED_TITLES)
@@ -112,7 +113,7 @@ class PageEvidence:
 
     def alike(self, clusters: Sequence[int]) -> list[int]:
         """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
-        return alike_pages(self._digests, self._places, self._frame, clusters)
+        return alike_pages(self.digests, self._places, self._frame, clusters)
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
@@ -128,7 +129,7 @@ class PageEvidence:
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def _left(self, one: int, other: int, group: int) -> _Left | Verdict:
-        digests = self._digests
+        digests = self.digests
         here, there = digests.content(one), digests.content(other)
         if here < 0 or there < 0:
             return Verdict.SILENT
@@ -160,10 +161,10 @@ class PageEvidence:
         """The lines (side and number) that are not equal but for the values in which the addresses differ."""
         values = self._values_of(one), self._values_of(other)
         masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
-        rest = _without_equal([(side, _masked(self._digests.words(line), masked)) for side, line in only])
+        rest = _without_equal([(side, _masked(self.digests.words(line), masked)) for side, line in only])
         if not rest:
             return []
-        words_of = [self._words_of(self._digests.content(place)) for place in (one, other)]
+        words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
         said = self._known.union({_VALUE}, *values[0], *values[1])
         return [
             _Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
@@ -175,14 +176,14 @@ class PageEvidence:
         if found is None:
             if len(self._page_words) >= _MAX_PAGE_WORDS:
                 self._page_words.clear()
-            words = map(self._digests.words, self._digests.pages[place].lines)
+            words = map(self.digests.words, self.digests.pages[place].lines)
             found = self._page_words[place] = frozenset().union(*words)
         return found
 
     def _rarity(self, line: int) -> float:
         # the two pages have titles of their own, which do not count
-        n = max(1, self._digests.n_of_line[line] - 1)
-        return math.log(self._digests.n_titles / n)
+        n = max(1, self.digests.n_of_line[line] - 1)
+        return math.log(self.digests.n_titles / n)
 
     def _verdict(self, left: _Left, habits: _Habits) -> Verdict:
         if not all(map(habits.excuse, left.lines)):
@@ -195,7 +196,7 @@ class PageEvidence:
     def _values_of(self, place: int) -> frozenset[Words]:
         found = self._values.get(place)
         if found is None:
-            found = self._values[place] = _url_values(self._digests.urls[place])
+            found = self._values[place] = _url_values(self.digests.urls[place])
         return found
 
 
