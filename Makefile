@@ -6,13 +6,16 @@ READY   = $(VENV)/.ready
 TOOLS   = $(VENV)/.tools
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test compat lint docs reference release-check results bench clean
+.PHONY: demo test chaos compat lint docs reference release-check results bench clean
 
-demo: $(READY)  ## the whole job on the recorded example site
-	$(BIN)/dedup-crawler demo
+demo: $(READY)  ## the whole job on the recorded example site; DEMO="--first-pages N ..." for other options
+	$(BIN)/dedup-crawler demo $(DEMO)
 
 test: $(TOOLS)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+chaos: $(TOOLS)  ## 500 invented crawls, with and without the filter (25 minutes); SEEDS="FIRST:LAST" chooses others
+	$(BIN)/python -m tests.chaos --seeds $(or $(SEEDS),0:500) --jobs 2 --shrink --output benchmarks/results/chaos.md
 
 compat:  ## the tests of live crawls with the oldest Scrapy that is supported; TESTS="FILE..." chooses some
 	$(PYTHON) benchmarks/compat.py 2.13.0 $(if $(TESTS),--tests $(TESTS))

@@ -1,6 +1,6 @@
 """What ``verified`` saves on the software that nothing was chosen by: eight recorded sites, each judged by itself.
 
-    python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME | --constants]
+    python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME | --constants [NAME...]]
 
 The folders hold the recorded sites and their labelled databases, which are made where they are missing. A cell is the
 share of the avoidable fetches that is saved, and the needed pages that are lost. ``--part`` takes a part out;
@@ -53,15 +53,19 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=ALL_NAMES)
     parser.add_argument("--part", action="append", choices=PARTS, help="what is taken out; may be repeated")
     parser.add_argument("--risk", default="balanced")
-    parser.add_argument("--constants", action="store_true", help="choose each constant on seven sites for the eighth")
+    names = [name for _, name, _ in CONSTANTS]
+    parser.add_argument(
+        "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"
+    )
     parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
     given = parser.parse_args()
     crawls = {name: recorded(name, given.sites, given.databases) for name in given.names}
     print("| | " + " | ".join(crawls) + " | mean | lost |")
     print("|---|" + "---:|" * (len(crawls) + 2))
-    if given.constants:
-        leave_one_out(crawls, given.risk)
-    for part in () if given.constants else given.part or ["all of it"]:
+    if given.constants is not None:
+        leave_one_out(crawls, given.risk, given.constants or names)
+        return
+    for part in given.part or ["all of it"]:
         with without(part):
             row(part, [fitted(crawl, given.risk, notes=given.notes) for crawl in crawls.values()])
 
@@ -88,11 +92,13 @@ def row(name: str, cells: Sequence[Cell]) -> None:
     print(f"| {name} | {shown} | {mean(saved for saved, _ in cells):.3f} | {lost} |", flush=True)
 
 
-def leave_one_out(crawls: Mapping[str, Crawl], risk: str) -> None:
+def leave_one_out(crawls: Mapping[str, Crawl], risk: str, asked: Sequence[str]) -> None:
     """Of each constant the rows of its values, and the row in which each site gets the value that others choose."""
     whole = [fitted(crawl, risk) for crawl in crawls.values()]
     row("as it is", whole)
     for place, name, values in CONSTANTS:
+        if name not in asked:
+            continue
         rows = [whole]
         for value in values:
             with patch.object(place, name, value):

@@ -1,10 +1,23 @@
 """What every test may use."""
 
+import os
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+import crawl_server
 from redis_server import RedisServer, require_redis
+
+# No test depends on the machine's speed: examples have no deadline, and slow ones are no failure. Continuous
+# integration tries the same examples each time, so that a change is to blame where it fails.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
 
 # a shell starts background jobs with SIGINT ignored, and their children inherit that: the tests that press Ctrl-C in a
 # process of their own must work there too
@@ -18,3 +31,8 @@ def redis_server(tmp_path_factory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+def pytest_unconfigure():
+    """End what runs the crawls of this process."""
+    crawl_server.stop()

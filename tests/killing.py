@@ -98,3 +98,18 @@ def _n_again(site: Site, n_before: int) -> int:
             n_again += i >= n_before and form_of(path) in given
             given.add(form_of(path))
     return n_again
+
+
+def stop_after(site: Site, folder: Path, n_asked: int, how: signal.Signals, **settings: Any) -> str:
+    """Begin a crawl, stop it by a signal when the site was asked *n_asked* times more, and give its log."""
+    target = len(site.asked) + n_asked
+    with (folder / "log").open("w+") as log:
+        crawl = subprocess.Popen(walk_command(site, folder, **settings), cwd=folder, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + TIME_LIMIT_S
+        while len(site.asked) < target and crawl.poll() is None:
+            assert time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
+            time.sleep(0.002)
+        crawl.send_signal(how)
+        crawl.wait(TIME_LIMIT_S)
+        log.seek(0)
+        return log.read()

@@ -45,7 +45,7 @@ class RedisServer:
             [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", *keeps, "--dir", self._folder],
             stdout=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 600
         while self.ask("PING") != "+PONG":
             assert time.monotonic() < deadline, "redis-server does not answer"
             time.sleep(0.02)

@@ -1,7 +1,7 @@
 """A crawl of a made site against a seen set, in a process that is killed: ``python seen_crawl.py FILE LOG N_KILLS``.
 
-Each form has two URLs; of some forms one URL fails. Most URLs are linked from one page only, so that a page whose
-request or whose substitute is forgotten is missing at the end.
+Each form has four URLs, of which none, one or three fail. Most URLs are linked from one page only, so that a page whose
+request or one of whose substitutes is forgotten is missing at the end.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ def form_of(url: str) -> str:
 
 
 def links_of(url: str) -> list[str]:
-    """The children of a page in a tree by one of their URLs, and other pages of the site by the other one."""
+    """The children of a page in a tree by one of their URLs, and other pages of the site by the other three."""
     form = int(form_of(url))
     children = [f"{child}a" for child in (2 * form + 1, 2 * form + 2) if child < N_FORMS]
-    return [*children, f"{form * 7 % N_FORMS}b", f"{form * 11 % N_FORMS}b"]
+    others = [f"{form * factor % N_FORMS}{letter}" for factor, letter in ((7, "b"), (11, "c"), (17, "d"))]
+    return [*children, *others]
 
 
 def fails(url: str) -> bool:
     form = int(form_of(url))
+    if form % 4 == 3:
+        return not url.endswith("abcd"[form // 4 % 4])
     return (form % 5 == 3 and url.endswith("a")) or (form % 5 == 4 and url.endswith("b"))
 
 

@@ -1,14 +1,15 @@
 """What was dropped, by its form."""
 
-from dedup_crawler.live.exploration.alternatives import MAX_FORMS, MAX_OF_FORM, Alternatives
+from dedup_crawler.live.exploration.alternatives import Alternatives
 
 
-def test_the_first_drops_of_a_form_come_back_oldest_first():
-    """As many as are kept of one form, then nothing."""
+def test_the_drops_of_a_form_come_back_oldest_first():
+    """All of them, each URL once, then nothing."""
     alternatives = Alternatives()
-    for n in range(MAX_OF_FORM + 3):
-        alternatives.add(b"a", n)
-    assert [alternatives.take(b"a") for _ in range(MAX_OF_FORM + 1)] == [*range(MAX_OF_FORM), None]
+    for n in range(20):
+        alternatives.add(b"a", f"/{n % 10}", n)
+    assert len(alternatives) == 10
+    assert [alternatives.take(b"a") for _ in range(11)] == [*range(10), None]
     assert alternatives.take(b"b") is None
     assert len(alternatives) == 0
 
@@ -17,18 +18,24 @@ def test_what_is_on_its_way_is_forgotten():
     """The others stay."""
     alternatives = Alternatives()
     for n in range(3):
-        alternatives.add(b"a", n)
-    alternatives.forget(b"a", lambda n: n == 1)
-    alternatives.forget(b"b", lambda n: True)
+        alternatives.add(b"a", f"/{n}", n)
+    alternatives.forget(b"a", "/1")
+    alternatives.forget(b"a", "/7")
+    alternatives.forget(b"b", "/1")
+    assert len(alternatives) == 2
     assert [alternatives.take(b"a") for _ in range(3)] == [0, 2, None]
 
 
-def test_forms_are_bounded():
-    """Those that were dropped longest ago go first."""
-    alternatives = Alternatives()
-    for n in range(MAX_FORMS + 1):
-        alternatives.add(n.to_bytes(4, "big"), n)
-        alternatives.add(b"kept", n)
-    assert len(alternatives) == MAX_FORMS
+def test_the_bound_is_on_all_of_them():
+    """The forms that were dropped longest ago go first; one form that is more than all loses its oldest."""
+    alternatives = Alternatives(max_all=10)
+    for n in range(8):
+        alternatives.add(n.to_bytes(4, "big"), "/", n)
+        alternatives.add(b"kept", f"/{n}", n)
+    assert len(alternatives) <= 10
     assert alternatives.take((0).to_bytes(4, "big")) is None
     assert alternatives.take(b"kept") == 0
+    for n in range(100):
+        alternatives.add(b"one", f"/{n}", n)
+    assert len(alternatives) == 10
+    assert alternatives.take(b"one") == 90

@@ -182,12 +182,13 @@ def test_an_interrupted_training_leaves_no_half_model(work):
     model = work / "model"
     before = {path.name: path.read_bytes() for path in model.iterdir()}
     command = [sys.executable, "-m", "dedup_crawler", "--verbose", "train", "seq2seq", "--preset", "paper"]
-    command += ["--learning-rate", "1e-9"]  # learns nothing, and so goes on to its last step
+    # learns nothing, and so goes on to its last step
+    command += ["--learning-rate", "1e-9", "--hidden", "32", "--max-steps", "1000000"]
     command += ["--db", str(work / "crawl.db"), "--model", str(model)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     begun = process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     told = [line for line in errors.splitlines() if not line.startswith("train")]
 
     assert begun.startswith("train seq2seq: exact ")

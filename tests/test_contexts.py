@@ -45,6 +45,22 @@ def test_the_coarsest_context_that_holds_is_taken():
     assert (found.evidence.n_groups, found.evidence.n_wrong) == (80, 0)
 
 
+def test_a_value_is_compared_with_whatever_stands_in_its_place():
+    """Ten old ids beside ten new ones on each of forty pages: twenty ids say nothing, so the next will not either."""
+
+    def visits(n_ids):
+        pairs = [(page, f"/a?g={page}&id={kind}{page % n_ids}") for kind in "xy" for page in range(40)]
+        return UrlColumns(HOST, *numbered(pairs))
+
+    def values(n_ids):
+        columns = visits(n_ids)
+        (found,) = ContextSearch(trials_of(DROP_ID, columns), columns, DROP_ID, Belief(RISKS["balanced"])).search(0)
+        return found.gone_values
+
+    assert values(10) is None
+    assert values(9) == {f"y{number}" for number in range(9)}
+
+
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():
     """Half of the site says so, half says no: the condition is the half; without conditions nothing is found."""
     visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)

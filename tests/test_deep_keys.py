@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.deep_keys import Cut, DeepMap, cut_of, learn_cuts
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Drop, Rule
@@ -78,4 +79,4 @@ def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
 def test_what_is_no_table_of_cuts_is_an_error(value):
     """The file is named."""
     with pytest.raises(BadInputError, match=r"deep\.json"):
-        DeepMap.from_json(value, "deep.json")
+        DeepMap.from_json(JsonValue(value, "deep.json"))

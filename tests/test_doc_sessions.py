@@ -31,7 +31,7 @@ def site() -> Iterator[str]:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
     with subprocess.Popen([*QUIETLY, "serve", FORUM, "--port", str(port)], stdout=subprocess.DEVNULL) as server:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline:
             with socket.socket() as door:
                 if not door.connect_ex(("127.0.0.1", port)):

@@ -60,7 +60,7 @@ def test_a_model_made_with_other_rules_is_refused(fitted, tmp_path):
     with pytest.raises(ModelError, match=r"rules 1999\.1, 20"):
         load_model(folder)
     write_model(folder, description, ModelFiles({"public_rules.json": []}))
-    with pytest.raises(DamagedModelError, match="public rules"):
+    with pytest.raises(DamagedModelError, match="public_rules"):
         load_model(folder)
 
 

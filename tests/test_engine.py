@@ -111,7 +111,7 @@ def test_laws(rules, url):
         assert written == RuleEngine([]).form(url)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(rules, max_size=8), st.lists(site_urls, max_size=5))
 def test_the_index_finds_what_a_scan_finds(rules, crawl):
     """The first rule that fires is the most specific of those that match and change the URL."""

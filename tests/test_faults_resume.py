@@ -86,13 +86,13 @@ def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tm
         model = strip_query_model(tmp_path / "model", site.host)
         settings = {"DEDUP_MODEL": model, "JOBDIR": tmp_path / "job", "REDIRECT_ENABLED": False}
         crawl = start(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not (tmp_path / "got").exists() or "/post" not in (tmp_path / "got").read_text():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         time.sleep(1.5)
         crawl.kill()
-        crawl.wait(timeout=60)
+        crawl.wait(timeout=600)
         site.page("/slow")
         walk(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
         assert site.count("/slow") == 2
@@ -113,7 +113,7 @@ def start(site: Site, folder: Path, **settings: object) -> subprocess.Popen[byte
 
 def wait_for(site: Site, n_asked: int) -> None:
     """Wait until the site was asked so often."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while len(site.asked) < n_asked:
         assert time.monotonic() < deadline, site.asked
         time.sleep(0.005)
@@ -129,7 +129,7 @@ def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
             crawl = start(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
             wait_for(site, n_asked)
             crawl.send_signal(stop)
-            crawl.wait(timeout=120)
+            crawl.wait(timeout=600)
         walk(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
         got = (tmp_path / "got").read_text().split()
         asked = [path for path in site.asked if path not in ("/", "/robots.txt")]
@@ -154,7 +154,7 @@ def test_what_the_queue_on_disk_loses_after_a_kill_is_fetched_all_the_same(tmp_p
             crawl = start(site, tmp_path, CONCURRENT_REQUESTS=1, **settings)
             wait_for(site, n_asked)
             crawl.kill()
-            crawl.wait(timeout=120)
+            crawl.wait(timeout=600)
         walk(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
         got = {form_of(url.removeprefix(site.url)) for url in (tmp_path / "got").read_text().split()}
     assert got == {"/", *(f"/{name}{n}" for n in range(40) for name in ("page", "behind"))}
@@ -174,7 +174,7 @@ def test_a_redirect_target_that_was_on_its_way_at_the_kill_is_fetched_after_all(
         crawl = start(site, tmp_path, CONCURRENT_REQUESTS=3, **settings)
         wait_for(site, 40)  # by then the dupefilter has written what it knows, which it does in pieces of 8 KB
         crawl.kill()
-        crawl.wait(timeout=120)
+        crawl.wait(timeout=600)
         assert (tmp_path / "job" / "requests.seen").stat().st_size > 0
         site.page("/a?3")
         site.redirect("/loop?1", "/loop?2")
@@ -310,7 +310,7 @@ class BothAtOnce(Site):
         if path != "/":
             return super().lookup(path)
         turn = next(self._turns)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while self.count("/") < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -332,7 +332,7 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
         for name in "ab":
             (tmp_path / name).mkdir()
             crawls.append(start(site, tmp_path / name, **settings))
-        assert [crawl.wait(timeout=120) for crawl in crawls] == [0, 0]
+        assert [crawl.wait(timeout=600) for crawl in crawls] == [0, 0]
         got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
     pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]
     assert set(pages) == {"/", *(f"/page{n}" for n in range(N_PAGES))}

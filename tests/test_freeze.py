@@ -140,7 +140,7 @@ def test_a_known_wall_is_known_again():
 
 
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=600))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_state_is_bounded_and_consistent(steps):
     """Law: whatever comes, the window is bounded, and a change is reported exactly when the state changes."""
     freeze = SiteFreeze()

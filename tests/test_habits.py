@@ -168,7 +168,7 @@ def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) ->
     process.send_signal(how)
     time.sleep(0.02)
     process.send_signal(how)  # twice, as people do
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=600)
 
     assert line.startswith(f"5 URLs of {SITE} at http://127.0.0.1:")
     assert (process.returncode, errors) == (0, "")
@@ -184,7 +184,7 @@ def test_ctrl_c_is_one_line_and_status_130(work: Path) -> None:
     process.stdin.flush()
     answer = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=600)
 
     assert answer == f"{HOST}/topic.php?t=1\n"
     assert process.returncode == 130
@@ -201,7 +201,7 @@ def test_ctrl_c_while_it_is_being_loaded_is_no_traceback(work: Path, seconds: fl
     process.stdout.readline()
     time.sleep(0.05 + seconds)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=600)
 
     assert process.returncode == 130
     assert "Traceback" not in errors

@@ -156,7 +156,7 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
     _, complained = process.communicate()
 
     assert process.returncode == 1
-    assert complained.endswith("File too large; the models that were there stay.\n")
+    assert "cannot be written (File too large); a model that was there stays." in complained
     assert complained.count("\n") == 1
     assert model_digest(models / "forum.example") == digest
     assert [path.name for path in models.iterdir()] == ["forum.example"]
@@ -293,7 +293,7 @@ def test_any_other_database_is_copied_page_by_page(db: Path, tmp_path: Path, mon
 
 
 def wait_until(condition) -> None:
-    deadline = time.monotonic() + 300  # of a machine that has much else to do
+    deadline = time.monotonic() + 600  # of a machine that has much else to do
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

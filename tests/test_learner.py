@@ -31,7 +31,7 @@ class Crawl:
         """Fetch so many pages, and wait for what comes of it."""
         self.learner.pages(n_pages)
         self.learner.tick()
-        deadline = time.monotonic() + 300  # of a machine that has much else to do
+        deadline = time.monotonic() + 600  # of a machine that has much else to do
         while self.learner.is_learning:
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -1,6 +1,7 @@
 """What only the link tells: referrer rules and coverage rules, on a planted forum."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,7 @@ def in_order(met):
         pages=[numbers[page] for page, _, _ in met],
         referrers=[referrer if referrer < number else -1 for number, referrer in enumerate(referrers)],
         shapes=[shapes.of(url) for url in urls],
+        targets=[None] * len(urls),
     )
 
 
@@ -90,7 +92,7 @@ def test_links_have_to_be_confirmed_late():
 def test_links_that_other_rules_explain_are_no_evidence():
     """Where link and page have one form already, nothing is left to say."""
     links = mixed(*forum())
-    same = Links(links.urls, ["one form"] * len(links.urls), links.pages, links.referrers, links.shapes)
+    same = replace(links, forms=["one form"] * len(links.urls))
 
     assert referrer_rules(same) == []
 
@@ -169,7 +171,7 @@ def crawl_in_tree(start, topics, posts, files):
 def test_without_referrers_nothing_is_said_of_coverage():
     """Nobody knows then what is found behind a template, so that none may be skipped."""
     links = mixed(*forum())
-    unknown = Links(links.urls, links.forms, links.pages, [-1] * len(links.urls), links.shapes)
+    unknown = replace(links, referrers=[-1] * len(links.urls))
 
     assert coverage_rules(unknown) == []
     assert referrer_rules(unknown) == []
@@ -185,4 +187,18 @@ def test_a_link_from_an_unknown_page_is_no_way_to_a_page():
         -1 if "/file/" in url and draw.random() < 0.6 else r for url, r in zip(links.urls, links.referrers, strict=True)
     ]
 
-    assert "/post/*" not in coverage_rules(Links(links.urls, links.forms, links.pages, forgotten, links.shapes))
+    assert "/post/*" not in coverage_rules(replace(links, referrers=forgotten))
+
+
+def test_a_redirect_into_a_template_is_no_other_way_to_its_pages():
+    """
+    Each item is also linked as /old/N, which redirects to it: the alias may be skipped, the items may not, however
+    often both were met.
+    """
+    items = [(item, f"/item/{item}", "/") for item in range(300)]
+    aliases = [(item, f"/old/{item}", "/") for item in range(300)]
+    links = in_order([("start", "/", None), *(visit for both in zip(items, aliases, strict=True) for visit in both)])
+    assert coverage_rules(links) == ["/item/*"]  # as long as nobody says that the other one redirects
+    item_shape = links.shapes[1]
+    redirected = [item_shape if "/old/" in url else None for url in links.urls]
+    assert coverage_rules(replace(links, targets=redirected)) == ["/old/*"]

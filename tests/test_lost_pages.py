@@ -8,8 +8,14 @@ from dedup_crawler.evaluation.lost_pages import lost_pages
 
 
 def test_nothing_explored_means_that_nothing_is_known():
-    """The estimate is 0, but the interval says that it may be everything."""
-    assert lost_pages(1000, 0, 0) == (0.0, 0.0, 1000.0)
+    """There is no estimate, and the interval says that it may be everything."""
+    assert lost_pages(1000, 0, 0) == (None, 0.0, 1000.0)
+
+
+def test_drops_that_nothing_speaks_about_may_all_be_lost():
+    """They widen the interval by themselves, whatever other rules have shown."""
+    tested, both = lost_pages(1000, 100, 0), lost_pages(1000, 100, 0, 50)
+    assert both == (tested.estimate, tested.low, tested.high + 50)
 
 
 def test_all_agreed():

@@ -181,7 +181,7 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) 
         [sys.executable, script, str(n_pages)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
@@ -201,7 +201,7 @@ def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
         [sys.executable, script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 

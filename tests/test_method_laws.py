@@ -134,7 +134,7 @@ def test_two_pages_keep_two_forms(name, fitted):
     assert (len(forms) == 2) is not expected_to_fail(name, "two pages keep two")
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(url=urls)
 def test_no_string_raises(fitted, url):
     """Whatever a page links: a form comes back, and an explanation."""

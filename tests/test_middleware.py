@@ -408,3 +408,17 @@ def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model
         crawl = walk(site, tmp_path, DEDUP_MODEL=models, DEDUP_EXPLORATION="0")
         assert (other.count("/elsewhere"), site.count("/post/70010")) == (1, 0)
     assert crawl.seen["/post/70010"]["dedup_canonical"] == f"{site.url}/topic/7001"
+
+
+def test_the_spider_middleware_alone_refuses_to_start(tmp_path: Path):
+    """It would drop links, and nobody would send them when their owner fails: one line names the setting."""
+    with Site() as site:
+        site.page("/", "/a?v=1", "/a?v=2")
+        model = strip_query_model(tmp_path / "model", site.host)
+        middlewares = json.dumps({"dedup_crawler.DuplicateFilterSpiderMiddleware": 40})
+        crawl = walk(site, tmp_path, addon=False, DEDUP_MODEL=model, SPIDER_MIDDLEWARES=middlewares)
+        assert site.asked == []
+    assert crawl.status == 1
+    assert len(crawl.lines("ERROR")) == 1
+    assert "DOWNLOADER_MIDDLEWARES" in crawl.lines("ERROR")[0]
+    assert "Traceback" not in crawl.log

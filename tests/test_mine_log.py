@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
     while len(site.asked) < 4 and time.monotonic() - started < 30:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
 
     assert process.returncode == 130, errors
     assert len(errors.strip().splitlines()) == 1, errors

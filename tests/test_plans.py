@@ -1,7 +1,7 @@
 """Plans: forms of URLs that are built alike."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules import plans, trie
@@ -56,7 +56,7 @@ site_urls = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.lists(rules, min_size=1, max_size=5), st.lists(st.one_of(site_urls, urls), max_size=6), st.booleans())
 def test_a_plan_gives_what_the_engine_writes_down(rules, crawl, is_deep):
     """Whatever rules and URLs: the quick answer is that of the long way, where every step is read and written anew."""
@@ -75,7 +75,7 @@ substring_rules = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     st.lists(rules, max_size=3),
     st.lists(substring_rules, max_size=2),

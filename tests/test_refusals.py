@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model_folder import ModelFiles, read_model
 from dedup_crawler.rules.belief import RISKS, Belief
@@ -160,7 +161,7 @@ def test_what_reads_the_same_is_said_once():
 def test_a_damaged_list_is_one_clear_error(value, tmp_path):
     """It names the file, also when a model is loaded."""
     with pytest.raises(BadInputError, match=r"refused\.json"):
-        refusals_from_json(value, "refused.json")
+        refusals_from_json(JsonValue(value, "refused.json"))
     model = learnt(20, 0)
     description, files = read_model(model.save(tmp_path / "model"), "verified")
     with pytest.raises(DamagedModelError, match=r"refused\.json"):
@@ -169,7 +170,9 @@ def test_a_damaged_list_is_one_clear_error(value, tmp_path):
 
 def test_a_hostile_list_is_bounded():
     """A stranger's file may hold a million sentences of a million letters."""
-    read = refusals_from_json([{"rule": "r" * 10**6, "reason": "w", "groups": 1, "wrong": 0}] * 1000, "refused.json")
+    read = refusals_from_json(
+        JsonValue([{"rule": "r" * 10**6, "reason": "w", "groups": 1, "wrong": 0}] * 1000, "refused.json")
+    )
 
     assert len(read) == MAX_REFUSALS
     assert max(len(each.sentence) for each in read) == 2000

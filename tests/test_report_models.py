@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dedup_crawler.errors import DamagedModelError
 from dedup_crawler.evaluation.simulated_crawl import replay
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model_folder import write_model
@@ -169,16 +170,18 @@ def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
 
 
 def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):
-    """Counts that are no numbers, and tables of a thousand entries, neither fail nor fill the page."""
+    """Counts that are no numbers are refused in one line; tables of a thousand entries do not fill the page."""
     folder = model.save(tmp_path / "model")
     description = json.loads((folder / "model.json").read_text())
     del description["files"], description["digest"], description["format"]
-    description["counts"] = {"urls": "<script>", "clusters": [1]}
-    description["quality"] = {**description["quality"], **{f"q{n}": {"deep": "x" * 1000} for n in range(1000)}}
+    description["quality"] = {**description["quality"], **{f"q{n}": "x" * 1000 for n in range(1000)}}
     from dedup_crawler.methods.model_folder import ModelFiles
 
     write_model(tmp_path / "strange", description, ModelFiles(model._tables()))
     found = described(load_model(tmp_path / "strange"), tmp_path)
 
-    assert (found.n_urls, found.n_clusters) == (0, 0)
     assert len(found.quality) == 20
+    description["counts"] = {"urls": "<script>", "clusters": [1]}
+    write_model(tmp_path / "strange", description, ModelFiles(model._tables()))
+    with pytest.raises(DamagedModelError, match=r"model\.json, 'counts', 'urls'"):
+        load_model(tmp_path / "strange")

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.pages.records import PageFacts
@@ -86,7 +86,6 @@ URLS = st.lists(
 
 
 @given(URLS)
-@settings(deadline=None)
 def test_a_branch_is_the_sum_of_what_is_below_it(visits):
     """Law: URLs and repeats of a branch are its own and those of its children; the root holds all of them."""
     pages = [facts(f"{host}/{'/'.join(parts)}{query}", page) for host, parts, query, page in visits]

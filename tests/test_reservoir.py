@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration.reservoir import Reservoir
+
+
+def taken(reservoir, rule):
+    """The requests alone."""
+    return [request for request, _ in reservoir.take(rule)]
 
 
 def test_what_a_rule_dropped_comes_back_once():
@@ -14,9 +21,9 @@ def test_what_a_rule_dropped_comes_back_once():
     for request in ("/1", "/2"):
         reservoir.add(["a"], request)
     reservoir.add(["b"], "/3")
-    assert reservoir.take("a") == ["/1", "/2"]
-    assert reservoir.take("a") == []
-    assert reservoir.take("b") == ["/3"]
+    assert taken(reservoir, "a") == ["/1", "/2"]
+    assert taken(reservoir, "a") == []
+    assert taken(reservoir, "b") == ["/3"]
     assert len(reservoir) == 0
 
 
@@ -25,8 +32,8 @@ def test_a_shared_drop_is_found_through_each_of_its_rules():
     reservoir: Reservoir[str] = Reservoir()
     reservoir.add(["a", "b"], "/1")
     reservoir.add(["b"], "/2")
-    assert reservoir.take("b") == ["/1", "/2"]
-    assert reservoir.take("a") == []
+    assert taken(reservoir, "b") == ["/1", "/2"]
+    assert taken(reservoir, "a") == []
 
 
 def test_a_drop_without_a_rule_is_not_kept():
@@ -41,7 +48,7 @@ def test_a_rule_keeps_its_latest():
     reservoir: Reservoir[int] = Reservoir(max_of_rule=3)
     for i in range(5):
         reservoir.add(["a"], i)
-    assert reservoir.take("a") == [2, 3, 4]
+    assert taken(reservoir, "a") == [2, 3, 4]
     assert reservoir.n_forgotten == 2
 
 
@@ -52,8 +59,24 @@ def test_when_all_is_full_the_fullest_rule_gives():
         reservoir.add(["rare"], i)
     for i in range(300):
         reservoir.add(["busy"], i)
-    assert reservoir.take("rare") == [0, 1, 2]
-    assert reservoir.take("busy")[-1] == 299
+    assert taken(reservoir, "rare") == [0, 1, 2]
+    assert taken(reservoir, "busy")[-1] == 299
+
+
+def test_a_sample_is_taken_at_random_and_once():
+    """Each request comes back once, with its rules, and not the first ones first."""
+    reservoir: Reservoir[int] = Reservoir()
+    for i in range(100):
+        reservoir.add(["a", "b"] if i % 2 else ["b"], i)
+    draw = Random(0)
+    first = reservoir.sample("b", 10, draw)
+    assert len(first) == 10
+    assert [request for request, _ in first] != [*range(10)]
+    assert all(("a" in rules) == bool(request % 2) for request, rules in first)
+    rest = [reservoir.sample("b", 40, draw) for _ in range(4)]
+    assert [len(each) for each in rest] == [40, 40, 10, 0]
+    assert sorted(request for each in [first, *rest] for request, _ in each) == [*range(100)]
+    assert len(reservoir) == 0
 
 
 @given(

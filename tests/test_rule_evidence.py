@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration import rule_evidence
@@ -82,7 +82,6 @@ def test_a_rule_wrong_half_of_the_time_goes_within_fifty(n_right):
 
 
 @given(st.lists(st.booleans(), max_size=120), st.data())
-@settings(deadline=None)
 def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
     """Law: turn any right trial into a wrong one, and the suspicion does not fall."""
     if not outcomes:
@@ -93,7 +92,6 @@ def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
 
 
 @given(st.lists(st.booleans(), max_size=60))
-@settings(deadline=None)
 def test_one_more_agreement_never_makes_a_rule_fail(outcomes):
     """Law: what does not fail does not fail by being right once more, and nobody is switched off for it."""
     evidence = after(outcomes)

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
@@ -183,7 +183,6 @@ def test_huge_and_hostile_pages_are_bounded(chrome, piece):
 
 
 @given(st.binary(max_size=400), st.binary(max_size=400), st.sampled_from(["", "text/html", "text/plain", "x/y", ";;"]))
-@settings(deadline=None)
 def test_no_body_makes_it_fail(chrome, one, other, content_type):
     """Law: any two bodies give a verdict, the same in both directions."""
     left, right = page("/a", one, content_type), page("/b", other, content_type)
@@ -191,7 +190,6 @@ def test_no_body_makes_it_fail(chrome, one, other, content_type):
 
 
 @given(st.text(max_size=300))
-@settings(deadline=None)
 def test_a_page_is_never_another_than_itself(chrome, text):
     """Law: the same body under one address is the same, or says too little."""
     assert same_page(page("/a", html("T", text)), page("/a", html("T", text)), chrome) is not False

@@ -44,7 +44,7 @@ async def standing(seen, digest, owner=1):
     return (await seen.claim([Claim(digest, owner, 0, f"request {owner}")]))[0].standing
 
 
-async def until(condition, timeout_s=20.0):
+async def until(condition, timeout_s=600.0):
     """Wait until the coroutine function *condition* gives something, which is returned."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not (found := await condition()):
@@ -86,7 +86,7 @@ def test_two_processes_claim_each_form_once(redis_server):
     for crawler in crawlers:
         crawler.stdin.write("\n")
         crawler.stdin.flush()
-    first, second = (json.loads(crawler.communicate(timeout=60)[0]) for crawler in crawlers)
+    first, second = (json.loads(crawler.communicate(timeout=600)[0]) for crawler in crawlers)
 
     assert sorted(first + second) == list(range(1_000))
 
@@ -105,7 +105,7 @@ def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
     async def rescue():
         others = [await opened(url), await opened(url)]
         assert await standing(others[0], form_digest("3"), 8) is AWAITED
-        assert await others[0].wait(form_digest("3"), "3 of 8")
+        assert await others[0].wait(form_digest("3"), "3 of 8", 8)
         assert await others[0].abandoned(is_idle=False) == []
         dying.send_signal(signal.SIGKILL)
         dying.wait()
@@ -160,7 +160,7 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
         one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
         assert await standing(one, A, 1) is NEW
         assert await standing(other, A, 1) is AWAITED  # the same URL, in another process
-        assert await other.wait(A, "of the other")
+        assert await other.wait(A, "of the other", 3)
         assert await other.release(A) is None
         assert await other.abandoned() == []
         assert await one.release(A) == "of the other"
@@ -180,6 +180,92 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
         await other.close(is_clean=True)
 
     asyncio.run(crawl())
+
+
+def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
+    """
+    A crawler dies, another one stops in order; what they dropped by rules that are not verified is given once, to one
+    of the others, which keeps it from then on. What a living crawler keeps is its own.
+    """
+
+    async def crawl():
+        url = redis_server.url("drops")
+        dead = await opened(url, heartbeat_s=HEARTBEAT_S)
+        stopped, living, heir = [await opened(url) for _ in range(3)]
+        for number, crawler in enumerate((dead, stopped, living)):
+            for n in range(1_500 if crawler is stopped else 2):
+                crawler.keep_dropped(n % 3, f"{n} of {number}")
+        dead.forget_dropped([1])
+        await living._beat()
+        await dead._beat()
+        dead._is_closing = True  # it says nothing any more
+        await dead._task
+        await stopped.close(is_clean=True)
+        assert await heir.may_be_given_more()
+        given = []
+
+        async def is_all_given():
+            given.extend(await heir.abandoned(is_idle=False))
+            return len(given) == 1_501
+
+        await until(is_all_given)
+        assert sorted(given) == sorted(["0 of 0", *(f"{n} of 1" for n in range(1_500))])
+        assert await heir.abandoned() == await living.abandoned() == []
+        heir.forget_dropped([0, 2])
+        await heir.close(is_clean=True)
+        last = RedisSeenSet(url, timeout_s=2.0)
+        assert sorted(await last.open()) == sorted(f"{n} of 1" for n in range(1, 1_500, 3))
+        last.forget_dropped()
+        await last.close(is_clean=True)
+        await dead._link.close()
+        await living.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_owners_of_the_forms_seen_last_are_known_to_all(redis_server):
+    """One crawler asks for the request that brought another one's page; the oldest of more than 20,000 is forgotten."""
+
+    async def crawl():
+        one, other = [await opened(redis_server.url("owners")) for _ in range(2)]
+        digests = [form_digest(f"/{n}") for n in range(20_500)]
+        await one.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(digests)])
+        one.processed(digests)
+        await one._beat()
+        assert await other.owner(digests[-1]) == "/20499"
+        assert await other.owner(digests[500]) == "/500"
+        assert await other.owner(digests[499]) is None
+        assert redis_server.ask("LLEN owners:owned") == ":20000"
+        await one.close(is_clean=True)
+        await other.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
+def test_clearing_leaves_no_key_behind(redis_server):
+    """Substitutes have a key a form: clearing removes them all."""
+
+    async def crawl():
+        seen = await opened(redis_server.url("cleared"))
+        digests = [form_digest(f"/{n}") for n in range(1_200)]
+        await seen.claim([Claim(digest, 1, 0, "/1") for digest in digests])
+        for digest in digests:
+            await seen.wait(digest, "/2", 2)
+        await seen.release(digests[0])
+        seen.processed(digests[1:600])
+        await seen._beat()
+        cleared = await seen.clear()
+        await seen.close(is_clean=True)
+        link = RedisLink(redis_server.url("cleared"), timeout_s=2.0)
+        keys = await link.command("KEYS", "cleared:*")
+        await link.close()
+        return cleared, keys
+
+    (awaited, waiting), keys = asyncio.run(crawl())
+
+    assert sorted(awaited) == ["/1"] * 600 + ["/2"]
+    assert waiting == ["/2"] * 600
+    assert sorted(keys) == [b"cleared:facts", b"cleared:substitute"]
 
 
 def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
@@ -266,9 +352,9 @@ def test_redis_is_stopped_and_started_again(own_server, request):
             with pytest.raises(SeenUnavailableError, match="start Redis"):
                 await standing(seen, C)
         with pytest.raises(SeenUnavailableError):
-            await seen.wait(B, "/b?2")
+            await seen.wait(B, "/b?2", 2)
         seen.processed([A])
-        assert await seen.wait(A, "/a?2")
+        assert await seen.wait(A, "/a?2", 2)
         own_server.start()
 
         async def is_back():
@@ -349,7 +435,7 @@ def test_a_redis_that_cannot_be_used(own_server):
         asyncio.run(open_seen("redis://:secret@127.0.0.1:1/0", None).open())
     assert "secret" not in str(caught.value)
 
-    own_server.ask("HSET newer:facts version 3")
+    own_server.ask("HSET newer:facts version 4")
     with pytest.raises(SeenError, match="name="):
         asyncio.run(open_seen(own_server.url("newer"), None).open())
 

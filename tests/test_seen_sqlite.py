@@ -14,6 +14,7 @@ import pytest
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.seen import owners_table
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
 from dedup_crawler.live.seen.values import N_RUNS, pack
@@ -58,7 +59,7 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     """
     log, n_kills = tmp_path / "fetched", 20
 
-    subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=120)
+    subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=600)
 
     good = [form_of(url) for url in log.read_text().split() if not fails(url)]
     assert set(good) == reachable()
@@ -66,7 +67,8 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     with sqlite3.connect(path) as connection:
         seen = {digest for (digest,) in connection.execute("SELECT digest FROM seen")}
         assert seen == {form_digest(form) for form in reachable()}
-        assert connection.execute("SELECT count(*) FROM awaited").fetchone() == (0,)
+        for table in ("awaited", "substitutes"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     connection.close()
 
 
@@ -80,7 +82,7 @@ def test_links_of_a_page_are_written_with_it(path, tmp_path):
         seen.flush()
         seen.answered(A)
         at_once(seen.claim([Claim(B, 1, 0, "/b")]))
-        await seen.wait(B, "/b?2")
+        await seen.wait(B, "/b?2", 2)
         before = await copy(tmp_path / "before")
         seen.processed([A])
         after = await copy(tmp_path / "after")
@@ -119,7 +121,7 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
         seen = SQLiteSeenSet(path)
         texts = await seen.open(queue_survives=queue_survives)
         other = at_once(seen.claim([Claim(A, 2, 0, "/a?2")]))[0].standing
-        dropped = await seen.wait(A, "/a?2")
+        dropped = await seen.wait(A, "/a?2", 2)
         owner = at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))[0].standing
         released = await seen.release(A)
         await seen.close(is_clean=is_clean)
@@ -196,7 +198,7 @@ def test_a_newer_file_asks_for_an_upgrade(path):
     """A file of another version is named with both versions, and is left as it is."""
     connection = sqlite3.connect(crawled(path))
     with connection:
-        connection.execute("UPDATE facts SET text = '3' WHERE key = 'version'")
+        connection.execute("UPDATE facts SET text = '4' WHERE key = 'version'")
     connection.close()
 
     assert "upgrade dedup-crawler" in open_fails(path)
@@ -224,7 +226,7 @@ def test_a_damaged_file(path):
 def test_a_row_that_no_crawl_has_written(path, row):
     """An awaited form whose digest is none, or in a place that is none: one line that says how to go on."""
     with sqlite3.connect(crawled(path)) as connection:
-        connection.execute("INSERT INTO awaited (place, digest, value) VALUES (?, ?, ?)", row)
+        connection.execute("INSERT INTO awaited (place, digest, value, tag) VALUES (?, ?, ?, 1)", row)
     connection.close()
 
     assert "delete it" in open_fails(path)
@@ -256,6 +258,35 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
     assert standings == [Standing.SEEN, Standing.NEW, Standing.NEW]
 
 
+def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
+    """Of more forms than are kept the oldest owners go, from the file too; a form that is seen again counts anew."""
+    monkeypatch.setattr(owners_table, "N_OWNERS", 100)
+    monkeypatch.setattr(owners_table, "_N_FORGOTTEN", 10)
+    digests = [form_digest(f"/{n}") for n in range(300)]
+
+    async def crawl():
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        for n in [*range(150), 0, *range(150, 240)]:
+            await seen.release(digests[n])
+            await seen.claim([Claim(digests[n], 1, 0, f"/{n} of {n}")])
+            seen.processed([digests[n]])
+        before = [await seen.owner(digest) for digest in digests]
+        await seen.close(is_clean=True)
+        seen = SQLiteSeenSet(path)
+        await seen.open()
+        after = [await seen.owner(digest) for digest in digests]
+        await seen.close(is_clean=True)
+        return before, after
+
+    before, after = asyncio.run(crawl())
+
+    assert before == after
+    assert before[0] == "/0 of 0"
+    assert all(before[n] == f"/{n} of {n}" for n in range(141, 240))
+    assert 100 <= sum(owner is not None for owner in before) <= 110
+
+
 def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     """A look-up that fails says that nothing was learnt, so that nothing is dropped."""
     crawled(path)
@@ -264,11 +295,11 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen._file._connection.exec_driver_sql("DROP TABLE seen")
+        seen._file._connection.many("DROP TABLE seen", [()])
         with pytest.raises(SeenUnavailableError):
             await seen.claim([Claim(in_file, 1)])
         with pytest.raises(SeenUnavailableError):
-            await seen.wait(in_file, "/a")
+            await seen.wait(in_file, "/a", 2)
         seen.processed([in_file])
         await seen.close(is_clean=True)
 
@@ -290,7 +321,7 @@ path = Path(sys.argv[1])
 
 def in_another_process(code, path):
     done = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS + code, path], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", IN_ANOTHER_PROCESS + code, path], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

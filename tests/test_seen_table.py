@@ -70,18 +70,31 @@ def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
 
 
 def test_substitutes_are_bounded():
-    """The number of waiting substitutes is bounded over all forms; a place is free again after an answer."""
+    """The number of waiting substitutes is bounded over all forms; a place is free once one was given or claimed."""
 
     async def crawl():
-        seen = MemorySeenSet(max_substitutes=1)
+        seen = MemorySeenSet(max_substitutes=2)
         a, b = form_digest("/a"), form_digest("/b")
         at_once(seen.claim([Claim(a, 1), Claim(b, 1)]))
-        assert await seen.wait(a, "/a?2")
-        assert not await seen.wait(b, "/b?2")
-        seen.answered(a)
-        assert await seen.wait(b, "/b?2")
-        assert await seen.abandoned() == ["/b?2"]
-        at_once(seen.claim([Claim(a, 1), Claim(b, 1)]))
-        assert await seen.wait(b, "/b?2")
+        assert await seen.wait(a, "/a?2", 2)
+        assert await seen.wait(a, "/a?3", 3)
+        assert await seen.wait(a, "/a?3", 3)
+        assert not await seen.wait(b, "/b?2", 2)
+        assert await seen.release(a) == "/a?2"
+        assert await seen.wait(b, "/b?2", 2)
+        assert not await seen.wait(b, "/b?3", 3)
+        at_once(seen.claim([Claim(a, 3)]))
+        assert await seen.wait(b, "/b?3", 3)
+        seen.answered(b)
+        assert await seen.wait(a, "/a?4", 4)
+        assert await seen.wait(a, "/a?5", 5)
+        assert not await seen.wait(a, "/a?6", 6)
+        assert await seen.abandoned() == ["/a?4"]
+        at_once(seen.claim([Claim(b, 9), Claim(a, 4)]))
+        assert await seen.wait(a, "/a?7", 7)
+        assert (await seen.clear()).waiting == ["/a?5", "/a?7"]
+        at_once(seen.claim([Claim(a, 1)]))
+        assert await seen.wait(a, "/a?2", 2)
+        assert await seen.wait(a, "/a?3", 3)
 
     asyncio.run(crawl())

@@ -52,7 +52,7 @@ def site(recording: Path) -> Iterator[RecordedSite]:
 
 @pytest.fixture
 def connection(site: RecordedSite) -> Iterator[http.client.HTTPConnection]:
-    client = http.client.HTTPConnection(site.address.removeprefix("http://"), timeout=10)
+    client = http.client.HTTPConnection(site.address.removeprefix("http://"), timeout=600)
     yield client
     client.close()
 
@@ -124,7 +124,7 @@ def test_many_connections_at_once(site: RecordedSite):
     failures: list[object] = []
 
     def ask() -> None:
-        client = http.client.HTTPConnection(site.address.removeprefix("http://"), timeout=20)
+        client = http.client.HTTPConnection(site.address.removeprefix("http://"), timeout=600)
         answers = [get(client, target)[::2] for target in ("/b?x=1&y=2", "/gone", "/unknown") * 5]
         client.close()
         if answers[:2] != [(200, b"B"), (410, b"Gone for good")]:
@@ -199,7 +199,7 @@ def test_a_real_crawl_finds_every_page(site: RecordedSite, tmp_path: Path):
     """
     (tmp_path / "walk.py").write_text(textwrap.dedent(code))
     command = [PYTHON[0], "-m", "scrapy", "runspider", "walk.py", "-o", "pages.json", "-s", "LOG_LEVEL=ERROR"]
-    subprocess.run([*command, "-s", "TELNETCONSOLE_ENABLED=0"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([*command, "-s", "TELNETCONSOLE_ENABLED=0"], cwd=tmp_path, check=True, timeout=600)
     pages = json.loads((tmp_path / "pages.json").read_text())
     found = {site.recorded_url(page["url"]) for page in pages if page["status"] == 200}
     assert found == {f"{SITE}/", f"{SITE}/b?x=1&y=2", f"{SITE}/sp ace[1]", f"{SITE}/\u00e9"}

@@ -100,7 +100,7 @@ def test_the_more_specific_rule_stands_for_as_many():
     assert not is_implied(("a", "x"), ("b", "y"), [(general.old, general.new)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.sampled_from(["a", "b", "/", "?", "-"]), max_size=5).map("".join), min_size=1, max_size=12),
     st.integers(0, 2**16),

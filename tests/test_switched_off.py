@@ -1,6 +1,6 @@
 """Rules switched off, whatever the rules are."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.methods import make_method
@@ -18,7 +18,7 @@ def model_of(rules):
     return model
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(
     st.lists(st.one_of(rules, st.sampled_from(SUBSTRINGS)), min_size=1, max_size=6),
     st.lists(site_urls, min_size=1, max_size=6),

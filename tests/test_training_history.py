@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
@@ -54,7 +55,12 @@ def test_every_answer_is_counted_once(answers, threshold):
     assert judged.n_pairs == sum(each.n_pairs for each in judged.bins) == len(answers)
     assert judged.n_true_positives + judged.n_false_negatives == sum(each.n_same for each in judged.bins) == n_same
     assert judged.n_true_positives + judged.n_false_positives == sum(p >= threshold for p, _ in answers)
-    assert history_from_json(json.loads(json.dumps(history_to_json(TrainingHistory((), judged))))).held_out == judged
+    assert (
+        history_from_json(
+            JsonValue(json.loads(json.dumps(history_to_json(TrainingHistory((), judged)))), FILE)
+        ).held_out
+        == judged
+    )
 
 
 def test_pairs_are_cut_by_url():
@@ -156,7 +162,7 @@ def test_a_model_of_before_is_read_without_one(tmp_path):
 def test_a_damaged_history_is_one_clear_error(value, tmp_path):
     """It comes from a file: what is no history is said so, naming the file, also when a model is loaded."""
     with pytest.raises(BadInputError, match=r"training\.json"):
-        history_from_json(value)
+        history_from_json(JsonValue(value, FILE))
     description, files = read_model(
         make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
     )
@@ -168,7 +174,7 @@ def test_a_hostile_history_is_bounded():
     """A million points or curves of a stranger's file are not kept, and names are cut."""
     long = {"network": "n" * 10**6, "value": "v", "points": [[i, 0.5] for i in range(10_000)]}
 
-    read = history_from_json({"curves": [long] * 1_000})
+    read = history_from_json(JsonValue({"curves": [long] * 1_000}, FILE))
 
     assert len(read.curves) == 20
     assert all(len(each.points) == MAX_POINTS and len(each.network) == 100 for each in read.curves)

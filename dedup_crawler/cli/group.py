@@ -6,6 +6,7 @@ Ctrl-C 130.
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 import time
@@ -17,6 +18,9 @@ import click
 from dedup_crawler.cli.output import Manners, fail, manners, set_manners, tell
 from dedup_crawler.errors import DedupError, did_you_mean
 from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
+
+_NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.EROFS)
+"""What the place of a result or of a temporary file may lack, whoever writes there."""
 
 
 class _Commands(click.Group):
@@ -34,7 +38,9 @@ class _Commands(click.Group):
         """Run the command, and end as promised."""
         try:
             interrupt_again()
-            return super().invoke(ctx)
+            done = super().invoke(ctx)
+            sys.stdout.flush()  # a full disk is told of here, not in a traceback at the very end
+            return done
         except DedupError as error:
             if manners().verbosity > 1:
                 traceback.print_exception(error)
@@ -44,6 +50,13 @@ class _Commands(click.Group):
         except BrokenPipeError:
             sys.stderr.close()  # the reader of our output has gone: nothing is wrong, and nobody is left to tell
             ctx.exit(0)
+        except OSError as error:
+            if error.errno not in _NO_PLACE:
+                raise
+            if error.filename is None:
+                sys.stdout = None  # what could not be written is not tried again at the end
+            place = error.filename or "the output"
+            fail(f"{place}: {error.strerror}; free some space, or use another place.", 1)
         except click.NoSuchOption as error:
             if error.option_name not in _names_of_options(self):
                 raise

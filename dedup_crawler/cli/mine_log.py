@@ -8,6 +8,7 @@ import click
 
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, print_json, progress, say, warn
+from dedup_crawler.methods.model_folder import check_place
 
 _SHOWN_DAMAGES = 5
 
@@ -42,6 +43,8 @@ def mine_log(
     """
     from dedup_crawler.evaluation.log_mining import LogMiner
 
+    if model is not None:
+        check_place(model)
     miner = LogMiner(host=host, min_support=min_support, n_samples=n_samples, site=site)
     with progress("mine-log") as advance:
         try:

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, print_json, say, warn
+from dedup_crawler.cli.output import AS_JSON, fail, print_json, say, warn
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.static_front import StaticFront, with_static_files
+from dedup_crawler.whole_file import write_whole
 
 FORMATS = ("duplicate-url-discarder", "nutch", "table")
 _SHOWN_REFUSALS = 5
@@ -75,7 +76,10 @@ def export(model: Path, target: str, output: Path | None, without_guards: bool) 
     if output is None:
         click.echo(found.text, nl=False)
     else:
-        output.write_text(found.text, encoding="utf-8")
+        try:
+            write_whole(output, found.text.encode())
+        except OSError as error:
+            fail(f"{output} cannot be written ({error.strerror}): give a file in a folder that you can write to.", 1)
     click.echo(f"{found.n_said} rules said, {len(found.partly)} of them in part; {len(found.left_out)} not", err=True)
     for left in found.partly:
         click.echo(f"in part ({left.reason}): {left.sentence}", err=True)

@@ -12,6 +12,7 @@ from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, DATABASE, MAX_LINES, print_json, progress, say
 from dedup_crawler.methods import METHODS, Canonicalizer
 from dedup_crawler.methods.labelled_pairs import read_pairs
+from dedup_crawler.methods.model_folder import check_place
 from dedup_crawler.methods.options import Option, options_of
 from dedup_crawler.methods.pair_classifier import PairClassifier
 
@@ -32,6 +33,8 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
         from dedup_crawler.pages.store import PageStore
 
         learner = method(**values)
+        if model is not None:
+            check_place(model)
         if pairs is not None and isinstance(learner, PairClassifier):
             labelled = read_pairs(pairs)
             urls = list(dict.fromkeys(url for pair in labelled for url in (pair.left, pair.right)))

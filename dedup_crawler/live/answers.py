@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.exploration.empty_pages import says_nothing
 from dedup_crawler.live.items import redirect_target
 from dedup_crawler.live.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
@@ -67,7 +68,9 @@ class Answers:
         self._form_of = form_of
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
-        self._is_resumed = False
+        self.is_resumed = False
+        """Whether the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
+        requests than were answered."""
         self._orphans: dict[str, list[bytes]] = {}
         self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered, and stood for no form
         self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
@@ -86,15 +89,17 @@ class Answers:
                 self._overtakers.append(request.url)
             return None
         self.n_fetched += 1
-        if response.status >= 400:
-            return self.failed(request)
         is_formed = marks.UNFORMED not in request.meta
+        if response.status >= 400 or (response.status < 300 and is_formed and _says_nothing(response)):
+            return self.failed(request)
         if response.status >= 300 and is_formed:
             marks.answers_for(request, ())  # its answer is still to come
             if explores is not None:
                 self._led_on(explores, response)
+                self._switch_off_failing()
             return None
-        failing = self._explorer.judge(explores, request, response) if explores is not None else None
+        if explores is not None:
+            self._explorer.judge(explores, request, response)
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
         if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
@@ -106,19 +111,21 @@ class Answers:
             marks.answers_for(request, (form for form in forms if form not in refused))
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
-        if failing is not None:
-            self._on_failing(failing)
-        for form in self._explorer.take_unwalled(is_idle=False):
+        self._switch_off_failing()
+        for form in self._explorer.walls.take_unwalled(is_idle=False):
             self._send_alternative(form)
         return self._withdraw(refused) if refused else None
 
     def _led_on(self, explores: Sequence[Any], response: Response) -> None:
         target = redirect_target(response)
-        if (
-            target is not None
-            and (failing := self._explorer.led_on(explores, target, *self._form_of(target))) is not None
-        ):
-            self._on_failing(failing)
+        if target is None:
+            self._explorer.not_answered(explores)
+        else:
+            self._explorer.led_on(explores, target, *self._form_of(target))
+
+    def _switch_off_failing(self) -> None:
+        for rule in self._explorer.take_failing():
+            self._on_failing(rule)
 
     def processed(self, request: Request) -> None:
         """Say that the spider is through with the answer to *request*, links and all."""
@@ -128,6 +135,8 @@ class Answers:
     async def failed(self, request: Request) -> None:
         """Release the forms that *request* stood for: it will not be answered, or not well."""
         self._adopt(request)
+        if (explores := request.meta.pop(marks.EXPLORES, None)) is not None:
+            self._explorer.not_answered(explores)
         forms = marks.forms_of(request)
         if forms:
             marks.answers_for(request, ())
@@ -143,12 +152,12 @@ class Answers:
         is_redirected = marks.is_redirected(request)
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
-        if (failing := self._explorer.swallowed(request)) is not None:
-            self._on_failing(failing)
+        self._explorer.swallowed(request)
+        self._switch_off_failing()
         forms = marks.forms_of(request)
         if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:
             self._overtaken(request, forms)
-        elif is_redirected or not self._is_resumed:
+        elif is_redirected or not self.is_resumed:
             await self.failed(request)
         elif forms:
             self._left_over.append(request)
@@ -180,7 +189,7 @@ class Answers:
                 substitute = None  # the set frees what is not confirmed by itself, when this crawler is gone
             if substitute is not None:
                 self._replace_owner(form, substitute)
-            elif not self._explorer.is_walled(form):
+            elif not self._explorer.walls.is_walled(form):
                 self._send_alternative(form)
 
     def _replace_owner(self, form: bytes, substitute: Request | str) -> None:
@@ -188,10 +197,9 @@ class Answers:
         request = self._request_of(substitute)
         if request is None:
             return
-        url = request.url
-        self._explorer.alternatives.forget(form, lambda other: other.url == url)
-        if self._explorer.is_walled(form):
-            self._explorer.alternatives.add(form, request)
+        self._explorer.alternatives.forget(form, request.url)
+        if self._explorer.walls.is_walled(form):
+            self._explorer.alternatives.add(form, request.url, request)
         else:
             self._send_substitute(request)
 
@@ -221,7 +229,7 @@ class Answers:
             self._left_over = [*left, *self._left_over]
         if n_sent:
             return True
-        n_sent = sum(map(self._send_alternative, self._explorer.take_unwalled(is_idle=is_idle)))
+        n_sent = sum(map(self._send_alternative, self._explorer.walls.take_unwalled(is_idle=is_idle)))
         try:
             abandoned = await self._seen.abandoned(is_idle=is_idle)
         except SeenUnavailableError:
@@ -234,26 +242,27 @@ class Answers:
         """Whether requests of an earlier process were not sent yet: no queue has them."""
         return bool(self._left_over)
 
-    def leave_over(self, texts: Iterable[str], *, is_resumed: bool) -> None:
-        """Note the requests that an earlier process did not get to; they are sent when the crawl runs dry.
+    def leave_over(self, requests: Iterable[Request | str]) -> None:
+        """Note requests that an earlier process, or an earlier model, did not get to.
 
-        By then it has found most of them by itself.
-
-        Parameters
-        ----------
-        texts
-            The requests.
-        is_resumed
-            Whether the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
-            requests than were answered.
+        They are sent when the crawl runs dry: by then it has found most of them by itself.
         """
-        self._left_over += texts
-        self._is_resumed = is_resumed
+        self._left_over += requests
+
+    async def probe(self, forms: Iterable[bytes]) -> bool:
+        """Free forms, and ask for each under another of its URLs; whether there was anything to ask for."""
+        forms = list(forms)
+        await self.release(forms)
+        return bool(forms)
 
     def recover(self, requests: Iterable[Request]) -> None:
         """Send what a rule dropped that was wrong."""
         for request in requests:
             self._send(request, marks.RECOVERED)
+
+    def verify(self, requests: Iterable[Request]) -> bool:
+        """Send what was dropped by rules that nobody has verified; whether there was anything."""
+        return sum(self._send(request, marks.TESTED) for request in requests) > 0
 
     def _send(self, each: Request | str, why: str) -> bool:
         """Send a request that was dropped, or never answered."""
@@ -271,3 +280,7 @@ class Answers:
         if request is None:
             self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
         return request
+
+
+def _says_nothing(response: Response) -> bool:
+    return says_nothing(response.body, (response.headers.get("Content-Type") or b"").decode("latin-1"))

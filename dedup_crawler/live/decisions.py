@@ -51,6 +51,8 @@ class Question:
     must_pass: bool
     is_redirected: bool
     """Whether a redirect led to it."""
+    is_tested: bool
+    """Whether it is sent to verify the rules that dropped it."""
     answers_again: bool
     """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
     may_be_noted: bool
@@ -81,6 +83,8 @@ class Decisions:
         Writes a request as text, and reads it; None where that is impossible.
     fingerprint_of
         What tells requests apart that are no question of forms.
+    fetch
+        Downloads a request past the queue; its answer goes to no callback.
     is_dry_run
         Decide and count, drop nothing.
     """
@@ -95,6 +99,7 @@ class Decisions:
         text_of: Callable[[Request], str | None],
         request_of: Callable[[str], Request | None],
         fingerprint_of: Callable[[Request], bytes],
+        fetch: Callable[[Request], None],
         *,
         is_dry_run: bool,
     ) -> None:
@@ -106,6 +111,7 @@ class Decisions:
         self._text_of = text_of
         self._request_of = request_of
         self._fingerprint_of = fingerprint_of
+        self._fetch = fetch
         self._count = report.count
         self._is_dry_run = is_dry_run
         # of the request before: the links of a page share it, and most lead to one host
@@ -139,7 +145,7 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Whether the URL of a link owns its form already: whether it is fetched again is the dupefilter's business."""
         form = self._owners.get(request.url)
-        if form is None or request.dont_filter or self._explorer.unreached or marks.is_marked(request):
+        if form is None or request.dont_filter or self._explorer.unreached.n_redirected or marks.is_marked(request):
             return False
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
@@ -162,7 +168,7 @@ class Decisions:
             if question is None:
                 sent.append(True)
             elif question.is_covered:
-                sent.append(self._is_sent_as_duplicate(question, question.fired))
+                sent.append(await self._is_sent_as_duplicate(question, question.fired, Standing.SEEN))
             elif (holder := next(holders)).standing is Standing.NEW:
                 sent.append(self._owns(question))
             else:
@@ -261,6 +267,7 @@ class Decisions:
             is_covered,
             must_pass,
             is_redirected,
+            again == marks.TESTED,
             answers_again,
             may_be_noted,
             self._text_of,
@@ -296,8 +303,10 @@ class Decisions:
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        if question.is_redirected or self._explorer.unreached:
+        if question.is_redirected or self._explorer.unreached.n_redirected:
             self._note_reached(question, Standing.NEW)
+        if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
+            self._explorer.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
         return self._kept(question)
@@ -311,17 +320,13 @@ class Decisions:
         if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
             # but it does not see what the filter sends itself, nor what an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
-                return self._dropped(question, rules)
+                return self._dropped(question, rules, is_answered=True)
             self._note_owner(question)
             return self._kept(question, answers=question.answers_again)
         sources = question.request.meta.get(REDIRECTED_KEY)
         if question.must_pass or (sources and await self._is_redirected_here(question, sources)):
             return self._kept(question)
-        if holder.standing is Standing.AWAITED and not self._is_dry_run:
-            if not (holder.has_substitute or await self._waits(question)):
-                return self._kept(question)
-            return self._dropped(question, rules)
-        return self._is_sent_as_duplicate(question, rules)
+        return await self._is_sent_as_duplicate(question, rules, holder.standing)
 
     def _note_owner(self, question: Question) -> None:
         """Remember that a URL owns its form, within bounds."""
@@ -333,14 +338,15 @@ class Decisions:
     def _note_reached(self, question: Question, standing: Standing) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
         explores = question.request.meta.get(marks.EXPLORES)
-        if explores is not None and explores[1]:
+        if explores is None or explores[1] not in marks.OF_COVERED:
+            self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
+        elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
             explores[:2] = question.digest, marks.REACHED_ALONE if standing is Standing.NEW else marks.REACHED
-        else:
-            self._explorer.reached(question.digest)
 
-    def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...]) -> bool:
-        """Whether a URL is sent although its page is there, or nothing new is behind it."""
-        if self._explorer.is_frozen(question.url):
+    async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
+        """Whether a URL is sent although its page is there or on its way, or nothing new is behind it."""
+        is_awaited = standing is Standing.AWAITED
+        if not is_awaited and self._explorer.walls.is_frozen(question.url):
             self._count("request/frozen")
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:
@@ -348,10 +354,14 @@ class Decisions:
         if self._is_dry_run:
             self._count("request/would_drop")
             self._report.dropped(question, rules, is_dry_run=True)
-            return self._explored(question, rules)
-        if self._explorer.wants(rules, question.digest, is_covered=question.is_covered):
+            return await self._explored(question, rules, is_awaited=is_awaited)
+        if question.is_tested or self._explorer.wants(
+            rules, question.digest, is_covered=question.is_covered, is_awaited=is_awaited
+        ):
             self._count("request/explored")
-            return self._explored(question, rules)
+            return await self._explored(question, rules, is_awaited=is_awaited)
+        if is_awaited and not await self._waits(question):
+            return self._kept(question)
         return self._dropped(question, rules)
 
     async def _waits(self, question: Question) -> bool:
@@ -398,14 +408,58 @@ class Decisions:
         self._n_kept += 1
         return True
 
-    def _explored(self, question: Question, rules: tuple[str, ...]) -> bool:
+    async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
+        expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
+        if expected == marks.AT_HAND and self._explorer.lacks_owner(question.digest):
+            expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
         meta = question.request.meta
-        meta[marks.EXPLORES] = [question.digest, marks.COVERED if question.is_covered else "", *rules]
+        meta[marks.EXPLORES] = [question.digest, expected, *rules]
         meta["dedup_canonical"] = question.form
+        self._keep_on_trial(question, rules)
         return True
 
-    def _dropped(self, question: Question, rules: tuple[str, ...]) -> bool:
+    async def _is_owner_fetched(self, question: Question) -> bool:
+        """Fetch the page of a form's owner once more, unless that is under way; whether it is."""
+        if self._explorer.is_asked_again(question.digest):
+            return True
+        owner = await self._owner_of(question)
+        if owner is None:
+            self._explorer.has_no_owner(question.digest)
+            return False
+        self._count("explored/owners")
+        self._fetch(owner)
+        return True
+
+    async def _owner_of(self, question: Question) -> Request | None:
+        """A request for the page of a form's owner, which is kept no longer; None if nobody knows the owner's URL."""
+        url = self._report.owner_of(question.digest)
+        if url is None:
+            try:
+                text = await self._seen.owner(question.digest)
+            except SeenUnavailableError:
+                return None
+            request = self._request_of(text) if text is not None else None
+            url = request.url if request is not None else None
+        if url is None or url == question.request.url:
+            return None
+        # as the duplicate is asked for: the same headers and cookies
+        owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
+        marks.unmark(owner)
+        owner.meta[marks.DECIDED] = marks.decided(self._crawl, owner.url, is_redirected=False)
+        owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
+        return owner
+
+    def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
+        """Drop a request, and remember it, unless this very URL was answered before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
-        self._explorer.dropped(rules, question.request, question.digest)
+        if not is_answered:
+            self._explorer.dropped(rules, question.request, question.digest)
+            self._keep_on_trial(question, rules)
         return False
+
+    def _keep_on_trial(self, question: Question, rules: tuple[str, ...]) -> None:
+        """Have a durable set keep a duplicate by rules that nobody has verified: a kill must not make them right."""
+        is_kept = self._seen.is_durable and rules and self._explorer.is_on_trial(rules)
+        if is_kept and (text := question.text()) is not None:
+            self._seen.keep_dropped(self._codes.code_of(rules), text)

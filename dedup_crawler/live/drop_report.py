@@ -64,6 +64,10 @@ class DropReport:
         if len(self._owners) > _MAX_OWNERS:
             self._owners = dict(islice(self._owners.items(), _MAX_OWNERS // 2, None))
 
+    def owner_of(self, digest: bytes) -> str | None:
+        """The URL that owns a form, where it is remembered."""
+        return self._owners.get(digest)
+
     def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
         """Tell of a drop, or of one that would have been."""
         request = question.request
@@ -110,11 +114,15 @@ class DropReport:
 
     def warn(self, text: str) -> None:
         """Warn."""
-        logger.warning("%s", text, extra={"spider": self._crawler.spider})
+        self.say(logging.WARNING, text)
 
     def inform(self, text: str) -> None:
         """Say something that a user wants to know once."""
-        logger.info("%s", text, extra={"spider": self._crawler.spider})
+        self.say(logging.INFO, text)
+
+    def say(self, level: int, text: str) -> None:
+        """Log a line at a level of :mod:`logging`."""
+        logger.log(level, "%s", text, extra={"spider": self._crawler.spider})
 
     def flush(self) -> None:
         """Write the stats and the drops so far."""

@@ -26,7 +26,7 @@ from dedup_crawler.live.models import LiveModels
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.request_text import RequestWriter, request_of
 from dedup_crawler.live.rule_codes import RuleCodes
-from dedup_crawler.live.scrapy_compat import create_looping_call
+from dedup_crawler.live.scrapy_compat import create_looping_call, download
 from dedup_crawler.live.seeding import earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
@@ -54,6 +54,8 @@ class DuplicateFilter:
         self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any], job: KilledJob | None
     ) -> None:
         self.seen = seen
+        self.has_downloader_side = False
+        """Whether somebody hears the answers; without, nothing may be dropped."""
         self._job = job
         self._crawler = crawler
         self._options = options
@@ -72,6 +74,7 @@ class DuplicateFilter:
             lambda request: writer.text_of(request, crawler.spider),
             lambda text: request_of(text, crawler.spider),
             lambda request: crawler.request_fingerprinter.fingerprint(request),
+            lambda request: download(crawler, request),
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = self._decisions.is_decided
@@ -81,6 +84,7 @@ class DuplicateFilter:
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
         self._noted: dict[str, str] = {}
+        self._let_go: set[int] = set()  # codes of rules that were verified: a durable set keeps none of their drops
         self._is_open = False
         self._is_refused = False
         self._is_looking = False
@@ -133,7 +137,7 @@ class DuplicateFilter:
         host = self._models.mismatch()
         if host is not None and self._learner is not None:
             # the process ended between learning and noting it; the database knows the pages
-            await self._decisions.note_again(await self.seen.clear())
+            await self._forget_seen()
             self._models.expect(None)
         elif host is not None:
             self._is_refused = True
@@ -146,8 +150,10 @@ class DuplicateFilter:
             return
         self._codes.switch_off(self._models.evidence.switched_off)
         is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
-        self.answers.leave_over(left_over, is_resumed=is_resumed)
+        self.answers.leave_over(left_over)
+        self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
+        self._explorer.is_resumed = len(self.seen) > 0
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
         if self._job is not None:
@@ -168,20 +174,19 @@ class DuplicateFilter:
             clock.stop()
         if self._learner is not None:
             self._learner.close()
-        for rule in self._explorer.run_dry(is_idle=reason == "finished"):
+        self._explorer.run_dry(is_idle=reason == "finished")
+        for rule in self._explorer.take_failing():
             self._models.evidence.switch_off(rule)
         self._models.write_evidence()
         self._report.flush()
-        line = summary(
-            self._crawler,
-            self._models.evidence,
-            self.answers.n_fetched,
-            len(self.seen),
-            is_dry_run=self._options.is_dry_run,
-        )
-        self._report.inform(line)
+        for level, line in summary(
+            self._crawler, self._models, self.answers.n_fetched, len(self.seen), is_dry_run=self._options.is_dry_run
+        ):
+            self._report.say(level, line)
         self._report.close()
         await self._note_facts()
+        if reason == "finished":
+            self.seen.forget_dropped()  # whatever had to be verified was
         await self.seen.close(is_clean=not self.answers.has_left_over)
         if self._job is not None:
             self._job.end()
@@ -207,10 +212,11 @@ class DuplicateFilter:
 
     async def _ran_dry(self) -> bool:
         self._report.flush()
-        for rule in self._explorer.run_dry(is_idle=True):
-            self._switch_off(rule)
+        self._judge_waiting(is_idle=True)
         try:
             has_sent = await self.answers.look_after(is_idle=True)
+            has_sent = has_sent or self.answers.verify(self._explorer.to_verify())
+            has_sent = has_sent or await self.answers.probe(self._explorer.to_probe())
             self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()
         except SeenUnavailableError:
             has_sent = self._may_be_given_more = False
@@ -232,6 +238,7 @@ class DuplicateFilter:
                 if self._models.of(host_of(url)) is not None:
                     form, rules = self._form_of(url)
                     self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
+                    self._report.owned(form, url)
         except StoreError as error:
             self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
         return n_pages
@@ -262,17 +269,25 @@ class DuplicateFilter:
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
             self._decisions.forget_forms()
-            await self._decisions.note_again(await self.seen.clear())
+            await self._forget_seen()
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
             return
         self._decisions.begin_anew()
-        self._explorer.begin_anew()
+        self.answers.leave_over(self._explorer.begin_anew())
         n_pages = self._restore()
         self._report.count("models/learnt")
         self._report.inform(
             f"Learnt from the crawl so far: its {n_pages} pages are {len(self.seen)} different ones by the new models."
         )
+
+    async def _forget_seen(self) -> None:
+        """Forget all forms, but not what waits: queued requests are noted anew, dropped ones are sent at the end."""
+        cleared = await self.seen.clear()
+        await self._decisions.note_again(cleared.awaited)
+        self.answers.leave_over(cleared.waiting)
+        for text in cleared.waiting if self.seen.is_durable else ():
+            self.seen.keep_dropped(0, text)
 
     def _switch_off(self, rule: str) -> None:
         """Go on without a rule that merged different pages, and send what it dropped."""
@@ -291,6 +306,11 @@ class DuplicateFilter:
         self.answers.recover(dropped)
 
     def _flush(self) -> None:
+        if self.seen.is_durable:
+            verified = self._codes.codes_of(self._models.evidence.is_well_known)
+            if verified := verified - self._let_go:
+                self._let_go |= verified
+                self.seen.forget_dropped(verified)
         self.seen.flush()
         self._report.flush()
         self.go_on(self._note_facts())
@@ -299,9 +319,13 @@ class DuplicateFilter:
             self._learner.pages(self._n_earlier + n_received)
             self._learner.tick()
 
-    def _look_after(self) -> None:
-        for rule in self._explorer.run_dry(is_idle=False):
+    def _judge_waiting(self, *, is_idle: bool) -> None:
+        self._explorer.run_dry(is_idle=is_idle)
+        for rule in self._explorer.take_failing():
             self._switch_off(rule)
+
+    def _look_after(self) -> None:
+        self._judge_waiting(is_idle=False)
         if not self.seen.is_local and not self._is_looking:
             self.go_on(self.answers.look_after(is_idle=False))
 

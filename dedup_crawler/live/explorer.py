@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.live import request_marks as marks
+from dedup_crawler.live.exploration.alike_answers import AlikeAnswers
 from dedup_crawler.live.exploration.alternatives import Alternatives
+from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
-from dedup_crawler.live.exploration.freeze import SiteFreeze, WatchedPage
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.same_page import same_page
+from dedup_crawler.live.exploration.shown_text import ShownText, texts_of
+from dedup_crawler.live.exploration.unreached import Unreached, Waiting
+from dedup_crawler.live.walls import Walls
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -25,10 +28,10 @@ if TYPE_CHECKING:
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
-_MAX_HOSTS = 100
-_MAX_WALLED = 20_000
-_PATIENCE = 1_000
-"""A page behind a covered template that no other link has reached after so many more answers counts as lost."""
+_MAX_ASKED = 20_000
+_MAX_BEHIND = 20_000
+_LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
+_NEEDS_OWNER = 0.5  # such a test costs two pages
 
 
 class Explorer:
@@ -52,105 +55,157 @@ class Explorer:
         self, evidence: RuleEvidence, report: DropReport, epsilon: float, *, is_dry_run: bool, seed: int = 0
     ) -> None:
         self.evidence = evidence
-        self._report = report
-        self._keeps_pages = epsilon > 0 or is_dry_run
-        self._pages = OwnerPages()
-        self._chrome = ChromeOfHosts()
-        self._reservoir: Reservoir[Request] = Reservoir()
+        self.walls = Walls(report)
         self.alternatives: Alternatives[Request] = Alternatives()
         """What was dropped, by its form."""
-        self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
-        self._frozen: set[str] = set()
-        self._wall_forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall for a page
+        self.is_resumed = False
+        """Whether pages were fetched by an earlier process: what they showed is not known."""
+        self._report = report
+        self._explores = epsilon > 0 and not is_dry_run
+        self._keeps_pages = epsilon > 0 or is_dry_run
+        self._pages = OwnerPages()
+        self._awaited = AwaitedOwners()
+        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
+        self._chrome = ChromeOfHosts()
+        self._reservoir: Reservoir[Request] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
+        self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
-        self.unreached: deque[tuple[int, bytes, tuple[str, ...]]] = deque()
-        """Explored pages behind covered templates that no link has reached: the answers before, the form, the rules."""
+        self._shown: ShownText | None = None  # made when the first covered URL is met
+        self._behind: set[str] = set()  # URLs of pages that covered URLs have shown
+        self.unreached = Unreached(self._has_shown)
+        """Explored pages behind covered templates whose content nothing else has shown yet."""
         self._n_answers = 0
+        self._failing: list[str] = []
 
-    def is_frozen(self, url: str) -> bool:
-        """Whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
-        return bool(self._frozen) and host_of(url) in self._frozen
-
-    def wants(self, rules: tuple[str, ...], form: bytes, *, is_covered: bool) -> bool:
+    def wants(self, rules: tuple[str, ...], form: bytes, *, is_covered: bool, is_awaited: bool) -> bool:
         """Whether a duplicate is to be fetched all the same.
 
-        What cannot be compared, because its owner's page is not kept any more, is made up for by others of the rules.
+        Its owner's page may still be on its way (*is_awaited*), or be kept no longer, and is fetched once more then.
         """
         rate = self.evidence.rate(rules)
         if rate <= 0:
             return False
+        if is_covered and self._shown is None:
+            self._shown = ShownText()
+            for page in self._pages.values():
+                self._shown.add(page)
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
-        is_chosen = (is_covered or form in self._pages) and self._random.random() < credit
-        self._credit[rules] = credit - 1 if is_chosen else credit
+        chance = credit if is_covered or is_awaited or rate == 1 or form in self._pages else credit * _NEEDS_OWNER
+        is_chosen = self._random.random() < chance
+        self._credit[rules] = max(0.0, credit - 1) if is_chosen else credit
         return is_chosen
+
+    def lacks_owner(self, form: bytes) -> bool:
+        """Whether the page of a form's owner is not kept, and could be had by fetching it once more."""
+        return form not in self._pages and self._asked_again.get(form) is not False
+
+    def is_asked_again(self, form: bytes) -> bool:
+        """Whether the page of a form's owner is being fetched once more; it is from now on."""
+        if self._asked_again.get(form):
+            return True
+        if len(self._asked_again) >= _MAX_ASKED:
+            self._asked_again.clear()
+        self._asked_again[form] = True
+        return False
+
+    def has_no_owner(self, form: bytes) -> None:
+        """Hear that nobody knows the owner of a form, or that it does not answer any more."""
+        self._asked_again[form] = False
+
+    def is_on_trial(self, rules: Iterable[str]) -> bool:
+        """Whether one of *rules* is so little known that a kill must not forget what it drops."""
+        return self._explores and not self.evidence.is_well_known(rules)
 
     def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
+        self.evidence.drops.dropped(rules)
         self._reservoir.add(rules, request)
-        self.alternatives.add(form, request)
+        self.alternatives.add(form, request.url, request)
 
-    def is_walled(self, form: bytes) -> bool:
-        """Whether a wall has answered for *form*, and still stands."""
-        return form in self._wall_forms
+    def forget_owner(self, form: bytes) -> None:
+        """Hear that another URL owns a form from now on."""
+        self._pages.forget(form)
 
-    def take_unwalled(self, *, is_idle: bool) -> list[bytes]:
-        """Forms that a wall had answered for, now that none stands, or (*is_idle*) that nothing else is left to do."""
-        if not self._wall_forms or (self._frozen and not is_idle):
-            return []
-        forms = list(self._wall_forms)
-        self._wall_forms.clear()
-        return forms
+    def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
+        """Compare an explored page with the one it was taken for."""
+        form, expected, *rules = explores
+        if expected in marks.OF_COVERED and len(self._behind) < _MAX_BEHIND:
+            self._behind.add(response.url)
+        if self.walls.is_frozen(request.url):
+            self.not_answered(explores)
+        elif expected == marks.REACHED:
+            self._judged(form, rules, True)
+        elif expected == marks.REACHED_ALONE:
+            self._wait(Waiting(self._n_answers, form, tuple(rules), None))  # a link may still come
+        elif expected == marks.COVERED:
+            texts = texts_of(_page(request, response))
+            if self._has_shown(texts):
+                self._judged(form, rules, True)
+            else:
+                self._wait(Waiting(self._n_answers, form, tuple(rules), texts))
+        elif expected == marks.OWNER:
+            self._asked_again.pop(form, None)
+            self._came(form, _page(request, response))
+        elif (owner := self._pages.get(form)) is not None:
+            self._compare(form, owner, Duplicate(tuple(rules), _page(request, response)))
+        elif expected == marks.AWAITED:
+            duplicate = Duplicate(tuple(rules), _page(request, response))
+            for given_up in self._awaited.add(form, duplicate):
+                self._judged(form, given_up.rules, None)
+        else:
+            # nobody knows the owner any more: the next duplicate is compared with this one
+            self._pages.put(form, _page(request, response))
+            self._judged(form, rules, None)
 
-    def judge(self, explores: Sequence[Any], request: Request, response: Response) -> str | None:
-        """Compare an explored page with the one it was taken for; gives the rule that has to go, if one has."""
-        form, covered, *rules = explores
-        if covered == marks.REACHED_ALONE:
-            # a link may still come
-            self.unreached.append((self._n_answers, form, tuple(rules)))
-            return None
-        if covered:
-            return self._judged(form, rules, True if covered == marks.REACHED else None)
-        owner = self._pages.get(form)
-        if owner is None:
-            return self._judged(form, rules, None)
-        page = _page(request, response)
-        chrome = self._chrome.of(_host(page))
-        chrome.catch_up(self._pages)
-        return self._judged(form, rules, same_page(owner, page, chrome))
+    def not_answered(self, explores: Sequence[Any]) -> None:
+        """Hear that an explored duplicate was not answered, or with nothing."""
+        form, expected, *rules = explores
+        if expected == marks.OWNER:
+            self.has_no_owner(form)
+            for duplicate in self._awaited.take(form):
+                self._judged(form, duplicate.rules, None)
+        else:
+            self._judged(form, rules, None)
 
-    def swallowed(self, request: Request) -> str | None:
+    def swallowed(self, request: Request) -> None:
         """Hear that an explored URL redirects to a page that was seen."""
         explores = request.meta.get(marks.EXPLORES)
         if explores is None or not marks.is_redirected(request):
-            return None
-        form, covered, *rules = explores
+            return
+        form, expected, *rules = explores
+        if expected in (marks.REACHED, marks.REACHED_ALONE):
+            self._judged(form, rules, True)
+            return
         owner = self._pages.get(form)
-        is_same = covered or (owner is not None and request.url in (owner.url, owner.final_url))
-        return self._judged(form, rules, True if is_same else None)
+        is_same = owner is not None and request.url in (owner.url, owner.final_url)
+        self._judged(form, rules, True if is_same else None)
 
-    def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> str | None:
+    def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> None:
         """Hear that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
 
         The owner's page is there if the target is the owner, or has its form without any of the rules that are tested.
         """
-        form, covered, *rules = explores
-        if covered:
-            return None
+        form, expected, *rules = explores
+        if expected == marks.OWNER:
+            self.not_answered(explores)
+            return
         owner = self._pages.get(form)
         is_owner = owner is not None and target in (owner.url, owner.final_url)
         is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
-        return self._judged(form, rules, True if is_same else None)
+        self._judged(form, rules, True if is_same else None)
 
-    def reached(self, form: bytes) -> None:
-        """Hear that a link led to *form*: what an explored URL showed is reached otherwise too."""
-        for place, (_, awaited, rules) in enumerate(self.unreached):
-            if awaited == form:
-                del self.unreached[place]
-                self._judged(form, rules, True)
-                return
+    def reached(self, form: bytes, page: str | None) -> None:
+        """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
+
+        A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
+        """
+        if not self.unreached.n_redirected or page in self._behind:
+            return
+        if (waiting := self.unreached.reached(form)) is not None:
+            self._judged(form, waiting.rules, True)
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
@@ -159,70 +214,112 @@ class Explorer:
             return set()
         page = _page(request, response)
         host = _host(page)
-        refused = self._walled(host, forms, page) if "html" in page.content_type else set()
+        refused = self.walls.saw(host, forms, page)
+        for form in forms:
+            refused.update(self._alike.answered(form, page))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
-                    self._pages.put(form, page)
+                    self._came(form, page)
             if forms[-1] not in refused:
                 self._chrome.of(host).offer(forms[-1], page)
-        for form in refused:
-            self._wall_forms[form] = None
-            if len(self._wall_forms) > _MAX_WALLED:
-                self._wall_forms.popitem(last=False)
+                if self._shown is not None and page.final_url not in self._behind:
+                    self._shown.add(page)
         return refused
 
-    def _walled(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
-        freeze = self._freezes.get(host)
-        if freeze is None:
-            freeze = self._freezes[host] = SiteFreeze()
-            if len(self._freezes) > _MAX_HOSTS:
-                self._frozen.discard(self._freezes.popitem(last=False)[0])
-        else:
-            self._freezes.move_to_end(host)
-        watched = WatchedPage(page)
-        if freeze.see(forms[-1], watched):
-            if not freeze.is_frozen:
-                self._frozen.discard(host)
-                self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
-                return set()
-            self._frozen.add(host)
-            self._report.count("site/frozen")
-            self._report.warn(
-                f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), now {page.url}: "
-                "nothing of it is dropped or counted as seen until that changes."
-            )
-            return {*forms, *freeze.wall_forms()}
-        return set(forms) if freeze.is_frozen and freeze.is_wall(watched) else set()
+    def _came(self, form: bytes, page: FetchedPage) -> None:
+        """Keep an owner's page, and compare the duplicates that wait for it."""
+        self._pages.put(form, page)
+        for duplicate in self._awaited.take(form) if self._awaited else ():
+            self._compare(form, page, duplicate)
 
-    def run_dry(self, *, is_idle: bool) -> list[str]:
-        """Judge what covered templates showed and no link has reached in time; gives the rules that have to go."""
-        failing = []
-        while self.unreached and (is_idle or self._n_answers - self.unreached[0][0] > _PATIENCE):
-            _, form, rules = self.unreached.popleft()
-            if (rule := self._judged(form, rules, False)) is not None:
-                failing.append(rule)
+    def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate) -> None:
+        chrome = self._chrome.of(_host(duplicate.page))
+        chrome.catch_up(self._pages)
+        self._judged(form, duplicate.rules, same_page(owner, duplicate.page, chrome))
+
+    def _wait(self, page: Waiting) -> None:
+        """Have an explored page wait for its verdict; as long as it does, it is undecided."""
+        self.evidence.undecided(page.rules)
+        self.unreached.add(page)
+        if len(self.unreached) % _LOOK_AGAIN == 0:
+            for shown in list(self.unreached.shown_by_now()):
+                self._judged(shown.form, shown.rules, True)
+
+    def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
+        if self._shown is None:
+            return None
+        has_shown = self._shown.has_shown(texts)
+        # an earlier process may have seen it
+        return None if self.is_resumed and has_shown is False else has_shown
+
+    def run_dry(self, *, is_idle: bool) -> None:
+        """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
+        for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
+            self._judged(page.form, page.rules, is_same, was_counted=True)
+        for duplicate in self._awaited.take_all() if is_idle else ():
+            self._judged(b"", duplicate.rules, None)
+
+    def take_failing(self) -> list[str]:
+        """Rules that have to go by what was heard since this was last asked."""
+        if not self._failing:
+            return self._failing
+        failing, self._failing = self._failing, []
         return failing
 
-    def begin_anew(self) -> None:
-        """Say that forms are those of other models now."""
+    def to_verify(self) -> list[Request]:
+        """Some of the requests that were dropped by rules which nobody has verified, now that nothing else is left.
+
+        As many of each rule as it lacks, chosen at random; of a rule whose explorations are never decided, all.
+        """
+        wanted: dict[str, Request] = {}
+        for rule in self.evidence.drops.by_rule() if self._explores else ():
+            if self.evidence.is_held(rule):
+                kept = self._reservoir.take(rule)
+            elif n_missing := self.evidence.n_missing(rule):
+                kept = self._reservoir.sample(rule, n_missing, self._random)
+            else:
+                continue
+            for request, rules in kept:
+                self.evidence.drops.dropped(rules, -1)
+                wanted[request.url] = request
+        return list(wanted.values())
+
+    def to_probe(self) -> list[bytes]:
+        """Forms to be asked for under another URL, for they share their answer with others."""
+        return [probe.form for probe in self._alike.probes(self._pages.items(), self.alternatives.__contains__)]
+
+    def begin_anew(self) -> list[Request]:
+        """Say that forms are those of other models now; gives what rules had dropped that nobody has verified."""
         self._credit.clear()
+        self._asked_again.clear()
         self._pages.clear()
         self.unreached.clear()
+        self._awaited.take_all()
+        on_trial = [rule for rule in self.evidence.drops.by_rule() if self.is_on_trial([rule])]
+        return [request for rule in on_trial for request in self._recovered(rule)]
 
     def switch_off(self, rule: str) -> list[Request]:
         """Give back what *rule* dropped."""
         self._credit.clear()
-        self._pages.clear()
-        by_url = {request.url: request for request in self._reservoir.take(rule)}
+        return self._recovered(rule)
+
+    def _recovered(self, rule: str) -> list[Request]:
+        by_url: dict[str, Request] = {}
+        for request, rules in self._reservoir.take(rule):
+            self.evidence.drops.dropped(rules, -1)
+            by_url[request.url] = request
         return list(by_url.values())
 
-    def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None) -> str | None:
+    def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
         if is_same is None:
             self._report.count("explored/undecided")
-            return None
+            if not was_counted:
+                self.evidence.undecided(rules)
+            return
         self._report.count("explored/agree" if is_same else "explored/disagree")
-        return self.evidence.record(rules, form, is_same=is_same)
+        if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
+            self._failing.append(failing)
 
 
 def _page(request: Request, response: Response) -> FetchedPage:

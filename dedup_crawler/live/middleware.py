@@ -42,6 +42,7 @@ class DuplicateFilterMiddleware:
 
     def __init__(self, duplicate_filter: DuplicateFilter) -> None:
         self._filter = duplicate_filter
+        self._filter.has_downloader_side = True
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -112,7 +112,7 @@ class _Side:
                 self._told.popitem(last=False)
         if known is not None and model.is_covered(url):
             return form, rules
-        digest, tag = form_digest(form), owner_tag(url)
+        digest, tag = form_digest(form), owner_tag(url) & (1 << _TAG_BITS) - 1
         owner = self._owners.get(digest)
         if owner is None:
             self._owners.put(digest, self._codes.code_of(rules) << _TAG_BITS | tag)

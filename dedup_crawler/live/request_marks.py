@@ -27,18 +27,25 @@ DECIDED = "dedup_decided"
 :func:`decided` writes it."""
 
 EXPLORES = "dedup_explores"
-"""What a request tests that would have been dropped: the digest of the form whose page it ought to show again; one of
-the words below if nothing new was expected of it at all, else an empty one; the rules that would have dropped it."""
+"""What a request tests that would have been dropped: the digest of the form whose page it ought to show again; what is
+expected of it, one of the words below; the rules that would have dropped it."""
+
+AT_HAND = ""
+"""The owner's page has come."""
+AWAITED = "awaited"
+"""The owner's page is on its way, for the first time or once more."""
+COVERED = "covered"
+"""Nothing new: the URL belongs to a template that shows nothing of its own."""
+REACHED = "reached"
+"""Nothing new, and it redirected to a form that a link has led to."""
+REACHED_ALONE = "reached alone"
+"""Nothing new, but it redirected to a form that no link has led to yet."""
+OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
+OWNER = "owner"
+"""The request is no test: it fetches an owner's page once more, to compare with."""
 
 UNFORMED = "dedup_unformed"
 """The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""
-
-COVERED = "covered"
-"""The URL belongs to a template that shows nothing new."""
-REACHED = "reached"
-"""It redirected to a form that a link has led to."""
-REACHED_ALONE = "reached alone"
-"""It redirected to a form that no link has led to yet."""
 
 AGAIN = "dedup_again"
 """Why the filter itself sends the request, see below, and whether it had ``dont_filter`` before; gone once decided."""
@@ -46,7 +53,9 @@ AGAIN = "dedup_again"
 SUBSTITUTE = "substitute"
 """The URL that was fetched in its place failed."""
 RECOVERED = "recovered"
-"""The rule that dropped it was switched off."""
+"""The rule that dropped it was switched off, or cannot be verified."""
+TESTED = "tested"
+"""The crawl has run dry, and nobody has verified the rule that dropped it."""
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 _MAX_CODES = 10_000
 
@@ -43,6 +43,10 @@ class RuleCodes:
     def rules_of(self, code: int) -> tuple[str, ...]:
         """What is known of the rules behind *code*."""
         return self._rules.get(code, ())
+
+    def codes_of(self, holds: Callable[[Iterable[str]], bool]) -> set[int]:
+        """The codes for whose rules *holds* is true."""
+        return {code for code, rules in self._rules.items() if holds(rules)}
 
     def switch_off(self, rules: Collection[str]) -> None:
         """Say that forms which *rules* have made count as unseen."""

@@ -14,6 +14,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.utils.defer import deferred_from_coro
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
 
@@ -48,6 +49,7 @@ else:
 __all__ = [
     "close_crawl",
     "create_looping_call",
+    "download",
     "is_asyncio_available",
     "is_refused",
     "refuse_crawl",
@@ -62,6 +64,15 @@ def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
         return crawler.engine.scheduler
     slot = crawler.engine._slot
     return None if slot is None else slot.scheduler
+
+
+def download(crawler: Crawler, request: Request) -> None:
+    """Begin to download *request* past the queue, through all downloader middlewares; its answer goes to nobody."""
+    if _VERSION >= (2, 14):
+        downloading = deferred_from_coro(crawler.engine.download_async(request))
+    else:
+        downloading = crawler.engine.download(request)
+    downloading.addErrback(lambda failure: None)  # the filter is told of a failure by its middleware
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

@@ -8,13 +8,14 @@ from inspect import isasyncgenfunction
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.items import REFERRER_KEY
+from dedup_crawler.live.stopping import stop_at_start
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -28,7 +29,8 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     """Spider middleware that drops the links of a page which lead to pages that the crawl fetches otherwise.
 
     Enabled by the add-on, or by ``SPIDER_MIDDLEWARES = {"dedup_crawler.DuplicateFilterSpiderMiddleware": 40}`` beside
-    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares. It never sees
+    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares; without that one the
+    crawl does not start. It never sees
     redirects, retries, robots.txt or media requests. What it drops reaches nobody but the signal
     :data:`dedup_crawler.signals.request_dropped`; no errback is called.
     """
@@ -40,9 +42,20 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
             raise NotConfigured
         self._filter = duplicate_filter
         self._filter.answers.has_spider_side = True
+        crawler.signals.connect(self._opened, signal=signals.spider_opened)
         # such a spider says itself which page holds a link
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
         self._slow: dict[object, bool] = {}  # function of a callback -> whether it may take its time
+
+    def _opened(self) -> None:
+        """Refuse to work alone: nobody would hear of failing owners, and what was dropped for them would be lost."""
+        if not self._filter.has_downloader_side:
+            stop_at_start(
+                self.crawler,
+                "dedup_middleware_missing",
+                "DuplicateFilterSpiderMiddleware is enabled without its partner, which sends what it drops if a page "
+                "fails: use the add-on, or add 'dedup_crawler.DuplicateFilterMiddleware' to DOWNLOADER_MIDDLEWARES.",
+            )
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Let start requests own their forms; they are never dropped.

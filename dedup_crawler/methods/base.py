@@ -288,20 +288,30 @@ class Canonicalizer(ABC):
 
     @classmethod
     def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
-        """Restore a model from the verified contents of its folder."""
+        """Restore a model from the verified contents of its folder.
+
+        Raises
+        ------
+        DamagedModelError
+            If a table is missing, or holds a value that a model of this kind cannot have.
+        """
+        from dedup_crawler.methods.options import check_values  # knows us
+
         try:
+            check_values(cls, description["options"])
             model = cls(**description["options"])
             model._check_options()
-            model.hosts = frozenset(description["hosts"])
-            model.n_urls_ = description["counts"]["urls"]
-            model.n_clusters_ = description["counts"]["clusters"]
-            model.data_digest_ = description["training_data_digest"]
-            model.quality_ = description["quality"]
-        except (BadInputError, KeyError, TypeError) as error:
-            raise DamagedModelError(
-                f"model.json does not describe a {cls.name} model: {error}. Train again."
-            ) from error
-        model._restore(files)
+        except BadInputError as error:
+            raise DamagedModelError(f"model.json does not describe a {cls.name} model: {error} Train again.") from error
+        model.hosts = frozenset(description["hosts"])
+        model.n_urls_ = description["counts"]["urls"]
+        model.n_clusters_ = description["counts"]["clusters"]
+        model.data_digest_ = description["training_data_digest"]
+        model.quality_ = description["quality"]
+        try:
+            model._restore(files)
+        except BadInputError as error:
+            raise DamagedModelError(f"{error} Train again.") from error
         return model
 
     def options(self) -> dict[str, Any]:
@@ -367,7 +377,7 @@ class Canonicalizer(ABC):
         return b""
 
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
-        """Take back what `_tables` and `_weights` gave."""
+        """Take back what `_tables` and `_weights` gave; BadInputError if they cannot have."""
 
     def _remember(
         self, forms: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None

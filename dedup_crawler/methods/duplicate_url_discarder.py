@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
+from dedup_crawler.errors import MissingExtraError, ModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.rule_ids import identifier
@@ -100,12 +100,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         return {_FILE: {"version": self.rules_.version, "sha256": self.rules_.digest}}
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            version, digest = files.tables[_FILE]["version"], files.tables[_FILE]["sha256"]
-        except (KeyError, TypeError) as error:
-            raise DamagedModelError(
-                f"the model does not say which public rules it uses: {error}. Train again."
-            ) from None
+        version, digest = files.table(_FILE)["version"].text(), files.table(_FILE)["sha256"].text()
         self.rules_ = _installed_rules()
         if digest != self.rules_.digest:
             raise ModelError(

@@ -6,15 +6,13 @@ trained. It is a hint, not a part of the model: whoever cannot read it goes on w
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dedup_crawler.errors import EvidenceError
+from dedup_crawler.whole_file import write_whole
 
 FORMAT = 1
 MAX_BYTES = 16 * 2**20
@@ -96,7 +94,7 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
     }
     data = (json.dumps(contents, indent=1) + "\n").encode("ascii")
     try:
-        _replace(path, data)
+        write_whole(path, data)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise EvidenceError(f"{path} cannot be written ({reason}); what was learnt of the rules is lost.") from None
@@ -115,21 +113,6 @@ def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[st
     if evidence.model_digest == model_digest:
         return known
     return {rule: counts for rule, counts in known.items() if not counts.is_switched_off}
-
-
-def _replace(path: Path, data: bytes) -> None:
-    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
 
 
 def _parsed(path: Path, value: Any) -> Evidence:

@@ -11,27 +11,20 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
+from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError, ModelVersionError
+from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
 DESCRIPTION = "model.json"
 """What makes a folder a model."""
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
-_KEYS = {
-    "options": dict,
-    "hosts": list,
-    "counts": dict,
-    "training_data_digest": str,
-    "files": dict,
-    "method": str,
-    "quality": dict,
-}
 
 
 @dataclass(frozen=True)
@@ -40,6 +33,12 @@ class ModelFiles:
 
     tables: Mapping[str, Any] = field(default_factory=dict)
     weights: bytes = b""
+
+    def table(self, name: str) -> JsonValue:
+        """What *name* holds, to be read value by value; BadInputError if there is no such file."""
+        if name not in self.tables:
+            raise BadInputError(f"the model lacks {name}.")
+        return JsonValue(self.tables[name], name)
 
 
 def folder_name(host: str) -> str:
@@ -52,21 +51,58 @@ def folder_name(host: str) -> str:
 
 
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
-    """Write a model folder in place of what *folder* held; the same contents give the same bytes."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()):
-        raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    """Write a model folder in place of what *folder* held; the same contents give the same bytes.
+
+    Raises
+    ------
+    BadInputError
+        If *folder* holds something else.
+    ModelError
+        If it cannot be written; a model that was there is left as it was.
+    """
+    check_place(folder)
     contents = _contents(files)
     manifest = _manifest(description, contents)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        new.chmod(0o755)
-        for name, data in {**contents, DESCRIPTION: _json_bytes(manifest)}.items():
-            (new / name).write_bytes(data)
-        _replace(folder, new)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    with _writing(folder):
+        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            new.chmod(0o755)
+            for name, data in {**contents, DESCRIPTION: _json_bytes(manifest)}.items():
+                (new / name).write_bytes(data)
+            _replace(folder, new)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
     return folder
+
+
+def check_place(folder: Path) -> None:
+    """Check that a model can be written to *folder*, before it is learnt for hours; makes the folder that it lies in.
+
+    Raises
+    ------
+    BadInputError, ModelError
+        As :func:`write_model`.
+    """
+    with _writing(folder):
+        is_other = folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()
+        if is_other or (folder.exists() and not folder.is_dir()):
+            raise BadInputError(f"{folder} is not a model folder and would be overwritten; give another --model.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent).cleanup()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, DedupError):
+            raise
+        reason = error.strerror or type(error).__name__
+        raise ModelError(
+            f"{folder} cannot be written ({reason}); a model that was there stays. "
+            "Free some space, or give a folder that you can write to."
+        ) from error
 
 
 def method_of(folder: Path) -> str:
@@ -106,7 +142,7 @@ def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
         if name == _WEIGHTS:
             weights = data
         else:
-            tables[name] = json.loads(data)
+            tables[name] = _json_of(data, folder / name).raw
     return manifest, ModelFiles(tables, weights)
 
 
@@ -126,10 +162,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
     path = folder / DESCRIPTION
     try:
-        manifest = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise DamagedModelError(f"{path} cannot be read ({type(error).__name__}). {_WAY_OUT}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    manifest = _json_of(data, path).raw
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
     if manifest["format"] != FORMAT:
         raise ModelVersionError(
@@ -139,14 +176,28 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     digest = manifest.pop("digest", None)
     if digest != _sha256(_json_bytes(manifest)):
         raise DamagedModelError(f"{path} was altered: its digest does not match. {_WAY_OUT}")
-    for key, kind in _KEYS.items():
-        if not isinstance(manifest.get(key), kind):
-            raise DamagedModelError(f"{path} has no usable {key!r}. {_WAY_OUT}")
+    try:
+        _check_manifest(JsonValue(manifest, str(path)))
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
     return {**manifest, "digest": digest}
 
 
+def _check_manifest(manifest: JsonValue) -> None:
+    """Check the types of all that a description holds: whatever is read of it later is what it should be."""
+    for key in ("method", "training_data_digest"):
+        manifest[key].text()
+    manifest["hosts"].texts()
+    for key in ("urls", "clusters"):
+        manifest["counts"][key].count()
+    for digest in manifest["files"].table().values():
+        digest.text()
+    for value in [*manifest["options"].table().values(), *manifest["quality"].table().values()]:
+        value.scalar()
+
+
 def _verified(folder: Path, name: str, digest: str) -> bytes:
-    if Path(name).name != name:
+    if Path(name).name != name or not name.isprintable():
         raise DamagedModelError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
     try:
         data = (folder / name).read_bytes()
@@ -170,6 +221,13 @@ def _replace(folder: Path, new: Path) -> None:
         if not folder.exists():  # interrupted in that instant: there is a model all the same
             (aside / "model").rename(folder)
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _json_of(data: bytes, path: Path) -> JsonValue:
+    try:
+        return read_json(data, str(path))
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
 
 
 def _json_bytes(value: Any) -> bytes:

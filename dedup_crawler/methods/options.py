@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 
 _ENTRY = re.compile(r"^ {4}(\w[\w, ]*)\n((?: {8}.*\n?)+)", re.MULTILINE)
@@ -23,6 +23,8 @@ class Option:
     """bool, int, float or str."""
     default: Any
     help: str
+    is_optional: bool = False
+    """Whether it may be None."""
 
     def read(self, text: str) -> Any:
         """The value that *text* stands for.
@@ -46,16 +48,33 @@ class Option:
 def options_of(method: type[Canonicalizer]) -> list[Option]:
     """Options of a method in the order of its constructor."""
     constructor: Any = method.__init__
-    hints = typing.get_type_hints(constructor)
+    hints = get_type_hints(constructor)
     helps = {
         name: " ".join(text.split())
         for names, text in _ENTRY.findall(method.__doc__ or "")
         for name in names.replace(" ", "").split(",")
     }
     return [
-        Option(name, _kind(hints[name]), parameter.default, helps.get(name, ""))
+        Option(name, _kind(hints[name]), parameter.default, helps.get(name, ""), type(None) in get_args(hints[name]))
         for name, parameter in inspect.signature(method).parameters.items()
     ]
+
+
+def check_values(method: type[Canonicalizer], values: Mapping[str, Any]) -> None:
+    """Check the options of a saved model, which anybody may have written.
+
+    Raises
+    ------
+    BadInputError
+        If there is no such option, or its value is of another type.
+    """
+    known = {option.name: option for option in options_of(method)}
+    for name, value in values.items():
+        if name not in known:
+            raise BadInputError(f"there is no option {name!r}.{did_you_mean(name, known)}")
+        kinds = (int, float) if known[name].kind is float else (known[name].kind,)
+        if type(value) not in kinds and not (value is None and known[name].is_optional):
+            raise BadInputError(f"option {name} is {value!r}; it has to be of type {known[name].kind.__name__}.")
 
 
 def read_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -77,6 +96,6 @@ def read_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def _kind(hint: Any) -> type:
-    kinds = [kind for kind in typing.get_args(hint) or (hint,) if kind is not type(None)]
+    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
     kind: type = kinds[0]
     return kind

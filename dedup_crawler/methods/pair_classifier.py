@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
 from dedup_crawler.methods.known_urls import KnownUrls
@@ -188,17 +188,14 @@ class PairClassifier(Canonicalizer):
         }
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            table = files.tables[_FILE]
-            urls, threshold = table["urls"], table["threshold"]
-            self.threshold_ = None if threshold is None else float(threshold)
-            templater = Templater(table["function_tokens"], table["function_words"], deep=True)
-            self.known_ = KnownUrls(urls, [urls[place] for place in table["forms"]], templater)
-            self.history_ = history_from_json(files.tables[FILE]) if FILE in files.tables else NO_HISTORY
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
+        table = files.table(_FILE)
+        urls, forms = table["urls"].texts(), table["forms"].integers()
+        if len(forms) != len(urls) or max(forms, default=-1) >= len(urls):
+            table["forms"].refuse(f"the places of {len(urls)} forms among the URLs")
+        self.threshold_ = None if table["threshold"].raw is None else table["threshold"].number()
+        templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
+        self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
 
     def _check_options(self) -> None:
         if self.max_pairs < 2:

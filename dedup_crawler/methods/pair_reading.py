@@ -6,12 +6,13 @@ The capstone of 2018 gave it characters and nothing else. Cured, it is given sym
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dedup_crawler.networks.alphabet import Alphabet
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ class PairReader:
         return cls(Alphabet.of([*map(reader.symbols, urls), PLACES], _MAX_SYMBOLS), reader)
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any], *, is_cured: bool) -> PairReader:
-        """What :meth:`table` gave; KeyError, TypeError or ValueError for anything else."""
-        alphabet = Alphabet(table["symbols"], int(table["length"]), is_faulty=not is_cured)
-        return cls(alphabet, UrlReader(table["tokens"], table["numbers"]) if is_cured else None)
+    def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
+        """What :meth:`table` gave; BadInputError for anything else."""
+        alphabet = read_alphabet(table, is_faulty=not is_cured)
+        return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
 
     def table(self) -> dict[str, Any]:
         """What is kept in the model folder."""

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
-from dedup_crawler.methods.model_folder import method_of, read_model
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods.model_folder import ModelFiles, method_of, read_model
 from dedup_crawler.rules.deep_keys import DeepMap
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.examples import rules_of_examples
@@ -49,40 +50,42 @@ def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str,
         known, wanted = ", ".join(description["hosts"]) or "no host", ", ".join(sorted(urls)) or "none"
         raise BadInputError(f"{folder} was trained on {known}, not on {wanted}; give a model of the same site.")
     try:
-        propose = _proposer(method, description["options"], files.tables)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedModelError(f"{folder} cannot be read as proposals ({error!r}). Train it again.") from error
+        propose = _proposer(method, description["options"], files)
+    except BadInputError as error:
+        raise DamagedModelError(f"{folder} cannot be read as proposals: {error} Train it again.") from error
     if propose is None:
         raise BadInputError(f"{folder} holds a {method} model, which has no rules and no translations to propose.")
     return {host: propose(host, urls[host]) for host in hosts}
 
 
 def _proposer(
-    method: str, options: Mapping[str, Any], tables: Mapping[str, Any]
+    method: str, options: Mapping[str, Any], files: ModelFiles
 ) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
     """What gives the rules of a host from its URLs."""
-    if _RULES in tables:
-        rules = [replace(rule, origin=method) for rule in rules_from_json(tables[_RULES], _RULES)]
-        maps = {host: DeepMap.from_json(cuts, _CUTS) for host, cuts in tables.get(_CUTS, {}).items()}
+    if _RULES in files.tables:
+        rules = [replace(rule, origin=method) for rule in rules_from_json(files.tables[_RULES], _RULES)]
+        cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
+        maps = {host: DeepMap.from_json(cuts) for host, cuts in cut.items()}
         engine = RuleEngine(rules, maps)
         return lambda host, urls: (
             _shown(host, urls, engine.form, method)
             if host in maps and maps[host].cuts
             else [rule for rule in rules if rule.host == host]
         )
-    if _TRANSLATIONS in tables:
-        table = _all_translations(options, tables)
+    if _TRANSLATIONS in files.tables:
+        table = _all_translations(options, files)
         return lambda host, urls: _shown(host, urls, table.form, method)
     return None
 
 
-def _all_translations(options: Mapping[str, Any], tables: Mapping[str, Any]) -> TranslationTable:
+def _all_translations(options: Mapping[str, Any], files: ModelFiles) -> TranslationTable:
     """The table as the network filled it, before any gate."""
-    tokens = tables[_TOKENS]
-    is_deep = options["preset"] != "paper" if options["deep"] is None else bool(options["deep"])
-    translations = TranslationTable.translations_from_json(tables[_TRANSLATIONS])
+    tokens = files.table(_TOKENS)
+    said = JsonValue(options, "the options")
+    is_deep = said["preset"].text() != "paper" if said["deep"].raw is None else said["deep"].flag()
+    translations = TranslationTable.translations_from_json(files.table(_TRANSLATIONS))
     return TranslationTable(
-        Templater(tokens["function_tokens"], tokens["function_words"], deep=is_deep),
+        Templater(tokens["function_tokens"].texts(), tokens["function_words"].texts(), deep=is_deep),
         {template: replace(said, is_used=True, guarded=()) for template, said in translations.items()},
     )
 

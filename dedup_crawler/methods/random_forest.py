@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError
+from dedup_crawler.errors import BadInputError, MissingExtraError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.pair_classifier import PairClassifier
 from dedup_crawler.methods.training_history import HeldOut, TrainingHistory, held_out
-from dedup_crawler.networks.alphabet import Alphabet
+from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 
 _FILE = "trees.json"
 _MAX_LENGTH = 1000  # characters of a URL that are looked at
@@ -100,12 +101,11 @@ class RandomForest(PairClassifier):
 
     def _restore(self, files: ModelFiles) -> None:
         super()._restore(files)
-        try:
-            table = files.tables[_FILE]
-            self.alphabet_ = Alphabet(table["symbols"], int(table["length"]), is_faulty=True)
-            self.forest_ = [_checked(tree, 2 * self.alphabet_.length) for tree in table["trees"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
+        table = files.table(_FILE)
+        self.alphabet_ = read_alphabet(table, is_faulty=True)
+        self.forest_ = [_checked(tree, 2 * self.alphabet_.length) for tree in table["trees"].values()]
+        if self.threshold_ is not None and not self.forest_:
+            table["trees"].refuse("a tree at least")
 
 
 _Tree = dict[str, list[Any]]
@@ -138,13 +138,15 @@ def _leaf_probabilities(tree: _Tree, rows: np.ndarray) -> np.ndarray:
     return leaf
 
 
-def _checked(tree: Any, n_features: int) -> _Tree:
+def _checked(tree: JsonValue, n_features: int) -> _Tree:
     """A tree comes from a file that anybody may have written: it has to end, and to ask what there is."""
-    n_nodes = len(tree["feature"])
-    if not n_nodes or any(len(tree[name]) != n_nodes for name in _COLUMNS):
-        raise ValueError("columns of unequal lengths")
-    for node, (feature, below, above) in enumerate(zip(tree["feature"], tree["below"], tree["above"], strict=True)):
-        is_inside = -1 <= feature < n_features and (feature < 0 or (node < below < n_nodes and node < above < n_nodes))
-        if not is_inside:
-            raise ValueError(f"node {node} leads nowhere")
-    return {name: tree[name] for name in _COLUMNS}
+    columns: _Tree = {name: tree[name].integers() for name in ("below", "above")}
+    columns |= {name: tree[name].numbers() for name in ("threshold", "probability")}
+    columns["feature"] = features = tree["feature"].integers(-1, n_features - 1)
+    n_nodes = len(features)
+    if not n_nodes or any(len(column) != n_nodes for column in columns.values()):
+        tree.refuse("columns of one length")
+    for node, (feature, below, above) in enumerate(zip(features, columns["below"], columns["above"], strict=True)):
+        if feature >= 0 and not (node < below < n_nodes and node < above < n_nodes):
+            tree.refuse(f"a tree that ends, and node {node} does not lead down")
+    return columns

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.known_rules import engine_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -88,12 +87,7 @@ class RuleBased(Canonicalizer):
         return {_FILE: rules_to_json(self.engine_.rules)}
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            self.engine_ = RuleEngine(rules_from_json(files.tables[_FILE], _FILE), self._restored_maps(files))
-        except KeyError as error:
-            raise DamagedModelError(f"the model lacks {error}. Train again.") from None
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
+        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE).raw, _FILE), self._restored_maps(files))
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         """Host -> how its URLs are read."""
@@ -130,7 +124,7 @@ class DeepRuleBased(MapRuleBased):
         return {**super()._tables(), _CUTS_FILE: maps}
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: DeepMap.from_json(cuts, _CUTS_FILE) for host, cuts in files.tables[_CUTS_FILE].items()}
+        return {host: DeepMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
 
 
 @contextmanager

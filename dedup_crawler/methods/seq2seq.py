@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
+from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.methods.training_history import (
@@ -289,23 +289,18 @@ class Seq2Seq(Canonicalizer):
         return self.weights_
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            tokens, translations = files.tables["tokens.json"], files.tables["translations.json"]
-            templater = Templater(tokens["function_tokens"], tokens["function_words"], deep=self._option("deep"))
-            self.vocabulary_ = Vocabulary(tokens["vocabulary"])
-        except (KeyError, TypeError) as error:
-            raise DamagedModelError(f"tokens.json or translations.json lacks {error}. Train again.") from error
-        try:
-            self.history_ = history_from_json(files.tables[FILE]) if FILE in files.tables else NO_HISTORY
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
+        tokens = files.table("tokens.json")
+        function_tokens, function_words = tokens["function_tokens"].texts(), tokens["function_words"].texts()
+        templater = Templater(function_tokens, function_words, deep=self._option("deep"))
+        self.vocabulary_ = Vocabulary(tokens["vocabulary"].texts())
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
         self.weights_ = files.weights
         # behind the gate the table says all: a crawl need not wake the network, nor import numpy
         asks_network = bool(self.weights_) and not self._option("judged_gate")
         self._network = self._numpy_network() if asks_network else None
         self.table_ = TranslationTable(
             templater,
-            TranslationTable.translations_from_json(translations),
+            TranslationTable.translations_from_json(files.table("translations.json")),
             self._translate if asks_network else None,
         )
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, MissingExtraError, did_you_mean
+from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.held_out_pairs import cut_by_url
 from dedup_crawler.methods.labelled_pairs import UrlPair
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -221,6 +221,8 @@ class Siamese(PairClassifier):
                 networks.append(NumpyCuredSiamese(its, alphabet.size, reader.n_agreements))
             else:
                 networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
+        if not networks:
+            raise BadInputError("weights.safetensors is empty.")
         self._network = Committee(networks)
         self._memory = EncodingMemory(self._network, reader.rows)
 
@@ -240,11 +242,10 @@ class Siamese(PairClassifier):
         super()._restore(files)
         self.weights_ = files.weights
         if not self.weights_:
+            if self.threshold_ is not None:
+                raise BadInputError("the model lacks the weights of its network.")
             return
         from dedup_crawler.methods.pair_reading import PairReader
 
-        try:
-            self.reader_ = PairReader.from_table(files.tables[_FILE], is_cured=self._is_cured)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedModelError(f"{_FILE} cannot be used: {error!r}. Train again.") from error
+        self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
         self._wake()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 
 FILE = "training.json"
 """Where it stands in a model folder."""
@@ -125,7 +125,7 @@ def history_to_json(history: TrainingHistory) -> dict[str, Any]:
     return value
 
 
-def history_from_json(value: Any, file: str = FILE) -> TrainingHistory:
+def history_from_json(value: JsonValue) -> TrainingHistory:
     """Read what :func:`history_to_json` gave.
 
     Raises
@@ -133,43 +133,33 @@ def history_from_json(value: Any, file: str = FILE) -> TrainingHistory:
     BadInputError
         If it cannot have: a curve without numbers, or counts below 0.
     """
-    try:
-        curves = tuple(
-            Curve(
-                str(each["network"])[:100],
-                str(each["value"])[:100],
-                tuple((_count(epoch), _number(number)) for epoch, number in each["points"][:MAX_POINTS]),
-            )
-            for each in value["curves"][:MAX_CURVES]
+    curves = tuple(
+        Curve(
+            each["network"].text()[:100],
+            each["value"].text()[:100],
+            tuple(_point(point) for point in each["points"].values(MAX_POINTS)),
         )
-        return TrainingHistory(curves, _held_out(value["held_out"]) if "held_out" in value else None)
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise BadInputError(f"{file} is no history of a training: {error!r}.") from None
+        for each in value["curves"].values(MAX_CURVES)
+    )
+    return TrainingHistory(curves, _held_out(value["held_out"]) if "held_out" in value else None)
 
 
-def _held_out(value: Any) -> HeldOut:
+def _held_out(value: JsonValue) -> HeldOut:
     return HeldOut(
-        _number(value["threshold"]),
-        _count(value["same_said_same"]),
-        _count(value["different_said_same"]),
-        _count(value["different_said_different"]),
-        _count(value["same_said_different"]),
+        value["threshold"].number(),
+        value["same_said_same"].count(),
+        value["different_said_same"].count(),
+        value["different_said_different"].count(),
+        value["same_said_different"].count(),
         tuple(
-            Bin(_count(each["pairs"]), _count(each["same"]), _number(each["mean_probability"]))
-            for each in value["bins"][:_N_BINS]
+            Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
+            for each in value["bins"].values(_N_BINS)
         ),
     )
 
 
-def _number(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{value} is no number")
-    return number
-
-
-def _count(value: Any) -> int:
-    count = int(value)
-    if count < 0:
-        raise ValueError(f"{value} is no count")
-    return count
+def _point(value: JsonValue) -> tuple[int, float]:
+    numbers = value.values()
+    if len(numbers) != 2:
+        value.refuse("an epoch and a value")
+    return numbers[0].count(), numbers[1].number()

@@ -6,10 +6,11 @@ import copy
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
+from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.model_folder import ModelFiles
@@ -22,6 +23,7 @@ from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.reading import Reading
 from dedup_crawler.rules.refusals import Refusal, refusals_from_json, refusals_to_json
 from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
@@ -34,12 +36,14 @@ from dedup_crawler.rules.sentences import (
 )
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.site_grammar import is_marked
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
 _ALIASES_FILE = "host_aliases.json"
 _REFUSED_FILE = "refused.json"
+_GRAMMAR_FILE = "grammar.json"
 
 
 class Verified(Canonicalizer):
@@ -72,17 +76,19 @@ class Verified(Canonicalizer):
         }
         return ModelRules(
             self.engine_.rules,
-            query_keys=self._query_keys(),
+            query_keys={host: frozenset(filterfalse(is_marked, names)) for host, names in self._query_keys().items()},
             ordered_hosts=frozenset(host for host, links in self.links_.items() if links.is_ordered),
             watched=frozenset(number for number, _ in self.new_words_.shared),
-            aliases=list(self.aliases_.of_host.values()),
+            aliases=list(self.reading_.aliases.of_host.values()),
+            read_otherwise=frozenset(self.reading_.grammars),
+            other_queries=frozenset(h for h, grammar in self.reading_.grammars.items() if grammar.reads_queries),
             others=others,
         )
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
         rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        lines = [alias_sentence(alias) for alias in self.aliases_.of_host.values()]
+        lines = [alias_sentence(alias) for alias in self.reading_.aliases.of_host.values()]
         lines += [rule_sentence(rule) for rule in rules]
         for links in self.links_.values():
             lines += [referrer_sentence(rule) for rule in links.referrer_rules.values()]
@@ -97,8 +103,8 @@ class Verified(Canonicalizer):
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which form *url* gets and why, on the page that holds the link if that is given."""
         self._check_fitted()
-        home = self.aliases_.at_home(normal_form(url))
-        if referrer is not None and (again := self._again(home, referrer)) is not None:
+        read = self.reading_.read(normal_form(url))
+        if referrer is not None and (again := self._again(read, referrer)) is not None:
             return Explanation(url, referrer.form, referrer_sentence(again))
         return super().explain(url, referrer)
 
@@ -117,22 +123,24 @@ class Verified(Canonicalizer):
         pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
         belief = Belief(RISKS[self.risk])
         n_unfiltered = self.unfiltered or len(urls)
-        self.aliases_ = learn_host_aliases(urls, pages, belief, n_unfiltered)
+        aliases = learn_host_aliases(urls, pages, belief, n_unfiltered)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
         refused = belief.refusals.all()
-        at_home = self.aliases_.at_home
-        urls = [at_home(url) for url in urls]
+        urls = [aliases.at_home(url) for url in urls]
+        places_of = _by_host(urls)
+        self.reading_ = Reading.learn(aliases, {h: [urls[i] for i in places] for h, places in places_of.items()})
+        read = self.reading_.read
+        urls = [read(url) for url in urls]
         rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
-        places_of = _by_host(urls)
         proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
         for host, places in sorted(places_of.items()):
             crawl = HostCrawl(
                 host,
                 [urls[place] for place in places],
                 [pages[place] for place in places],
-                [each and at_home(each) for each in map(targets.__getitem__, places)],
-                [each and at_home(normal_form(each)) for each in map(referrers.__getitem__, places)],
+                [each and read(each) for each in map(targets.__getitem__, places)],
+                [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
                 sum(place < n_unfiltered for place in places),
                 self._evidence.of(places) if self._evidence is not None else None,
             )
@@ -161,12 +169,14 @@ class Verified(Canonicalizer):
         return read_proposals(Path(self.proposals), urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
-        if self.aliases_.of_host:
-            url = self.aliases_.at_home(url)
-        if self._looks_back and referrer is not None and self._again(url, referrer) is not None:
+        is_plain = self.reading_.is_plain
+        read = url if is_plain else self.reading_.read(url)
+        if self._looks_back and referrer is not None and self._again(read, referrer) is not None:
             return referrer.form
-        form = self.engine_.form(url)
-        return url if form == url or self._must_stay(url, form) else form
+        form = self.engine_.form(read)
+        if form == read or self._must_stay(read, form):
+            return url if is_plain else self.reading_.at_home(url)
+        return form if is_plain else self.reading_.write(form, url)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The rule that says that *url* shows the page that links it, which is of the same host."""
@@ -175,30 +185,33 @@ class Verified(Canonicalizer):
         links = self._links_of(url)
         if not links.may_lead_back(url):
             return None
-        page = self.aliases_.at_home(normal_form(referrer.url))
+        page = self.reading_.read(normal_form(referrer.url))
         if host_of(page) != host_of(url):
             return None
         return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        home = self.aliases_.at_home(url)
-        alias = () if home == url else (alias_identifier(self.aliases_.of_host[host_of(url)]),)
-        if referrer is not None and (again := self._again(home, referrer)) is not None:
-            return (*alias, referrer_identifier(host_of(home), again))
-        return alias if home == form else (*alias, *self.engine_.fired(home, form))
+        alias, read = self._alias_fired(url), self.reading_.read(url)
+        if referrer is not None and (again := self._again(read, referrer)) is not None:
+            return (*alias, referrer_identifier(host_of(read), again))
+        form = self.reading_.read(form)
+        return alias if read == form else (*alias, *self.engine_.fired(read, form))
+
+    def _alias_fired(self, url: str) -> tuple[str, ...]:
+        alias = self.reading_.alias_of(url)
+        return () if alias is None else (alias_identifier(alias),)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         if not self._covers:
             return ()
-        home = self.aliases_.at_home(url)
-        covered = self._links_of(home).coverage_of(home)
-        if covered is None or self.engine_.is_strange(home):
+        read = self.reading_.read(url)
+        covered = self._links_of(read).coverage_of(read)
+        if covered is None or self.engine_.is_strange(read):
             return ()
-        alias = () if home == url else (alias_identifier(self.aliases_.of_host[host_of(url)]),)
-        return (*alias, coverage_identifier(host_of(home), covered))
+        return (*self._alias_fired(url), coverage_identifier(host_of(read), covered))
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        known = {**order_rules(self.hosts), **engine_rules(self.engine_), **alias_rules(self.aliases_)}
+        known = {**order_rules(self.hosts), **engine_rules(self.engine_), **alias_rules(self.reading_.aliases)}
         for host, links in self.links_.items():
             known.update(link_rules(host, links))
         return known
@@ -207,8 +220,9 @@ class Verified(Canonicalizer):
         left = copy.copy(self)
         left.engine_ = self.engine_.without(identifiers)
         left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
-        aliases = self.aliases_.of_host.values()
-        left.aliases_ = HostAliases(alias for alias in aliases if alias_identifier(alias) not in identifiers)
+        aliases = self.reading_.aliases.of_host.values()
+        kept = HostAliases(alias for alias in aliases if alias_identifier(alias) not in identifiers)
+        left.reading_ = Reading(kept, self.reading_.grammars)
         return left
 
     def _must_stay(self, url: str, form: str) -> bool:
@@ -221,7 +235,7 @@ class Verified(Canonicalizer):
 
     def _links_of(self, url: str) -> HostLinks:
         """What was learnt about the links of a URL's host, which is known; most models know one."""
-        if len(self.links_) == 1 and not self.aliases_.of_host:
+        if len(self.links_) == 1 and not self.reading_.aliases.of_host:
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
@@ -230,19 +244,17 @@ class Verified(Canonicalizer):
         return self._covers and super().is_covered(url)
 
     def _is_covered(self, url: str) -> bool:
-        url = self.aliases_.at_home(url)
+        url = self.reading_.read(url)
         links = self._links_of(url)
         return links.is_covered(url) and not self.engine_.is_strange(url)
 
     def _explain(self, url: str, form: str) -> Explanation:
-        home = self.aliases_.at_home(url)
-        if home == url:
-            return self._explain_at_home(url, form)
-        alias = alias_sentence(self.aliases_.of_host[host_of(url)])
-        found = self._explain_at_home(home, form)
-        return replace(found, url=url, reason=f"{alias}; then {found.reason}")
+        found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
+        alias = self.reading_.alias_of(url)
+        reason = found.reason if alias is None else f"{alias_sentence(alias)}; then {found.reason}"
+        return replace(found, url=url, form=form, reason=reason)
 
-    def _explain_at_home(self, url: str, form: str) -> Explanation:
+    def _explain_read(self, url: str, form: str) -> Explanation:
         links = self._links_of(url)
         if self.engine_.is_strange(url):
             return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
@@ -262,14 +274,15 @@ class Verified(Canonicalizer):
 
     def n_learnt(self) -> int | None:
         """Rules of all kinds."""
-        quality = self.quality_
-        return int(quality["host_aliases"] + quality["rules"] + quality["referrer_rules"] + quality["coverage_rules"])
+        links = self.links_.values()
+        n_link_rules = sum(len(each.referrer_rules) + len(each.coverage_rules) for each in links)
+        return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + n_link_rules
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
         n_groups = sum(rule.statistics.evidence.n_groups for rule in rules)
         return {
-            "host_aliases": len(self.aliases_.of_host),
+            "host_aliases": len(self.reading_.aliases.of_host),
             "rules": len(rules),
             "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
@@ -280,8 +293,10 @@ class Verified(Canonicalizer):
         }
 
     def _tables(self) -> dict[str, Any]:
+        grammars = self.reading_.grammars_to_json()
         return {
-            _ALIASES_FILE: self.aliases_.to_json(),
+            **({_GRAMMAR_FILE: grammars} if grammars else {}),
+            _ALIASES_FILE: self.reading_.aliases.to_json(),
             _RULES_FILE: rules_to_json(self.engine_.rules),
             _TITLES_FILE: [
                 {"rule": number, "section": section, "shared": sorted(values)}
@@ -292,26 +307,20 @@ class Verified(Canonicalizer):
         }
 
     def _restore(self, files: ModelFiles) -> None:
-        try:
-            self.aliases_ = HostAliases.from_json(files.tables[_ALIASES_FILE], _ALIASES_FILE)
-            shared = {
-                (int(entry["rule"]), str(entry["section"])): frozenset(map(str, entry["shared"]))
-                for entry in files.tables[_TITLES_FILE]
-            }
-            self.links_ = {
-                host: links_from_json(links, _LINKS_FILE) for host, links in files.tables[_LINKS_FILE].items()
-            }
-            rules = rules_from_json(files.tables[_RULES_FILE], _RULES_FILE)
-            self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
-            self.new_words_ = NewWords(self.engine_, shared)
-            self.refused_ = refusals_from_json(files.tables.get(_REFUSED_FILE, []), _REFUSED_FILE)
-            self._note_kinds_of_links()
-        except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
-            raise DamagedModelError(f"the model lacks {error}. Train again.") from None
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
-        if missing := self.hosts - self.aliases_.of_host.keys() - self.links_.keys():
-            raise DamagedModelError(f"{_LINKS_FILE} says nothing of {min(missing)}. Train again.")
+        grammars = Reading.grammars_from_json(files.table(_GRAMMAR_FILE)) if _GRAMMAR_FILE in files.tables else {}
+        self.reading_ = Reading(HostAliases.from_json(files.table(_ALIASES_FILE)), grammars)
+        self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
+        rules = rules_from_json(files.table(_RULES_FILE).raw, _RULES_FILE)
+        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        shared = {
+            (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())
+            for entry in files.table(_TITLES_FILE).values()
+        }
+        self.new_words_ = NewWords(self.engine_, shared)
+        self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
+        self._note_kinds_of_links()
+        if missing := self.hosts - self.reading_.aliases.of_host.keys() - self.links_.keys():
+            raise BadInputError(f"{_LINKS_FILE} says nothing of {min(missing)}.")
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:

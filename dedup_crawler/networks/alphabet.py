@@ -11,9 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from dedup_crawler.json_values import JsonValue
+
 Array = np.ndarray
 PADDING, UNKNOWN = 0, 1
 _N_SPECIAL = 2
+_MAX_LENGTH = 10_000  # of a row that a file may ask for
 
 
 class Alphabet:
@@ -64,3 +67,11 @@ class Alphabet:
             return numbers
         head = (self.length + 1) // 2
         return numbers[:head] + numbers[len(numbers) - (self.length - head) :]
+
+
+def read_alphabet(table: JsonValue, *, is_faulty: bool) -> Alphabet:
+    """The alphabet in a table of a model, under ``symbols`` and ``length``; BadInputError if there is none."""
+    symbols, length = table["symbols"].texts(), table["length"].count(_MAX_LENGTH)
+    if length < 1 or len(set(symbols)) != len(symbols):
+        table.refuse("distinct symbols and a length of 1 or more")
+    return Alphabet(symbols, length, is_faulty=is_faulty)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dedup_crawler.errors import DamagedModelError
+from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.json_values import read_json
 
 if TYPE_CHECKING:
     from numpy import ndarray
+
+_MAX_WEIGHT = 1e6  # trained ones are below a hundred; sums of larger ones leave what float32 can hold
 
 
 def dump_weights(weights: Mapping[str, ndarray]) -> bytes:
@@ -27,15 +29,19 @@ def load_weights(data: bytes) -> dict[str, ndarray]:
     Raises
     ------
     DamagedModelError
-        If *data* is something else.
+        If *data* is something else, or holds a number that no trained network has.
     """
+    import numpy as np
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         weights: dict[str, ndarray] = load(data)
-    except SafetensorError as error:
+    except (SafetensorError, KeyError) as error:  # KeyError: a type of numbers that numpy has not
         raise DamagedModelError(f"weights.safetensors cannot be read: {error}. Train again.") from error
+    for name, array in weights.items():
+        if array.dtype != np.float32 or not (np.abs(array) <= _MAX_WEIGHT).all():
+            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has numbers of no network. Train again.")
     return weights
 
 
@@ -46,5 +52,9 @@ def n_parameters(data: bytes) -> int:
     >>> n_parameters(dump_weights({"matrix": numpy.zeros((3, 2)), "vector": numpy.zeros(2)}))
     8
     """
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
+    header = data[8 : 8 + min(int.from_bytes(data[:8], "little"), len(data))]
+    try:
+        entries = read_json(header, "weights.safetensors").table()
+        return sum(math.prod(entry["shape"].integers()) for name, entry in entries.items() if name != "__metadata__")
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} Train again.") from None

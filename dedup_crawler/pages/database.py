@@ -256,7 +256,7 @@ def _check_writer(connection: Connection, name: str) -> None:
     if "meta" in inspector.get_table_names():
         columns = {column["name"] for column in inspector.get_columns("meta")}
         if columns >= {"key", "value"}:
-            facts = {row.key: row.value for row in connection.execute(select(MetaRow.key, MetaRow.value))}
+            facts = {str(row.key): str(row.value) for row in connection.execute(select(MetaRow.key, MetaRow.value))}
     if facts.get("application") != APPLICATION:
         raise ForeignDatabaseError(f"{name} was written by another program and was left untouched: give another file")
     version = facts.get("schema_version")

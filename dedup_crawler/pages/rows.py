@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
-from sqlalchemy import LargeBinary, func
+from sqlalchemy import func
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
+from dedup_crawler.pages.row_types import Body
 from dedup_crawler.pages.schema import DigestRow, PageRow
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.records import PageText
 
 _COMPRESSION_LEVEL = 3
+_MAX_BODY = 2**31
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 
 PAGE_COLUMNS = (
@@ -54,7 +56,7 @@ FACT_COLUMNS = (
     PageRow.cluster,
     PageRow.fetched_at,
 )
-BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=LargeBinary())
+BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=Body())
 """A zstd frame says in its first 18 bytes how long its content is."""
 
 
@@ -85,7 +87,7 @@ def digest_row(page: Page) -> dict[str, Any] | None:
 def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
     """The page of a row with PAGE_COLUMNS; StoreError if its body cannot be decompressed."""
     try:
-        content = zstandard.decompress(row.content) if row.content else b""
+        content = _unpacked(row.content) if row.content else b""
     except zstandard.ZstdError as error:
         raise StoreError(f"the stored body of {row.url} is damaged ({error}): crawl or import it again") from error
     return Page(
@@ -134,6 +136,13 @@ def _body_size(head: bytes | None) -> int | None:
     except zstandard.ZstdError:
         return None
     return size if size >= 0 else None
+
+
+def _unpacked(content: bytes) -> bytes:
+    # the frame says how much memory it wants, and a stranger may have written it
+    if zstandard.frame_content_size(content) > _MAX_BODY:
+        raise zstandard.ZstdError(f"it says that it has more than {_MAX_BODY} bytes")
+    return zstandard.decompress(content)
 
 
 def _signed(fingerprint: int) -> int:

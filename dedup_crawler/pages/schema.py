@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Integer, LargeBinary, Text
+from sqlalchemy import BigInteger, Integer, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from dedup_crawler.pages.row_types import Body
 
 APPLICATION = "dedup-crawler"
 """Value of ``meta.application``; any other database is left alone."""
@@ -40,7 +42,7 @@ class PageRow(Tables):
     """Signed: SQL knows no unsigned 64-bit integer."""
     cluster: Mapped[int | None] = mapped_column(BigInteger)
     fetched_at: Mapped[float | None]
-    content: Mapped[bytes] = mapped_column(LargeBinary)
+    content: Mapped[bytes] = mapped_column(Body)
     """One zstd frame; no bytes at all for an empty body."""
 
 

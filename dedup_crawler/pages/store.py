@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.database import Database
 from dedup_crawler.pages.records import Overview, ScoredPair
+from dedup_crawler.pages.row_types import RowTypes
 from dedup_crawler.pages.rows import (
     BODY_HEAD,
     FACT_COLUMNS,
@@ -32,7 +33,7 @@ from dedup_crawler.pages.rows import (
 from dedup_crawler.pages.schema import DigestRow, ImportRow, PageRow, ScoreRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -151,11 +152,37 @@ class PageStore:
 
     def _write_buffer(self) -> int:
         with self._database.writing() as connection:
-            n_new = _write_pages(connection, self._buffer, self._digests)
+            n_new = self._write_pages(connection)
             for source, n_records in self._positions.items():
                 connection.execute(delete(ImportRow).where(ImportRow.source == source))
                 connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
         return n_new
+
+    def _write_pages(self, connection: Connection) -> int:
+        """Insert the pages whose URL is unknown, replace what is worse; how many were new."""
+        rows, digests = self._buffer, self._digests
+        known_query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(
+            PageRow.url.in_(list(rows))
+        )
+        known = {url: (status, bool(n_bytes)) for url, status, n_bytes in self._execute(connection, known_query)}
+        new = [row for url, row in rows.items() if url not in known]
+        better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
+        if new:
+            connection.execute(insert(PageRow), new)
+        if better:
+            nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
+            replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
+            connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
+            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
+        if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
+            connection.execute(insert(DigestRow), its_digests)
+        return len(new)
+
+    def _execute(
+        self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
+    ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
+        """The few rows of a query."""
+        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
 
     # Pages out
 
@@ -189,8 +216,8 @@ class PageStore:
         """The page of *url*, if it is stored."""
         self.flush()
         with self._database.reading() as connection:
-            row = connection.execute(_with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url))).first()
-        return None if row is None else row_page(row)
+            rows = self._execute(connection, _with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url)))
+        return row_page(rows[0]) if rows else None
 
     def urls(self) -> Iterator[str]:
         """All URLs in crawl order."""
@@ -226,13 +253,14 @@ class PageStore:
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
         """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
         self.flush()
+        types = RowTypes(query, self._database.name)
         last = None
         while True:
             chunk_query = query.order_by(key).limit(n_rows)
             if last is not None:
                 chunk_query = chunk_query.where(key > last)
             with self._database.reading() as connection:
-                rows = connection.execute(chunk_query).all()
+                rows = types.checked(connection.execute(chunk_query).all())
             yield from rows
             if len(rows) < n_rows:
                 return
@@ -292,8 +320,8 @@ class PageStore:
         """How many records of *source* (digest of a file) were imported; 0 if it is unknown."""
         self.flush()
         with self._database.reading() as connection:
-            position = connection.execute(select(ImportRow.n_records).where(ImportRow.source == source)).scalar()
-        return position or 0
+            rows = self._execute(connection, select(ImportRow.n_records).where(ImportRow.source == source))
+        return rows[0].n_records if rows else 0
 
     def set_import_position(self, source: str, n_records: int) -> None:
         """Note that *n_records* of *source* are done; written together with the pages added before."""
@@ -303,26 +331,6 @@ class PageStore:
 def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
     """Columns of pages, and of the digests of those whose bodies are not known."""
     return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
-
-
-def _write_pages(
-    connection: Connection, rows: Mapping[str, dict[str, Any]], digests: Mapping[str, dict[str, Any]]
-) -> int:
-    """Insert the rows (URL -> columns) whose URL is unknown, replace what is worse; how many were new."""
-    known_query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
-    known = {url: (status, n_bytes > 0) for url, status, n_bytes in connection.execute(known_query)}
-    new = [row for url, row in rows.items() if url not in known]
-    better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
-    if new:
-        connection.execute(insert(PageRow), new)
-    if better:
-        nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
-        replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
-        connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
-        connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
-    if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
-        connection.execute(insert(DigestRow), its_digests)
-    return len(new)
 
 
 def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -39,6 +36,7 @@ from dedup_crawler.report.pair_scores import count_pairs
 from dedup_crawler.report.patterns import ShownPattern, examples_of, pattern_tree, shown_patterns, tokens_of
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
+from dedup_crawler.whole_file import write_whole
 
 Progress = Callable[[str, int, int], None]
 MAX_MODELS = 10
@@ -260,17 +258,7 @@ def _check_output(output: Path) -> None:
 
 
 def _write(output: Path, page: str) -> None:
-    """Write beside the place and rename: a reader never sees half a report."""
     try:
-        number, name = tempfile.mkstemp(prefix=f".{output.name}-", dir=output.parent)
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(page.encode("utf-8", "replace"))
-            Path(name).chmod(0o644)
-            Path(name).replace(output)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        write_whole(output, page.encode("utf-8", "replace"))
     except OSError as error:
         raise BadInputError(f"{output} cannot be written ({error.strerror or type(error).__name__}).") from None

@@ -150,8 +150,8 @@ def model_facts(
         summary=(type(model).__doc__ or "").partition("\n")[0],
         hosts=sorted(map(str, model.hosts))[:_MAX_HOSTS],
         n_hosts=len(model.hosts),
-        n_urls=_count(model.n_urls_),
-        n_clusters=_count(model.n_clusters_),
+        n_urls=model.n_urls_,
+        n_clusters=model.n_clusters_,
         digest=model.digest,
         is_own_crawl=crawl_digest is not None and model.data_digest_ == crawl_digest,
         options=_entries(model.options()),
@@ -169,10 +169,6 @@ def _entries(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The first entries of a table, for a person."""
     entries = [(name.replace("_", " "), str(value)) for name, value in table.items() if value is not None]
     return entries[:_MAX_ENTRIES]
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _tried(

@@ -142,7 +142,8 @@ class ContextSearch:
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
-        if len(gone) < FEW_VALUES and not self._is_exact:
+        compared = np.union1d(gone, trials.beside[chosen])
+        if (compared >= 0).sum() < FEW_VALUES and not self._is_exact:
             if not self._has_values:
                 return False
             gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -83,7 +83,7 @@ class DeepMap(UrlMap):
         return {key: [cut.delimiter, cut.n_pieces] for key, cut in self.cuts.items()}
 
     @classmethod
-    def from_json(cls, value: Any, file: str) -> DeepMap:
+    def from_json(cls, value: JsonValue) -> DeepMap:
         """Read what :meth:`to_json` wrote.
 
         Raises
@@ -91,13 +91,14 @@ class DeepMap(UrlMap):
         BadInputError
             If it is no table of cuts.
         """
-        try:
-            cuts = {key: Cut(str(delimiter), int(n_pieces)) for key, (delimiter, n_pieces) in value.items()}
-        except (AttributeError, TypeError, ValueError) as error:
-            raise BadInputError(f"{file} is no table of delimiters: {error}.") from error
-        if any(not cut.delimiter or not 2 <= cut.n_pieces <= _MAX_PIECES for cut in cuts.values()):
-            raise BadInputError(f"{file}: a cut has a delimiter and 2 to {_MAX_PIECES} pieces.")
-        return cls(cuts)
+        return cls({key: _cut(entry) for key, entry in value.table().items()})
+
+
+def _cut(entry: JsonValue) -> Cut:
+    values = entry.values()
+    if len(values) != 2 or not values[0].text() or not 2 <= values[1].count() <= _MAX_PIECES:
+        entry.refuse(f"a delimiter and 2 to {_MAX_PIECES} pieces")
+    return Cut(values[0].text(), values[1].count())
 
 
 def learn_cuts(maps: Iterable[KeyValues]) -> dict[str, Cut]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.belief import Belief
-from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence
+from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
@@ -57,18 +58,14 @@ class HostAliases:
         ]
 
     @classmethod
-    def from_json(cls, value: Any, file: str) -> HostAliases:
+    def from_json(cls, value: JsonValue) -> HostAliases:
         """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
-        try:
-            aliases = [
-                HostAlias(str(each["host"]), str(each["is"]), MergeEvidence(int(each["pages"]), int(each["wrong"])))
-                for each in value
-            ]
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadInputError(f"{file} is no list of host aliases: {error!r}.") from None
+        aliases = [
+            HostAlias(each["host"].text(), each["is"].text(), read_evidence(each, "pages")) for each in value.values()
+        ]
         targets = {alias.target for alias in aliases}
         if chained := sorted(targets & {alias.host for alias in aliases}):
-            raise BadInputError(f"{file}: {chained[0]} is both an alias and what another host is.")
+            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and what another host is.")
         return cls(aliases)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from dedup_crawler.json_values import JsonValue
+
 Source = TypeVar("Source", bound=Hashable)
 
 UNKNOWN = -1
@@ -51,6 +53,14 @@ class MergeEvidence:
 
 
 NO_EVIDENCE = MergeEvidence()
+
+
+def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
+    """The evidence in a table of a file, under *groups* and ``wrong``; BadInputError if there is none."""
+    n_groups, n_wrong = entry[groups].count(), entry["wrong"].count()
+    if n_wrong > n_groups:
+        entry["wrong"].refuse(f"at most as many as {groups!r}, {n_groups}")
+    return MergeEvidence(n_groups, n_wrong)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.judge import read_evidence
 from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.url_shapes import Shape, Shapes
 from dedup_crawler.urls.keyvalue import is_sorted
@@ -69,7 +69,7 @@ def links_to_json(links: HostLinks) -> dict[str, Any]:
     }
 
 
-def links_from_json(value: Any, file: str) -> HostLinks:
+def links_from_json(value: JsonValue) -> HostLinks:
     """Read what :func:`links_to_json` wrote.
 
     Raises
@@ -77,24 +77,20 @@ def links_from_json(value: Any, file: str) -> HostLinks:
     BadInputError
         If it cannot be read.
     """
-    try:
-        referrer_rules = [
-            ReferrerRule(_shape(entry["referrer"]), _shape(entry["link"]), _evidence(entry), int(entry["urls"]))
-            for entry in value["referrer_rules"]
-        ]
-        coverage_rules = [
-            CoverageRule(_shape(entry["link"]), _evidence(entry), int(entry["urls"]))
-            for entry in value["coverage_rules"]
-        ]
-        shapes = Shapes.from_json(value["literals"], file)
-        query_keys = frozenset(map(str, value["query_keys"]))
-        is_ordered = value["is_ordered"] is True
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise BadInputError(f"{file}: a link rule cannot be read ({error}).") from None
+    referrer_rules = [
+        ReferrerRule(
+            _shape(entry["referrer"]), _shape(entry["link"]), read_evidence(entry, "pages"), entry["urls"].count()
+        )
+        for entry in value["referrer_rules"].values()
+    ]
+    coverage_rules = [
+        CoverageRule(_shape(entry["link"]), read_evidence(entry, "pages"), entry["urls"].count())
+        for entry in value["coverage_rules"].values()
+    ]
     return HostLinks(
-        query_keys,
-        is_ordered,
-        shapes,
+        frozenset(value["query_keys"].texts()),
+        value["is_ordered"].flag(),
+        Shapes.from_json(value["literals"]),
         {(rule.referrer, rule.shape): rule for rule in referrer_rules},
         {rule.shape: rule for rule in coverage_rules},
     )
@@ -104,9 +100,5 @@ def _counts(rule: ReferrerRule | CoverageRule) -> dict[str, int]:
     return {"pages": rule.evidence.n_groups, "wrong": rule.evidence.n_wrong, "urls": rule.n_urls}
 
 
-def _evidence(entry: Mapping[str, Any]) -> MergeEvidence:
-    return MergeEvidence(int(entry["pages"]), int(entry["wrong"]))
-
-
-def _shape(value: Mapping[str, Any]) -> Shape:
-    return tuple(sorted((str(key), str(said)) for key, said in value.items()))
+def _shape(value: JsonValue) -> Shape:
+    return tuple(sorted((key, said.text()) for key, said in value.table().items()))

@@ -11,7 +11,7 @@ ago to have been reached both ways, and never believed where links are mostly fo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
@@ -28,6 +28,10 @@ MAX_BEHIND = 0.5
 """Share of the URLs of a shape that may have been found first behind a template that is skipped."""
 MIN_LINKED = 0.5
 """Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
+
+
+Way = tuple[Shape, "Shape | None", str]
+"""How a page is shown: the shape of a URL, that of the URL that it redirects to, and its form."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Links:
     referrers: Sequence[int]
     """Place of the referrer, where it was crawled earlier; else -1."""
     shapes: Sequence[Shape]
+    targets: Sequence[Shape | None]
+    """Shape of the URL that each one redirects to; None for a page."""
     n_unfiltered: int | None = None
     """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
@@ -110,11 +116,11 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 
     A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
     """
-    forms_of_page: dict[int, dict[Shape, set[str]]] = defaultdict(lambda: defaultdict(set))
+    ways_to: dict[int, set[Way]] = defaultdict(set)
     old_pages: dict[Shape, set[int]] = defaultdict(set)
     all_pages: dict[Shape, set[int]] = defaultdict(set)
-    for place, (page, shape) in enumerate(zip(links.pages, links.shapes, strict=True)):
-        forms_of_page[page][shape].add(links.forms[place])
+    for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
+        ways_to[page].add((shape, target, links.forms[place]))
         all_pages[shape].add(page)
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
@@ -125,9 +131,10 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
         if len(all_pages[shape]) < MIN_GROUPS:
             continue
+        gone = skipped | {shape}
         belief.n_tried += 1
         for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
-            n_alone = sum(not _is_elsewhere(forms_of_page[page], shape, skipped) for page in pages)
+            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
             evidence = MergeEvidence(len(pages), n_alone)
             judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
             is_covered = belief.holds(judged, STRICTER)
@@ -144,10 +151,10 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     return found
 
 
-def _is_elsewhere(forms: Mapping[Shape, set[str]], shape: Shape, skipped: set[Shape]) -> bool:
-    """Whether a page is shown under other forms by a shape that is not skipped."""
-    own = forms[shape]
-    return any(other not in skipped and other != shape and its - own for other, its in forms.items())
+def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
+    """Whether a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
+    own = {form for its, _, form in ways if its == shape}
+    return any(its not in gone and target not in gone and form not in own for its, target, form in ways)
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:

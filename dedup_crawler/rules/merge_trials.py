@@ -42,6 +42,8 @@ class Trials:
     gone_values: list[str | None]
     alone_late: Integers
     """Rows met late that the rule changes, and that fall together with no other."""
+    beside: Integers
+    """Number of what it takes away of the group's reference; -1 where that is no value."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -110,12 +112,16 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     last = np.zeros(n_groups, np.int64)
     np.maximum.at(last, group, columns.last[members])
     of_rows = group[: len(rows)]
-    is_trial = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
+    gone_of = np.full(len(columns), -1)
+    if gone_values:
+        gone_of[rows] = gone
+    beside = gone_of[reference[of_rows]]
+    may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
     alone = rows[size[of_rows] == 1]
-    rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
-    verdicts = _verdicts(rows, reference[of_rows], of_rows, columns)
-    rows, of_rows, gone = rows[verdicts >= 0], of_rows[verdicts >= 0], gone[verdicts >= 0]
-    verdicts = verdicts[verdicts >= 0]
+    is_trial = np.flatnonzero(may_tell)
+    verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
+    is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
+    rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
     is_elsewhere = np.isin(columns.clusters[rows], _clusters_apart(hypothesis, columns))
     return Trials(
         rows=rows,
@@ -127,12 +133,13 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         gone=gone,
         gone_values=gone_values,
         alone_late=alone[columns.first[alone] >= columns.late_from],
+        beside=beside,
     )
 
 
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
     """Of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
-    verdicts = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
+    verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
     asked = np.flatnonzero(verdicts == 0)
     if columns.evidence is not None and len(asked):
         n_same = len(np.setdiff1d(groups, groups[asked]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.judge import MergeEvidence
 
 MAX_REFUSALS = 30
@@ -68,17 +68,14 @@ def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
     ]
 
 
-def refusals_from_json(value: Any, file: str) -> list[Refusal]:
+def refusals_from_json(value: JsonValue) -> list[Refusal]:
     """Read what :func:`refusals_to_json` gave; BadInputError if it cannot have."""
-    try:
-        return [
-            Refusal(
-                str(entry["rule"])[:_MAX_LENGTH],
-                str(entry["reason"])[:_MAX_LENGTH],
-                int(entry["groups"]),
-                int(entry["wrong"]),
-            )
-            for entry in list(value)[:MAX_REFUSALS]
-        ]
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise BadInputError(f"{file} is no list of refused rules: {error!r}.") from None
+    return [
+        Refusal(
+            entry["rule"].text()[:_MAX_LENGTH],
+            entry["reason"].text()[:_MAX_LENGTH],
+            entry["groups"].count(),
+            entry["wrong"].count(),
+        )
+        for entry in value.values(MAX_REFUSALS)
+    ]

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
+from dedup_crawler.json_values import MAX_COUNT
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import (
     CLASSES,
@@ -136,6 +137,8 @@ def _rule_from_json(value: Any) -> AnyRule:
     absent = entry.get("absent", [])
     if not isinstance(absent, list) or not all(isinstance(key, str) for key in absent):
         raise BadInputError("'absent' has to be a list of keys")
+    if entry.get("transformation") == {}:
+        raise BadInputError("'transformation' is empty: a rule changes something")
     return Rule(
         host=entry["host"].lower(),
         context={key: _matcher(key, said) for key, said in _table(entry.get("context", {}), "'context'").items()},
@@ -204,7 +207,11 @@ def _statistics(counts: dict[str, Any]) -> RuleStatistics:
         _known(name, _COUNTS, "count")
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise BadInputError(f"count {name!r} is {count!r}; it has to be a number of 0 or more")
+        if count > MAX_COUNT:
+            raise BadInputError(f"count {name!r} is more than {MAX_COUNT}")
     urls, support_pairs, false_pairs, groups, wrong = (counts.get(name, 0) for name in _COUNTS)
+    if wrong > groups:
+        raise BadInputError(f"{wrong} of {groups} groups cannot be wrong")
     return RuleStatistics(urls, support_pairs, false_pairs, MergeEvidence(groups, wrong))
 
 

@@ -12,6 +12,7 @@ from dedup_crawler.rules.refusals import MAX_REFUSALS, Refusal, Refused, best_of
 from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Set, Star
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.url_shapes import written
+from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4
 
@@ -116,8 +117,8 @@ def _condition(key: str, matcher: Matcher) -> str:
 
 def _name(key: str) -> str:
     if key.startswith("query["):
-        name, _, number = key[6:].partition("]")
-        return f"`{name}`" if not number else f"a second `{name}`"
+        name, _, number = key[6:].rpartition("]")
+        return spoken_name(name) if not number else f"a second {spoken_name(name)}"
     if key.startswith("path["):
         return f"path part {int(key[5:-1].partition(']')[0]) + 1}"
     return {"path.length": "the number of path parts", "slash": "the slash at the end", "ext": "the extension"}.get(

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dedup_crawler.errors import DamagedModelError
-from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge, read_evidence
 from dedup_crawler.rules.targets import TemplatedUrl, mapping_between
 from dedup_crawler.rules.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -21,6 +22,7 @@ from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templ
 
 _MAX_PASSES = 10  # applications of the translator until a form must have settled
 _MAX_CACHED = 100_000  # translations of unknown templates remembered
+_MAX_DIGITS = 6  # of the number of an argument in a file
 
 TranslateUnknown = Callable[[Template], "Template | None"]
 
@@ -162,25 +164,9 @@ class TranslationTable:
         }
 
     @staticmethod
-    def translations_from_json(value: Mapping[str, Any]) -> dict[Template, Translation]:
-        """Read what :meth:`to_json` wrote; anything that could not be applied is an error, not a wrong form."""
-        translations = {}
-        try:
-            for template, entry in value.items():
-                n_arguments = count_placeholders(template)
-                numbers = [*entry["guarded"], count_placeholders(entry["says"])]
-                if any(not 0 <= number <= n_arguments for number in numbers):
-                    raise DamagedModelError(f"translations.json: {template!r} has no argument {max(numbers)}.")
-                translations[template] = Translation(
-                    says=str(entry["says"]),
-                    n_urls=int(entry["urls"]),
-                    evidence=MergeEvidence(int(entry["groups"]), int(entry["wrong"])),
-                    is_used=bool(entry["used"]),
-                    guarded=tuple(entry["guarded"]),
-                )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DamagedModelError(f"translations.json is not a table of translations: {error!r}.") from error
-        return translations
+    def translations_from_json(value: JsonValue) -> dict[Template, Translation]:
+        """Read what :meth:`to_json` wrote; BadInputError for anything that could not be applied."""
+        return {template: _translation(template, entry) for template, entry in value.table().items()}
 
     def _guard_allows(self, template: Template, translation: Translation, arguments: Arguments) -> bool:
         if not translation.guarded:
@@ -213,3 +199,13 @@ class TranslationTable:
         form = join(self._unknown[template], arguments)
         # a translation may be nonsense: a form is a URL of the same host, or it is not taken
         return form if host_of(form) == host_of(url) and normal_form(form) == form else url
+
+
+def _translation(template: Template, entry: JsonValue) -> Translation:
+    says, guarded = entry["says"].text(), entry["guarded"].integers()
+    if any(len(match[1]) > _MAX_DIGITS for text in (template, says) for match in PLACEHOLDER.finditer(text)):
+        raise BadInputError(f"{entry.place}: the number of an argument has more than {_MAX_DIGITS} digits.")
+    numbers = [*guarded, count_placeholders(says)]
+    if max(numbers) > count_placeholders(template) or 0 in guarded:
+        raise BadInputError(f"{entry.place} has no argument {max(numbers)}.")
+    return Translation(says, entry["urls"].count(), read_evidence(entry), entry["used"].flag(), tuple(guarded))

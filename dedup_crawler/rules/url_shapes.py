@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.rule import STAR, KeyValueMap
 from dedup_crawler.urls.keyvalue import rest_of
 
@@ -79,11 +78,9 @@ class Shapes:
         return {key: sorted(values) for key, values in sorted(self.literals.items())}
 
     @classmethod
-    def from_json(cls, value: Any, file: str) -> Shapes:
+    def from_json(cls, value: JsonValue) -> Shapes:
         """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
-        if not isinstance(value, dict) or not all(isinstance(values, list) for values in value.values()):
-            raise BadInputError(f"{file}: shapes have to be a table of lists of values.")
-        return cls({key: frozenset(map(str, values)) for key, values in value.items()})
+        return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
 
 
 def written(shape: Shape) -> str:

@@ -1,52 +1,72 @@
-"""The other URLs of a form that were dropped, to be fetched in its owner's place when that turns out to be no page.
+"""The other URLs of a form that were dropped after its owner was answered, to be fetched in the owner's place.
 
-A seen set keeps one such URL, and only until the owner is answered. But the first one may fail as its owner did, and a
-good answer may turn out to be a log-in page when many others have got the same.
+A seen set keeps them only until the owner is answered. But a good answer may turn out to be a log-in page when many
+others have got the same.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-MAX_FORMS = 20_000
-"""Forms whose URLs are kept; those that were dropped longest ago go first."""
-MAX_OF_FORM = 4
+MAX_ALL = 20_000
+"""Requests that are kept, of all forms together; forms whose requests were dropped longest ago lose theirs first."""
 
 
 class Alternatives(Generic[T]):
-    """Form -> what was dropped as its duplicate, the first ones, oldest first."""
+    """Form -> what was dropped as its duplicate, by URL, oldest first.
 
-    def __init__(self) -> None:
-        self._of: OrderedDict[bytes, list[T]] = OrderedDict()
+    Parameters
+    ----------
+    max_all
+        Bound, 1 or more, on what is kept for all forms together.
+    """
+
+    def __init__(self, max_all: int = MAX_ALL) -> None:
+        self._max_all = max_all
+        self._of: OrderedDict[bytes, dict[str, T]] = OrderedDict()
+        self._n = 0
 
     def __len__(self) -> int:
-        return len(self._of)
+        return self._n
 
-    def add(self, form: bytes, dropped: T) -> None:
-        """Keep a drop, if its form has not enough of them."""
-        kept = self._of.setdefault(form, [])
-        self._of.move_to_end(form)
-        if len(kept) < MAX_OF_FORM:
-            kept.append(dropped)
-        if len(self._of) > MAX_FORMS:
-            self._of.popitem(last=False)
+    def __contains__(self, form: bytes) -> bool:
+        return form in self._of
+
+    def add(self, form: bytes, url: str, dropped: T) -> None:
+        """Keep a drop, unless this URL is kept already."""
+        kept = self._of.get(form)
+        if kept is None:
+            kept = self._of[form] = {}
+        else:
+            self._of.move_to_end(form)
+        if url not in kept:
+            kept[url] = dropped
+            self._n += 1
+        while self._n > self._max_all:
+            if len(self._of) > 1:
+                self._n -= len(self._of.popitem(last=False)[1])
+            else:
+                del kept[next(iter(kept))]
+                self._n -= 1
 
     def take(self, form: bytes) -> T | None:
         """Give the oldest one, and keep it no longer."""
         kept = self._of.get(form)
         if not kept:
             return None
-        if len(kept) == 1:
+        taken = kept.pop(next(iter(kept)))
+        self._n -= 1
+        if not kept:
             del self._of[form]
-        return kept.pop(0)
+        return taken
 
-    def forget(self, form: bytes, is_it: Callable[[T], bool]) -> None:
-        """Keep no longer those for which *is_it* says so: they are on their way."""
-        if form in self._of:
-            kept = [each for each in self._of.pop(form) if not is_it(each)]
-            if kept:
-                self._of[form] = kept
+    def forget(self, form: bytes, url: str) -> None:
+        """Keep the request for *url* no longer: it is on its way."""
+        kept = self._of.get(form)
+        if kept is not None and kept.pop(url, None) is not None:
+            self._n -= 1
+            if not kept:
+                del self._of[form]

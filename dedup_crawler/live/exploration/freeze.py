@@ -47,15 +47,18 @@ def page_signature(body: bytes) -> int:
     token, and where it leads back to, on each page. Crawls make very many of them: no word is looked at by itself.
     """
     # what stands between tags; what follows a "<" is of a tag, up to the next ">"
-    text = b" ".join(_SHOWN.findall(b">" + _without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
+    text = b" ".join(_SHOWN.findall(b">" + without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
     # what a digit touches, up to the next space on both sides, is cut out
     first, *behind = (b" " + text + b" ").split(b"0")
     words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
     return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
 
 
-def _without_scripts(body: bytes) -> bytes:
-    """By searching, not by a pattern, whose time would grow with the square of scripts that are never closed."""
+def without_scripts(body: bytes) -> bytes:
+    """A body less its scripts and styles.
+
+    Found by searching, not by a pattern, whose time would grow with the square of scripts that are never closed.
+    """
     lowered = body.lower()
     for name in (b"script", b"style"):
         pieces, place = [], 0

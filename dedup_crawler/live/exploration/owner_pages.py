@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import xxhash
@@ -96,6 +97,14 @@ class OwnerPages:
             return None
         self._pages.move_to_end(form_digest)
         return FetchedPage(*page)
+
+    def values(self) -> Iterator[FetchedPage]:
+        """All pages that are kept."""
+        return (FetchedPage(*page) for page in self._pages.values())
+
+    def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
+        """All pages that are kept, with the forms that they answer for."""
+        return ((form, FetchedPage(*page)) for form, page in self._pages.items())
 
     def forget(self, form_digest: bytes) -> None:
         """Drop the page of a form, if there is one: its owner was released, or another takes its place."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -52,17 +53,31 @@ class Reservoir(Generic[T]):
             # a part at once, so that not every drop has to look for the fullest
             self._forget_oldest(fullest, 1 + len(self._dropped[fullest]) // _PART)
 
-    def take(self, rule: str) -> list[T]:
-        """Give back, oldest first, what was dropped because of *rule*, and keep it no longer."""
-        taken: list[T] = []
-        for first, kept in list(self._dropped.items()):
-            if first == rule or any(rule in sharing for _, sharing in kept):
-                taken += [request for request, sharing in kept if rule in sharing]
-                rest = deque(entry for entry in kept if rule not in entry[1])
-                if rest:
-                    self._dropped[first] = rest
-                else:
-                    del self._dropped[first]
+    def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
+        """Give back, oldest first, what was dropped because of *rule*, each with its rules; it is kept no longer."""
+        return self._taken(rule, lambda n: range(n))
+
+    def sample(self, rule: str, n: int, random: Random) -> list[tuple[T, tuple[str, ...]]]:
+        """Give back *n* requests, chosen at random, that were dropped because of *rule*; they are kept no longer."""
+        return self._taken(rule, lambda n_kept: random.sample(range(n_kept), min(n, n_kept)))
+
+    def _taken(self, rule: str, choose: Callable[[int], Sequence[int]]) -> list[tuple[T, tuple[str, ...]]]:
+        places = [
+            (first, place)
+            for first, kept in self._dropped.items()
+            for place, (_, sharing) in enumerate(kept)
+            if rule in sharing
+        ]
+        chosen: dict[str, set[int]] = {}
+        for number in choose(len(places)):
+            first, place = places[number]
+            chosen.setdefault(first, set()).add(place)
+        taken: list[tuple[T, tuple[str, ...]]] = []
+        for first, its_places in chosen.items():
+            entries = self._dropped.pop(first)
+            taken += [entry for place, entry in enumerate(entries) if place in its_places]
+            if rest := deque(entry for place, entry in enumerate(entries) if place not in its_places):
+                self._dropped[first] = rest
         self._n_kept -= len(taken)
         return taken
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.methods.evidence_file import RuleCounts
 from dedup_crawler.rules.binomial import tail
 
@@ -33,6 +34,15 @@ YOUNG = 10
 SUSPECTED_RATE = 0.25
 """Share (0-1) that is explored while one of the last SUSPECTED trials went wrong, to know soon."""
 SUSPECTED = 5
+
+MAX_UNDECIDED = 20
+"""A rule of which so many explorations in a row could not be decided drops nothing until one is."""
+
+ENOUGH = 20
+"""Explorations that make a rule verified of whose training nothing is known ..."""
+ENOUGH_IF_TRAINED = 5
+"""... and one that was trained on TRAINED_GROUPS merge groups or more: they say that the site is still the same."""
+TRAINED_GROUPS = 20
 
 MAX_WRONG_OF_FORM = 4
 """One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
@@ -55,6 +65,8 @@ class _Life:
     is_switched_off: bool
     n_explored: int
     """Also those of forms that had spoken before."""
+    n_undecided: int = 0
+    """Explorations since the last one that was decided, those included whose verdict is still to come."""
     recent: deque[_Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def runs(self) -> Iterator[tuple[int, int]]:
@@ -95,6 +107,8 @@ class RuleEvidence:
         self._training = dict(training or {})
         self._lives = {rule: _life(counts) for rule, counts in (known or {}).items()}
         self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form): how often against the rule
+        self.drops = DropCounts()
+        """The drops of this crawl, by their rules."""
         self.n_agreed = 0
         """Explorations of this crawl, repeated forms included."""
         self.n_disagreed = 0
@@ -109,6 +123,7 @@ class RuleEvidence:
         return {
             rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
             for rule, life in self._lives.items()
+            if life.n_agreed or life.n_disagreed or life.is_switched_off
         }
 
     def add_training(self, training: Mapping[str, tuple[int, int]]) -> None:
@@ -118,7 +133,8 @@ class RuleEvidence:
     def add_known(self, known: Mapping[str, RuleCounts]) -> None:
         """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
         for rule, counts in known.items():
-            self._lives.setdefault(rule, _life(counts))
+            if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
+                self._lives[rule] = _life(counts)
 
     def promised_error(self, rule: str) -> float:
         """Share (0-1) of wrong drops that the rule is granted."""
@@ -126,10 +142,42 @@ class RuleEvidence:
         return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
 
     def rate(self, rules: Iterable[str]) -> float:
-        """Share (0-1) of the would-be drops by *rules* together that is to be explored: as the least known asks."""
+        """Share (0-1) of the would-be drops by *rules* together that is to be explored: as the least known asks.
+
+        1 for a rule that is held back: it drops nothing.
+        """
         if self._epsilon <= 0:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
+
+    def undecided(self, rules: Iterable[str]) -> None:
+        """Hear that an exploration of *rules* could not be decided, or cannot be yet."""
+        for rule in dict.fromkeys(rules):
+            self._life_of(rule).n_undecided += 1
+
+    def is_held(self, rule: str) -> bool:
+        """Whether so many explorations in a row were undecided that the rule may drop nothing."""
+        life = self._lives.get(rule)
+        return life is not None and life.n_undecided >= MAX_UNDECIDED
+
+    def n_missing(self, rule: str) -> int:
+        """Explorations that a rule lacks to be verified; 0: what it drops is not kept any more."""
+        life = self._lives.get(rule)
+        n_groups, _ = self._training.get(rule, (0, 0))
+        enough = ENOUGH_IF_TRAINED if n_groups >= TRAINED_GROUPS else ENOUGH
+        if life is None:
+            return enough
+        n_good = 0
+        for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - the place of the last wrong one
+            if not trial.is_right:
+                break
+        else:
+            n_good = SUSPECTED
+        return max(0, enough - life.n_explored, SUSPECTED - n_good)
+
+    def is_well_known(self, rules: Iterable[str]) -> bool:
+        """Whether all *rules* are verified, each by ENOUGH explorations, however it was trained."""
+        return all(self.n_missing(rule) == 0 and self._life_of(rule).n_explored >= ENOUGH for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Take in one exploration of a drop that *rules* led to.
@@ -145,9 +193,11 @@ class RuleEvidence:
             self.n_agreed += 1
         else:
             self.n_disagreed += 1
+        self.drops.explored(sharing, is_same=is_same)
         for rule in sharing:
-            life = self._lives.setdefault(rule, _life(RuleCounts()))
+            life = self._life_of(rule)
             life.n_explored += 1
+            life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
                 life.recent.append(_Trial(is_same, sharing))
                 life.n_agreed += is_same
@@ -175,17 +225,25 @@ class RuleEvidence:
 
     def switch_off(self, rule: str) -> None:
         """Count a rule as switched off, and blame on it alone what it did wrong together with others."""
-        self._lives.setdefault(rule, _life(RuleCounts())).is_switched_off = True
+        self._life_of(rule).is_switched_off = True
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
                 life.n_disagreed = max(0, life.n_disagreed - (len(life.recent) - len(kept)))
                 life.recent = deque(kept, maxlen=WINDOW)
 
+    def _life_of(self, rule: str) -> _Life:
+        life = self._lives.get(rule)
+        if life is None:
+            life = self._lives[rule] = _life(RuleCounts())
+        return life
+
     def _rate(self, rule: str) -> float:
         life = self._lives.get(rule)
         if life is None:
             return max(self._epsilon, YOUNG_RATE)
+        if life.n_undecided >= MAX_UNDECIDED:
+            return 1.0
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
         return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import DigestTable
-from dedup_crawler.live.seen.values import pack, unpack
+from dedup_crawler.live.seen.values import OWNER_MASK, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -29,11 +29,12 @@ class MemorySeenSet(SeenSet[T]):
     is_durable = False
     is_local = True
 
-    def __init__(self, *, max_substitutes: int = 10_000) -> None:
+    def __init__(self, *, max_substitutes: int = 20_000) -> None:
         self._max_substitutes = max_substitutes
         self._seen = DigestTable()
         self._awaited: dict[bytes, int] = {}
-        self._substitutes: dict[bytes, T] = {}  # of awaited forms
+        self._substitutes: dict[bytes, dict[int, T]] = {}  # of awaited and free forms: tag of the URL -> request
+        self._n_substitutes = 0
         self._facts: dict[str, str] = {}
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
@@ -53,24 +54,26 @@ class MemorySeenSet(SeenSet[T]):
         if value is not None:
             run, rules, owner = unpack(value)
             if rules not in invalid:
-                if run == _THIS_RUN and owner == claim.owner:
+                if run == _THIS_RUN and owner == claim.owner & OWNER_MASK:
                     return Holder(Standing.OWN, rules)
-                if not is_awaited:
-                    return Holder(Standing.SEEN, rules)
-                return Holder(Standing.AWAITED, rules, digest in self._substitutes)
+                return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
             self._seen.discard(digest)
-        # taken over from its owner, it keeps the substitute
+        if claim.owner in self._substitutes.get(digest, ()):
+            self._take(digest, claim.owner)  # the others wait on
         self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
-    async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
-        """Keep *substitute*, if there is room and none waits for the form."""
+    async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
+        """Keep *substitute*, if there is room."""
         if digest not in self._awaited:
             return self._seen.get(digest) is not None
-        if digest not in self._substitutes:
-            if len(self._substitutes) >= self._max_substitutes:
+        waiting = self._substitutes.get(digest, {})
+        if owner not in waiting:
+            if self._n_substitutes >= self._max_substitutes:
                 return False
-            self._substitutes[digest] = substitute
+            waiting[owner] = substitute
+            self._substitutes[digest] = waiting
+            self._n_substitutes += 1
         return True
 
     async def is_awaited(self, digest: bytes) -> bool:
@@ -81,7 +84,8 @@ class MemorySeenSet(SeenSet[T]):
         """The form is seen."""
         if (value := self._awaited.pop(digest, None)) is not None:
             self._seen.put(digest, value)
-            self._substitutes.pop(digest, None)
+            if digest in self._substitutes:
+                self._n_substitutes -= len(self._substitutes.pop(digest))
 
     def processed(self, digests: Iterable[bytes]) -> None:
         """The forms are seen."""
@@ -89,19 +93,30 @@ class MemorySeenSet(SeenSet[T]):
             self.answered(digest)
 
     async def release(self, digest: bytes) -> T | None:
-        """Free the form; gives its substitute."""
-        self._seen.discard(digest)
-        self._awaited.pop(digest, None)
-        return self._substitutes.pop(digest, None)
+        """Free the form; gives its oldest substitute."""
+        if self._awaited.pop(digest, None) is None:
+            self._seen.discard(digest)
+            return None
+        return self._take_oldest(digest) if digest in self._substitutes else None
 
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
-        """Free all awaited forms; gives their substitutes."""
+        """Free all awaited forms; gives the oldest substitute of each form that has some."""
         if not is_idle:
             return []
-        substitutes: list[T | str] = [*self._substitutes.values()]
         self._awaited.clear()
-        self._substitutes.clear()
-        return substitutes
+        return [self._take_oldest(digest) for digest in [*self._substitutes]]
+
+    def _take_oldest(self, digest: bytes) -> T:
+        return self._take(digest, next(iter(self._substitutes[digest])))
+
+    def _take(self, digest: bytes, tag: int) -> T:
+        """The substitute whose URL has this tag, which waits no more."""
+        waiting = self._substitutes[digest]
+        self._n_substitutes -= 1
+        substitute = waiting.pop(tag)
+        if not waiting:
+            del self._substitutes[digest]
+        return substitute
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it."""
@@ -116,12 +131,14 @@ class MemorySeenSet(SeenSet[T]):
         """The fact kept under *key*."""
         return self._facts.get(key)
 
-    async def clear(self) -> list[str]:
-        """Forget all forms; their requests are lost with the process anyway."""
+    async def clear(self) -> Cleared:
+        """Forget all forms; gives what waited."""
+        waiting = [each for substitutes in self._substitutes.values() for each in substitutes.values()]
         self._seen = DigestTable()
         self._awaited.clear()
         self._substitutes.clear()
-        return []
+        self._n_substitutes = 0
+        return Cleared([], waiting)
 
     def __len__(self) -> int:
         return len(self._seen) + len(self._awaited)

@@ -1,9 +1,12 @@
 """What every seen set can do: the first URL of a canonical form *owns* it.
 
-While the owner's answer is awaited, one other URL of the form may wait as its *substitute*. A good answer makes the
-form *seen* and the substitute is forgotten; a failure *releases* the form, and the substitute is to be fetched in its
-place. No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request object for a set that
-dies with its process, and text for one that outlives it (*durable*).
+While the owner's answer is awaited, every other URL of the form may wait as its *substitute*. A good answer makes the
+form *seen*, and all substitutes are forgotten together. A failure *releases* the form: it is free, and the oldest
+substitute is to be fetched in the owner's place. The others stay with the form while it is free, and when another URL
+claims it: as long as one of them is left, an unanswered form is asked for again.
+
+No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request object for a set that dies
+with its process, and text for one that outlives it (*durable*).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -76,8 +79,17 @@ class Holder(NamedTuple):
     standing: Standing
     rules: int
     """Rules that led the owner to the form."""
-    has_substitute: bool = False
-    """Whether another URL is known to wait in case the owner fails: then this one need not."""
+
+
+class Cleared(NamedTuple):
+    """What a set knew when it was cleared."""
+
+    awaited: list[str]
+    """Requests that are on their way, as text, from a durable set: a queue that is lost has no others of them, so that
+    they have to be claimed anew."""
+    waiting: list[Any]
+    """Substitutes, requests or texts, that waited for forms without an answer: nobody else has them, so they have to be
+    sent again."""
 
 
 NEW_HOLDER = Holder(Standing.NEW, 0)
@@ -95,11 +107,12 @@ def form_digest(form: str) -> bytes:
 
 
 def owner_tag(url: str) -> int:
-    """16 bits that tell the URLs of one form apart.
+    """32 bits that tell the URLs of one form apart.
 
-    Two URLs of a form that have the same tag are both fetched: 1 pair in 65,536, or as many as somebody wants to make.
+    Of an owner the lower 16 bits are kept: a URL that shares these with the owner of its form is fetched as well, 1 in
+    65,536, or as many as somebody wants to make. Two substitutes of one form that share all 32 bits count as one.
     """
-    return zlib.crc32(url.encode("utf-8", "surrogatepass")) & 0xFFFF
+    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 class SeenSet(ABC, Generic[T]):
@@ -119,13 +132,15 @@ class SeenSet(ABC, Generic[T]):
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Make the set ready; gives the requests that are to be sent again.
 
-        These are the requests that an earlier process left unanswered, and substitutes whose form nobody owns any more.
-        Their forms are free. A request that is not claimed after it was given is given again by the next :meth:`open`.
+        These are the requests that an earlier process left unanswered; the oldest substitute of each form that nobody
+        owns any more; and the drops that :meth:`keep_dropped` kept. The forms of the first two are free. A request that
+        is not claimed after it was given, and a drop that is not forgotten, is given again by the next :meth:`open`.
 
         Parameters
         ----------
         queue_survives
-            Whether the crawl's own queue outlives a clean stop. Then nothing is given after one: the queue has them.
+            Whether the crawl's own queue outlives a clean stop. Then after one only what no queue has is given: the
+            substitutes of free forms, and the kept drops.
         killed
             The :attr:`process` of one that is known to be dead, if there is one.
 
@@ -153,11 +168,11 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def wait(self, digest: bytes, substitute: T, owner: int = 0) -> bool:
+    async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
         """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; whether its URL may be dropped.
 
-        True: it is kept, or another one waits already, or the form has been answered since. False: there is no room, or
-        nobody has the form any more; the URL is to be fetched.
+        All substitutes of a form are kept, each URL once. True: it is kept, or the form has been answered since. False:
+        there is no room, or nobody has the form any more; the URL is to be fetched.
 
         Raises
         ------
@@ -177,9 +192,10 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
-        """A good answer came: the form is seen for this process at once, and its substitute is forgotten.
+        """A good answer came: the form is seen for this process at once, and nothing waits for it any more.
 
-        Nothing happens to a form that nobody has.
+        The substitutes are forgotten, by a durable set when the page is processed: until then a process that dies, or
+        :meth:`release`, needs them. Nothing happens to a form that nobody has.
         """
 
     @abstractmethod
@@ -192,10 +208,12 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def release(self, digest: bytes) -> T | None:
-        """The owner of a form failed, or a seen form is to be forgotten: it is free; gives the substitute to fetch.
+        """The owner of a form failed, or a seen form is to be forgotten: it is free; gives its oldest substitute.
 
-        Nothing happens to a form that a living crawler elsewhere awaits. A durable set keeps the substitute until its
-        own claim comes, so that it survives this process.
+        The other substitutes stay with the form. They are there when it is claimed again, but for the one whose own URL
+        claims it, and :meth:`abandoned` gives them if nobody does. Nothing happens to a form that is free, or that a
+        living crawler elsewhere awaits. A durable set keeps the substitute until its own claim comes, so that it
+        survives this process.
 
         Raises
         ------
@@ -207,9 +225,15 @@ class SeenSet(ABC, Generic[T]):
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
         """Free the forms whose answer will not come; gives what is to be fetched in place of their owners.
 
-        With *is_idle* (nothing is in flight or queued in this process) these are all forms of this process that await
-        an answer. In any case they are the forms of other crawlers that died: what these had not finished is given, to
-        one crawler only, at most 1,000 requests a call; call again until nothing comes.
+        With *is_idle* (nothing is in flight or queued in this process) all forms of this process that await an answer
+        are freed, and of every form that is free one substitute is given; the next call gives the next one. A durable
+        set gives requests of an earlier process that were not claimed in this one once more.
+
+        In any case forms of other crawlers that died are freed, and what these had not finished is given, kept drops
+        and all, to one crawler only.
+
+        A durable set gives at most 1,000 requests of either kind a call: call again until nothing comes. That ends, as
+        each request is given twice at most.
 
         Raises
         ------
@@ -238,6 +262,41 @@ class SeenSet(ABC, Generic[T]):
         Nothing happens to a form that somebody has.
         """
 
+    async def owner(self, digest: bytes) -> str | None:
+        """The request, as text, of the URL that owns a *seen* form, to fetch its page once more; None where it is gone.
+
+        Durable sets keep those of the 20,000 forms that were processed last.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
+        """
+        return None
+
+    def keep_dropped(self, rules: int, text: str) -> None:
+        """Keep a request that was dropped by rules which are not verified yet, so that a later process can send it.
+
+        Nothing in a set that dies with its process. The same request kept again is one. Never raises; written together
+        with the claims for the links of the page.
+
+        Parameters
+        ----------
+        rules
+            Their code in the seen set, 0 to 65,535.
+        text
+            The request.
+        """
+
+    def forget_dropped(self, rules: Collection[int] | None = None) -> None:
+        """Let go of kept drops, because their rules were verified. Never raises.
+
+        Parameters
+        ----------
+        rules
+            Codes of verified rules; None: let go of all that this process has kept or was given.
+        """
+
     @abstractmethod
     async def note(self, key: str, text: str) -> None:
         """Keep a small fact that belongs to the set, such as the digest of the model that made the forms."""
@@ -247,14 +306,15 @@ class SeenSet(ABC, Generic[T]):
         """The fact that was kept under *key*, if any."""
 
     @abstractmethod
-    async def clear(self) -> list[str]:
-        """Forget all forms, because the model that made them was replaced; facts stay.
+    async def clear(self) -> Cleared:
+        """Forget all forms, because the model that made them was replaced; facts and kept drops stay.
 
-        Returns
-        -------
-        list[str]
-            Requests that were awaited, as text, for a durable set: a queue that is lost has no others of them, so that
-            they have to be claimed anew.
+        Gives what is on its way and what waited: the forms are forgotten, not the pages.
+
+        Raises
+        ------
+        SeenUnavailableError
+            If the set cannot be asked at present.
         """
 
     @abstractmethod

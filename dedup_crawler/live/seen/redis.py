@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import secrets
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen import redis_scripts as scripts
-from dedup_crawler.live.seen.protocol import Claimant, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import Claimant, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_VERSION = b"2"
+_VERSION = b"3"
 _CLAIMS_AT_ONCE = 500
 _WRITES_AT_ONCE = 1_000
 _MAX_UNSENT = 100_000
 _N_GIVEN = 1_000
+_ALL = b"*"
 
 
 class RedisSeenSet(SeenSet[str]):
@@ -54,6 +56,8 @@ class RedisSeenSet(SeenSet[str]):
         self._answered: set[bytes] = set()  # whose page is not known to Redis yet
         self._processed: dict[bytes, None] = {}  # to be sent, in this order
         self._restored: dict[bytes, bytes] = {}
+        self._forgotten: list[bytes] = []  # codes of rules whose drops are let go, before those below are kept
+        self._dropped: dict[tuple[bytes, str], None] = {}
         self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> milliseconds that they have left
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
@@ -61,7 +65,7 @@ class RedisSeenSet(SeenSet[str]):
         self._is_closing = False
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Say that this crawler lives; gives up to 1,000 requests of crawlers that died."""
+        """Say that this crawler lives; gives what crawlers left that died, up to 1,000 requests and as many drops."""
         try:
             await self._check_writer()
             await self._beat()
@@ -101,10 +105,10 @@ class RedisSeenSet(SeenSet[str]):
             standing = Standing.SEEN
         return Holder(standing, reply & 0xFFFF)
 
-    async def wait(self, digest: bytes, substitute: str, owner: int = 0) -> bool:
-        """Keep *substitute* in Redis, if none waits for the form."""
+    async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
+        """Keep *substitute* in Redis."""
         return digest in self._answered or bool(
-            await self._run(scripts.WAIT, digest, owner.to_bytes(2, "big") + substitute.encode("utf-8"))
+            await self._run(scripts.WAIT, digest, owner.to_bytes(4, "big"), substitute)
         )
 
     async def is_awaited(self, digest: bytes) -> bool:
@@ -126,7 +130,7 @@ class RedisSeenSet(SeenSet[str]):
         self.flush()
 
     async def release(self, digest: bytes) -> str | None:
-        """Free the form; gives its substitute, which waits in Redis until it is claimed."""
+        """Free the form; gives its oldest substitute, which waits in Redis until it is claimed."""
         self._n, text = await self._run(scripts.RELEASE, digest)
         self._answered.discard(digest)
         self._processed.pop(digest, None)
@@ -165,20 +169,54 @@ class RedisSeenSet(SeenSet[str]):
         text = await self._link.command("HGET", self._key("facts"), f"note {key}")
         return None if text is None else _as_text(text)
 
-    async def clear(self) -> list[str]:
-        """Forget all forms, for all crawlers; gives the requests that were awaited."""
+    async def owner(self, digest: bytes) -> str | None:
+        """The request that owns a seen form, if it is kept."""
+        text = await self._run(scripts.OWNER, digest, int(digest in self._answered))
+        return None if text is None else _as_text(text)
+
+    def keep_dropped(self, rules: int, text: str) -> None:
+        """Keep a drop; Redis hears of it with the next processed page."""
+        self._dropped[rules.to_bytes(2, "big"), text] = None
+        if len(self._dropped) > _MAX_UNSENT:
+            del self._dropped[next(iter(self._dropped))]
+
+    def forget_dropped(self, rules: Collection[int] | None = None) -> None:
+        """Let go of kept drops, of this crawler; Redis hears of it in a moment."""
+        if rules is None:
+            self._forgotten.append(_ALL)
+            self._dropped.clear()
+        else:
+            codes = {code.to_bytes(2, "big") for code in rules}
+            self._forgotten += codes
+            for drop in [drop for drop in self._dropped if drop[0] in codes]:
+                del self._dropped[drop]
+        self.flush()
+
+    async def clear(self) -> Cleared:
+        """Forget all forms, for all crawlers; gives the requests that were awaited, and the substitutes that waited."""
         done = set(self._processed)
+        answered = done | self._answered
         for waiting in (self._answered, self._processed, self._restored):
             waiting.clear()
+        substitutes: list[str] = []
+        script = scripts.FORGET_SUBSTITUTES
         async with self._sending:  # what is on its way must not arrive in the middle
             requests = await self._link.command("HGETALL", self._key("requests"))
+            digests = await self._link.command("HKEYS", self._key("awaited"))
+            for start in range(0, len(digests), _CLAIMS_AT_ONCE):
+                portion = digests[start : start + _CLAIMS_AT_ONCE]
+                found = iter(await self._link.run(script, self.process, *portion))
+                for digest in portion:
+                    texts = _as_texts(itertools.islice(found, next(found)))
+                    substitutes += texts if digest not in answered else ()
             for first in range(256):
                 keys = [self._key(f"seen:{first:02x}{second:02x}") for second in range(256)]
                 await self._link.command("UNLINK", *keys)
-            rest = ("awaited", "requests", "substitutes", "size", f"of:{self.process}")
+            rest = ("awaited", "requests", "owners", "owned", "size", f"of:{self.process}")
             await self._link.command("UNLINK", *map(self._key, rest))
         self._n = 0
-        return [text.decode("utf-8") for digest, text in requests.items() if digest not in done]
+        awaited = [_as_text(text) for digest, text in requests.items() if digest not in done]
+        return Cleared(awaited, substitutes)
 
     def __len__(self) -> int:
         return self._n
@@ -222,20 +260,31 @@ class RedisSeenSet(SeenSet[str]):
         """Say that this crawler lives, and send everything."""
         async with self._sending:
             await self._send()
-            while self._processed or self._restored:
+            while self._processed or self._restored or self._dropped or self._forgotten:
                 await self._send()
 
     async def _send(self) -> None:
-        processed = list(self._processed)[:_WRITES_AT_ONCE]
+        n_forgotten = len(self._forgotten)
+        forgotten = _ALL if _ALL in self._forgotten else b"".join(self._forgotten)
+        dropped = list(self._dropped)[:_WRITES_AT_ONCE]
+        # a page is not processed before the drops among its links are kept
+        processed = list(self._processed)[:_WRITES_AT_ONCE] if len(dropped) == len(self._dropped) else []
         restored = list(self._restored.items())[:_WRITES_AT_ONCE]
-        tags = [word for pair in restored for word in pair]
-        words = (*processed, *tags)
-        self._n = await self._link.run(scripts.BEAT, self.process, self._heartbeat_ms, len(processed), *words)
+        numbers = (self._heartbeat_ms, len(processed), len(restored))
+        words: list[str | bytes] = [forgotten, *processed]
+        words += itertools.chain(*restored)
+        for rules, text in dropped:
+            words += (rules, text)
+        self._n = await self._link.run(scripts.BEAT, self.process, *numbers, *words)
         for digest in processed:
             self._processed.pop(digest, None)
             self._answered.discard(digest)
         for digest, _ in restored:
             self._restored.pop(digest, None)
+        if len(self._forgotten) == n_forgotten:  # else some of these may be forgotten, and kept again
+            for drop in dropped:
+                self._dropped.pop(drop, None)
+        del self._forgotten[:n_forgotten]
 
     async def _run(self, script: str, *arguments: str | bytes | int) -> Any:
         if self._restored:
@@ -257,7 +306,7 @@ class RedisSeenSet(SeenSet[str]):
 
 
 def _tag(owner: int, rules: int) -> bytes:
-    return rules.to_bytes(2, "big") + owner.to_bytes(2, "big")
+    return rules.to_bytes(2, "big") + owner.to_bytes(4, "big")
 
 
 def _as_text(text: bytes) -> str:

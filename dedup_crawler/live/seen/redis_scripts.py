@@ -1,107 +1,28 @@
-"""What happens inside Redis, each script at once for all crawlers.
-
-Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, so small that Redis packs
-them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, owner), ``requests``
-(digest -> text), ``substitutes`` (digest -> owner, text), ``of:CRAWLER`` (digests that a crawler awaits), ``crawlers``,
-``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
-
-A crawler is 8 hexadecimal digits. The state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed
-to the crawler to be sent) or ``H`` (the same, handed twice: once could be an answer of Redis that got lost).
-"""
+"""What happens inside Redis, each script at once for all crawlers; redis_common says what the keys are."""
 
 from __future__ import annotations
 
-_COMMON = """
-local name, me = ARGV[1], ARGV[2]
-local awaited, requests, substitutes = name .. ':awaited', name .. ':requests', name .. ':substitutes'
-local no_rules, nothing = '\\0\\0', '\\0\\0\\0\\0'
-local lives = {}
+from dedup_crawler.live.seen.redis_common import COMMON
 
-local function is_alive(crawler)
-  if crawler == me then return true end
-  if lives[crawler] == nil then lives[crawler] = redis.call('EXISTS', name .. ':alive:' .. crawler) == 1 end
-  return lives[crawler]
-end
-
-local function bucket(digest)
-  return name .. ':seen:' .. string.format('%02x%02x', string.byte(digest, 1, 2)), string.sub(digest, 3)
-end
-
-local function held(digest)
-  local value = redis.call('HGET', awaited, digest)
-  if value then
-    return string.sub(value, 1, 8), string.sub(value, 9, 9), string.sub(value, 10, 11), string.sub(value, 12, 13)
-  end
-end
-
-local function seen(digest)
-  local key, rest = bucket(digest)
-  local value = redis.call('HGET', key, rest)
-  if value then return string.sub(value, 1, 4), string.sub(value, 5, 6), string.sub(value, 7, 8) end
-end
-
-local function see(digest, crawler, rules_and_owner)
-  local key, rest = bucket(digest)
-  local n = redis.call('HSET', key, rest, string.sub(crawler, 1, 4) .. rules_and_owner)
-  if n == 1 then redis.call('INCR', name .. ':size') end
-end
-
-local function unsee(digest)
-  local key, rest = bucket(digest)
-  if redis.call('HDEL', key, rest) == 1 then redis.call('DECR', name .. ':size') end
-end
-
-local function hand_out(digest, text, state, tag)
-  redis.call('HSET', awaited, digest, me .. state .. tag)
-  redis.call('HSET', requests, digest, text)
-  redis.call('SADD', name .. ':of:' .. me, digest)
-end
-
-local function free(digest, crawler)
-  redis.call('SREM', name .. ':of:' .. crawler, digest)
-  local text = redis.call('HGET', substitutes, digest)
-  redis.call('HDEL', substitutes, digest)
-  if text then
-    local owner = string.sub(text, 1, 2)
-    text = string.sub(text, 3)
-    hand_out(digest, text, 'h', no_rules .. owner)
-  else
-    redis.call('HDEL', awaited, digest)
-    redis.call('HDEL', requests, digest)
-  end
-  return text
-end
-
-local function size()
-  return tonumber(redis.call('GET', name .. ':size') or 0) + redis.call('SCARD', name .. ':of:' .. me)
-end
-
-local function beat(milliseconds)
-  redis.call('SET', name .. ':alive:' .. me, 1, 'PX', milliseconds)
-  redis.call('SADD', name .. ':crawlers', me)
-end
-"""
+_N_OWNERS = 20_000
 
 CLAIM = (
-    _COMMON
+    COMMON
     + """
--- ARGV[3] milliseconds, ARGV[4] invalid rules, 2 bytes each; then digest, rules and owner, request ('': none)
+-- ARGV[3] milliseconds, ARGV[4] invalid rules, 2 bytes each; then digest, rules and tag, request ('': none)
 -- gives the size of the set, then for each claim: standing * 65536 + rules of the owner
 beat(ARGV[3])
 local is_invalid = {}
 for i = 1, #ARGV[4], 2 do is_invalid[string.sub(ARGV[4], i, i + 1)] = true end
 
-local function take(digest, tag, request, crawler, earlier_rules, earlier_owner)
+local function take(digest, tag, request, crawler, earlier_tag)
   if crawler then
     redis.call('SREM', name .. ':of:' .. crawler, digest)
-    -- the substitute waits on, unless it is the very URL that claims; else the earlier owner's request does, which may
-    -- be on its way too, until it is claimed itself
-    local owner = string.sub(tag, 3, 4)
-    local waiting = redis.call('HGET', substitutes, digest)
-    if waiting and string.sub(waiting, 1, 2) == owner then redis.call('HDEL', substitutes, digest) end
+    local url = string.sub(tag, 3, 6)
+    redis.call('HDEL', substitutes_of(digest), url)
+    -- the earlier owner's request may be on its way: it waits until its own URL claims the form
     local earlier = redis.call('HGET', requests, digest)
-    local is_another = earlier_owner ~= owner and earlier_rules .. earlier_owner ~= nothing
-    if earlier and is_another then redis.call('HSETNX', substitutes, digest, earlier_owner .. earlier) end
+    if earlier and earlier_tag ~= url then wait(digest, earlier_tag, earlier) end
   end
   redis.call('HSET', awaited, digest, me .. 'c' .. tag)
   redis.call('SADD', name .. ':of:' .. me, digest)
@@ -109,24 +30,25 @@ local function take(digest, tag, request, crawler, earlier_rules, earlier_owner)
 end
 
 local function claim(digest, tag, request)
-  local crawler, state, rules, owner = held(digest)
+  local owner = string.sub(tag, 5, 6)
+  local crawler, state, rules, earlier_tag = held(digest)
   if crawler then
     if state == 'c' and is_alive(crawler) and not is_invalid[rules] then
-      if crawler == me and owner == string.sub(tag, 3, 4) then return 1, rules end
+      if crawler == me and string.sub(earlier_tag, 3, 4) == owner then return 1, rules end
       return 2, rules
     end
   else
-    local seer
-    seer, rules, owner = seen(digest)
+    local seer, earlier_owner
+    seer, rules, earlier_owner = seen(digest)
     if seer then
       if not is_invalid[rules] then
-        if seer == string.sub(me, 1, 4) and owner == string.sub(tag, 3, 4) then return 1, rules end
+        if seer == string.sub(me, 1, 4) and earlier_owner == owner then return 1, rules end
         return 3, rules
       end
       unsee(digest)
     end
   end
-  take(digest, tag, request, crawler, rules, owner)
+  take(digest, tag, request, crawler, earlier_tag)
   return 0, string.sub(tag, 1, 2)
 end
 
@@ -142,13 +64,13 @@ return replies
 )
 
 WAIT = (
-    _COMMON
+    COMMON
     + """
--- ARGV[3] digest, ARGV[4] owner (2 bytes) and substitute; gives 1 if its URL may be dropped
+-- ARGV[3] digest, ARGV[4] tag, ARGV[5] substitute; gives 1 if its URL may be dropped
 local crawler, state = held(ARGV[3])
 if crawler then
   if state ~= 'c' or not is_alive(crawler) then return 0 end
-  redis.call('HSETNX', substitutes, ARGV[3], ARGV[4])
+  wait(ARGV[3], ARGV[4], ARGV[5])
   return 1
 end
 if seen(ARGV[3]) then return 1 end
@@ -157,36 +79,64 @@ return 0
 )
 
 BEAT = (
-    _COMMON
+    COMMON
     + """
--- ARGV[3] milliseconds, ARGV[4] number of processed digests, these; then digest, rules and owner of restored forms
--- gives the size of the set
+-- ARGV[3] milliseconds, ARGV[4] number of processed digests, ARGV[5] number of restored forms, ARGV[6] codes of rules
+-- whose drops are let go, 2 bytes each ('*': all); then processed digests; digest, rules and tag of restored forms;
+-- rules and text of kept drops; gives the size of the set
 beat(ARGV[3])
-local n_processed = tonumber(ARGV[4])
-for i = 5, 4 + n_processed do
-  local digest = ARGV[i]
-  local crawler, _, rules, owner = held(digest)
-  if crawler then
-    redis.call('HDEL', awaited, digest)
-    redis.call('HDEL', requests, digest)
-    redis.call('HDEL', substitutes, digest)
-    redis.call('SREM', name .. ':of:' .. crawler, digest)
-    see(digest, crawler, rules .. owner)
-  elseif not seen(digest) then
-    see(digest, me, nothing) -- Redis lost the claim, but the page is there
+local n_processed, n_restored = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+local function forget(rules)
+  redis.call('UNLINK', name .. ':dropped:' .. me .. ':' .. rules)
+  redis.call('SREM', name .. ':dropped:' .. me, rules)
+end
+
+if ARGV[6] == '*' then
+  for _, rules in ipairs(redis.call('SMEMBERS', name .. ':dropped:' .. me)) do forget(rules) end
+else
+  for i = 1, #ARGV[6], 2 do forget(string.sub(ARGV[6], i, i + 1)) end
+end
+
+local function own(digest, text)
+  if redis.call('HSET', name .. ':owners', digest, text) == 0 then return end
+  if redis.call('RPUSH', name .. ':owned', digest) > """
+    + str(_N_OWNERS)
+    + """ then
+    redis.call('HDEL', name .. ':owners', redis.call('LPOP', name .. ':owned'))
   end
 end
-for i = 5 + n_processed, #ARGV, 2 do
-  if not held(ARGV[i]) and not seen(ARGV[i]) then see(ARGV[i], '----', ARGV[i + 1]) end
+
+for i = 7, 6 + n_processed do
+  local digest = ARGV[i]
+  local crawler, _, rules, tag = held(digest)
+  if crawler then
+    local text = redis.call('HGET', requests, digest)
+    if text then own(digest, text) end
+    redis.call('HDEL', awaited, digest)
+    redis.call('HDEL', requests, digest)
+    redis.call('UNLINK', substitutes_of(digest))
+    redis.call('SREM', name .. ':of:' .. crawler, digest)
+    see(digest, crawler, rules, tag)
+  elseif not seen(digest) then
+    see(digest, me, '\\0\\0', '\\0\\0\\0\\0') -- Redis lost the claim, but the page is there
+  end
 end
+for i = 7 + n_processed, 5 + n_processed + 2 * n_restored, 2 do
+  if not held(ARGV[i]) and not seen(ARGV[i]) then
+    see(ARGV[i], '----', string.sub(ARGV[i + 1], 1, 2), string.sub(ARGV[i + 1], 3, 6))
+  end
+end
+for i = 7 + n_processed + 2 * n_restored, #ARGV, 2 do drop(ARGV[i], ARGV[i + 1]) end
 return size()
 """
 )
 
 RELEASE = (
-    _COMMON
+    COMMON
     + """
--- ARGV[3] digest; gives the size of the set and, if the form was one's own, the substitute; a seen form is forgotten
+-- ARGV[3] digest; gives the size of the set and, if the form was one's own, its oldest substitute; a seen form is
+-- forgotten
 local crawler, state = held(ARGV[3])
 local text = false
 if not crawler then
@@ -199,7 +149,7 @@ return {size(), text}
 )
 
 SWALLOWED = (
-    _COMMON
+    COMMON
     + """
 -- ARGV[3] how many texts at most, then digests that were answered; gives what is to be fetched in place of own requests
 local is_answered, texts = {}, {}
@@ -207,13 +157,13 @@ for i = 4, #ARGV do is_answered[ARGV[i]] = true end
 for _, digest in ipairs(redis.call('SMEMBERS', name .. ':of:' .. me)) do
   if #texts >= tonumber(ARGV[3]) then break end
   if not is_answered[digest] then
-    local crawler, state, rules, owner = held(digest)
+    local crawler, state, rules, tag = held(digest)
     local text = false
     if crawler ~= me then
       redis.call('SREM', name .. ':of:' .. me, digest)
     elseif state == 'h' then
       text = redis.call('HGET', requests, digest)
-      hand_out(digest, text, 'H', rules .. owner)
+      hand_out(digest, text, 'H', rules .. tag)
     else
       text = free(digest, me)
     end
@@ -225,37 +175,59 @@ return texts
 )
 
 RESCUE = (
-    _COMMON
+    COMMON
     + """
--- ARGV[3] how many texts at most; gives requests of crawlers that died, which are this crawler's to send from now on
-local texts = {}
-for _, crawler in ipairs(redis.call('SMEMBERS', name .. ':crawlers')) do
-  while not is_alive(crawler) and #texts < tonumber(ARGV[3]) do
-    local digest = redis.call('SPOP', name .. ':of:' .. crawler)
-    if not digest then
-      redis.call('SREM', name .. ':crawlers', crawler)
-      break
+-- ARGV[3] how many requests of either kind at most; gives requests of crawlers that died, which are this crawler's to
+-- send from now on, and drops that they kept, which are this crawler's to keep
+local n_at_most = tonumber(ARGV[3])
+local texts, drops = {}, {}
+
+local function rescue_drops(crawler)
+  local key = name .. ':dropped:' .. crawler
+  for _, rules in ipairs(redis.call('SMEMBERS', key)) do
+    if #drops == n_at_most then return end
+    for _, text in ipairs(redis.call('SPOP', key .. ':' .. rules, n_at_most - #drops)) do
+      drop(rules, text)
+      drops[#drops + 1] = text
     end
-    local holder, _, rules, owner = held(digest)
+    if redis.call('EXISTS', key .. ':' .. rules) == 0 then redis.call('SREM', key, rules) end
+  end
+end
+
+local function rescue_forms(crawler)
+  while #texts < n_at_most do
+    local digest = redis.call('SPOP', name .. ':of:' .. crawler)
+    if not digest then return end
+    local holder, _, rules, tag = held(digest)
     if holder == crawler then
       local text = redis.call('HGET', requests, digest)
-      if text then hand_out(digest, text, 'h', rules .. owner) else text = free(digest, crawler) end
+      if text then hand_out(digest, text, 'h', rules .. tag) else text = free(digest, crawler) end
       if text then texts[#texts + 1] = text end
     end
   end
 end
+
+for _, crawler in ipairs(redis.call('SMEMBERS', name .. ':crawlers')) do
+  if not is_alive(crawler) then
+    rescue_forms(crawler)
+    rescue_drops(crawler)
+    if not is_unfinished(crawler) then redis.call('SREM', name .. ':crawlers', crawler) end
+  end
+end
+for _, text in ipairs(drops) do texts[#texts + 1] = text end
 return texts
 """
 )
 
 OTHERS = (
-    _COMMON
+    COMMON
     + """
--- gives each other crawler that has unfinished forms, and how many milliseconds it is given; less than 0: it is dead
+-- gives each other crawler that has unfinished forms or kept drops, and how many milliseconds it is given; less than 0:
+-- it is dead
 local found = {}
 for _, crawler in ipairs(redis.call('SMEMBERS', name .. ':crawlers')) do
   local left = redis.call('PTTL', name .. ':alive:' .. crawler)
-  if crawler ~= me and redis.call('EXISTS', name .. ':of:' .. crawler) == 1 then
+  if crawler ~= me and is_unfinished(crawler) then
     found[#found + 1] = crawler
     found[#found + 1] = left
   end
@@ -265,10 +237,35 @@ return found
 )
 
 LEAVE = (
-    _COMMON
+    COMMON
     + """
 -- the crawler stops in order: what it had not finished is free at once
 redis.call('DEL', name .. ':alive:' .. me)
-if redis.call('EXISTS', name .. ':of:' .. me) == 0 then redis.call('SREM', name .. ':crawlers', me) end
+if not is_unfinished(me) then redis.call('SREM', name .. ':crawlers', me) end
+"""
+)
+
+OWNER = (
+    COMMON
+    + """
+-- ARGV[3] digest, ARGV[4] 1 if it was answered; gives the request that owns a seen form, if it is kept
+if held(ARGV[3]) then return ARGV[4] == '1' and redis.call('HGET', requests, ARGV[3]) end
+return seen(ARGV[3]) and redis.call('HGET', name .. ':owners', ARGV[3])
+"""
+)
+
+FORGET_SUBSTITUTES = (
+    COMMON
+    + """
+-- ARGV[3] and all behind it: digests; forgets the substitutes of each, and gives how many they were, and their texts
+local texts = {}
+for i = 3, #ARGV do
+  local waiting = redis.call('HVALS', substitutes_of(ARGV[i]))
+  redis.call('UNLINK', substitutes_of(ARGV[i]))
+  table.sort(waiting)
+  texts[#texts + 1] = #waiting
+  for _, text in ipairs(waiting) do texts[#texts + 1] = string.sub(text, 16) end
+end
+return texts
 """
 )

@@ -96,6 +96,7 @@ def _patterns(step: Step) -> Iterator[tuple[list[str], list[str]]]:
     unwanted = [f"{host}/?{each}" for each in without]
     unwanted += [f"{host}{each}" for excluded in step.excluded for each in _too_wide(excluded)]
     unwanted += [f"{host}/|"] if step.needs_path else []
+    unwanted += [f"{host}/*{character}" for character in ";(:="] if step.needs_plain_path else []
     unwanted += [f"{host}/*.*."] if step.needs_one_ending else []
     unwanted += [f"{lookalike}{host}/" for lookalike in _LOOKALIKES]
     for paths in path_patterns(conditions):

@@ -37,6 +37,7 @@ from dedup_crawler.rules.rule import (
 )
 from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.site_grammar import is_marked
 
 _MAX_FIRINGS = 9  # the engine gives up after ten passes
 _PARTS = "path[*]"
@@ -69,6 +70,10 @@ class Step:
     """The only names that the query may have; None for any."""
     needs_path: bool
     """Whether the URL of a host's root has to be left alone."""
+    needs_plain_path: bool
+    """Whether a path that says something by name has to be left alone."""
+    needs_no_query: bool
+    """Whether a URL with a query has to be left alone."""
     needs_one_ending: bool
     """Whether a path that ends in two extensions has to be left alone."""
 
@@ -111,6 +116,14 @@ def _why_alone(rule: Rule, model: ModelRules) -> str | None:
         return "it speaks of pieces of values"
     if touched(rule) is None:
         return "it builds another path, or copies values"
+    if rule.host in model.read_otherwise and any(
+        is_marked(key[6:]) for key in rule.required() | rule.transformation.keys() if key.startswith("query[")
+    ):
+        return "it is about what the path says by name, which the format cannot tell"
+    if rule.host in model.other_queries and any(
+        key.startswith("query[") for key in rule.required() | rule.transformation.keys()
+    ):
+        return "semicolons or lists stand in the queries of its host, which the format cannot tell"
     if any("#" in key for key in rule.required()):
         return "it is about parameters that come more than once"
     return None
@@ -150,6 +163,8 @@ def _met(number: int, rule: Rule, model: ModelRules) -> Step | Unsaid:
         tuple(excluded),
         model.query_keys.get(rule.host),
         needs_path=any(isinstance(each.transformation.get(key), Set) for each in group for key in ("slash", "ext")),
+        needs_plain_path=rule.host in model.read_otherwise,
+        needs_no_query=rule.host in model.other_queries,
         needs_one_ending=any("ext" in each.transformation for each in group),
     )
 

@@ -24,10 +24,21 @@ class ModelRules:
     """Guard: hosts where a URL is left alone if its query is not sorted."""
     watched: frozenset[int] = frozenset()
     """Guard: numbers of the rules that leave a URL alone if what they drop has come with other pages."""
+    read_otherwise: frozenset[str] = frozenset()
+    """Hosts whose paths may be read otherwise than they stand ..."""
+    other_queries: frozenset[str] = frozenset()
+    """... and whose queries are."""
     aliases: Sequence[HostAlias] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     """Identifier -> sentence of what else the model knows, in no rule about URLs alone."""
 
     def without_guards(self) -> ModelRules:
         """The same as if nothing but the rules decided."""
-        return ModelRules(self.rules, self.maps, aliases=self.aliases, others=self.others)
+        return ModelRules(
+            self.rules,
+            self.maps,
+            read_otherwise=self.read_otherwise,
+            other_queries=self.other_queries,
+            aliases=self.aliases,
+            others=self.others,
+        )

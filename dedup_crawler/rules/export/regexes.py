@@ -60,6 +60,10 @@ def _where(step: Step) -> Iterator[str]:
     yield _NOT_NORMAL
     root = "" if step.needs_path else "/|"
     yield rf"(?={origin}(?:{root}(?:/{_SEGMENT})+/?){_PATH_END})"
+    if step.needs_plain_path:
+        yield rf"(?={origin}[^?;(:=]*{_PATH_END})"
+    if step.needs_no_query:
+        yield r"(?!.*\?)"
     if step.needs_one_ending:
         yield rf"(?![^?]*[^/?]{_EXTENSION}{_EXTENSION}{_LAST})"
     name = r"[^=&]+" if step.names is None else _any_of(sorted(step.names - {""}))

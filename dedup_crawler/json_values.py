@@ -1,0 +1,158 @@
+"""JSON that strangers may have written, read value by value: each is what it has to be, or one line says which is not.
+
+Whoever reads a file takes it apart by the methods of :class:`JsonValue`, so that no value of another type gets any
+further, and nobody has to think of what Python would raise for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from dedup_crawler.errors import BadInputError
+
+MAX_COUNT = 10**15
+"""A larger number counts nothing that a crawl has."""
+MAX_DEPTH = 50
+"""Our own files are less than ten deep; what is deeper was made to exhaust the stack."""
+_MAX_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class JsonValue:
+    """A value and where it stands, such as ``rules.json, 'counts'``.
+
+    Every method raises BadInputError if the value is of another kind.
+    """
+
+    raw: Any
+    place: str
+
+    def __getitem__(self, key: str) -> JsonValue:
+        """The value of *key* in a table that has to have it."""
+        if not isinstance(self.raw, dict):
+            self.refuse("a table")
+        if key not in self.raw:
+            raise BadInputError(f"{self.place} lacks {key!r}.")
+        return JsonValue(self.raw[key], f"{self.place}, {key!r}")
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a table has *key*."""
+        return isinstance(self.raw, dict) and key in self.raw
+
+    def table(self) -> dict[str, JsonValue]:
+        """Key -> value."""
+        if not isinstance(self.raw, dict):
+            self.refuse("a table")
+        return {key: JsonValue(value, f"{self.place}, {_shown(key)}") for key, value in self.raw.items()}
+
+    def values(self, limit: int | None = None) -> list[JsonValue]:
+        """The values of a list, the first *limit* of them."""
+        found = enumerate(self._list()[:limit], start=1)
+        return [JsonValue(value, f"{self.place}, entry {number}") for number, value in found]
+
+    def texts(self) -> list[str]:
+        """The texts of a list."""
+        values = self._list()
+        for value in values:
+            if not isinstance(value, str):
+                self.refuse("a list of texts", value)
+        return values
+
+    def integers(self, least: int = 0, most: int = MAX_COUNT) -> list[int]:
+        """The whole numbers of a list, from *least* to *most*."""
+        values = self._list()
+        for value in values:
+            if type(value) is not int or not least <= value <= most:
+                self.refuse(f"a list of whole numbers from {least} to {most}", value)
+        return values
+
+    def numbers(self) -> list[float]:
+        """The finite numbers of a list."""
+        values = self._list()
+        for value in values:
+            if not _is_number(value):
+                self.refuse("a list of numbers", value)
+        return values
+
+    def text(self) -> str:
+        """A text."""
+        return self.raw if isinstance(self.raw, str) else self.refuse("a text")
+
+    def flag(self) -> bool:
+        """True or false."""
+        return self.raw if isinstance(self.raw, bool) else self.refuse("true or false")
+
+    def count(self, most: int = MAX_COUNT) -> int:
+        """A whole number from 0 to *most*."""
+        if type(self.raw) is not int or not 0 <= self.raw <= most:
+            self.refuse(f"a whole number from 0 to {most}")
+        return self.raw
+
+    def number(self) -> float:
+        """A finite number."""
+        return float(self.raw) if _is_number(self.raw) else self.refuse("a number")
+
+    def scalar(self) -> str | float | bool | None:
+        """Any value but a list or a table."""
+        if not (self.raw is None or isinstance(self.raw, (str, bool)) or _is_number(self.raw)):
+            self.refuse("a text, a number, true, false or null")
+        scalar: str | float | bool | None = self.raw
+        return scalar
+
+    def refuse(self, expected: str, *found: Any) -> NoReturn:
+        """Say what should stand there, instead of the value or of what was *found* in it."""
+        raise BadInputError(f"{self.place}: expected {expected}, found {_shown(*found or [self.raw])}.")
+
+    def _list(self) -> list[Any]:
+        return self.raw if isinstance(self.raw, list) else self.refuse("a list")
+
+
+def read_json(data: bytes, place: str) -> JsonValue:
+    """Read JSON, at most :data:`MAX_DEPTH` deep and without NaN and Infinity, which JSON does not know.
+
+    Raises
+    ------
+    BadInputError
+        If *data* is something else; the text begins with *place*.
+    """
+    try:
+        value = json.loads(data, parse_constant=_no_constant)
+    except RecursionError:
+        raise BadInputError(f"{place} cannot be read: it is nested too deeply.") from None
+    except ValueError as error:
+        raise BadInputError(f"{place} cannot be read as JSON ({type(error).__name__}).") from None
+    if not _is_shallow(value):
+        raise BadInputError(f"{place} cannot be read: it is nested more than {MAX_DEPTH} deep.")
+    return JsonValue(value, place)
+
+
+def _is_shallow(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        nested = [each for each in level if isinstance(each, (dict, list))]
+        if not nested:
+            return True
+        level = [inner for each in nested for inner in (each.values() if isinstance(each, dict) else each)]
+    return False
+
+
+def _is_number(value: Any) -> bool:
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) <= MAX_COUNT)
+
+
+def _shown(value: Any) -> str:
+    """A value on one short line."""
+    if isinstance(value, (dict, list)):
+        return f"a {'table' if isinstance(value, dict) else 'list'} of {len(value)}"
+    if isinstance(value, str):
+        return ascii(value[:_MAX_SHOWN]) + ("..." if len(value) > _MAX_SHOWN else "")
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return str(value) if isinstance(value, float) or abs(value) < 10**_MAX_SHOWN else "a huge number"
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,78 @@
+"""How many requests a crawl has dropped by which rules, and how many of these drops nobody has verified."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+MAX_SETS = 10_000
+"""Sets of rules that are counted apart; what comes later is counted as if no rule were known."""
+
+
+@dataclass(slots=True)
+class _Drops:
+    n_dropped: int = 0
+    n_right: int = 0
+    n_wrong: int = 0
+
+
+class Verdicts(NamedTuple):
+    """The drops that nobody fetched, and the explorations that speak for or against them."""
+
+    n_tested: int
+    """Drops by rules of each of which some exploration was decided."""
+    n_untested: int
+    """All others, and those by a rule that was switched off when they could not be sent any more."""
+    n_right: int
+    n_wrong: int
+
+
+class DropCounts:
+    """Drops and decided explorations by the rules that led to them together."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, ...], _Drops] = {}
+
+    def dropped(self, rules: tuple[str, ...], n: int = 1) -> None:
+        """Count *n* drops; a negative number where dropped requests are sent after all."""
+        (self._of.get(rules) or self._new(rules)).n_dropped += n
+
+    def explored(self, rules: tuple[str, ...], *, is_same: bool) -> None:
+        """Count a decided exploration."""
+        drops = self._of.get(rules) or self._new(rules)
+        drops.n_right += is_same
+        drops.n_wrong += not is_same
+
+    def by_rule(self) -> Counter[str]:
+        """Drops by rule, less what was sent after all; a drop counts for each of its rules."""
+        counts: Counter[str] = Counter()
+        for rules, drops in self._of.items():
+            for rule in rules:
+                counts[rule] += drops.n_dropped
+        return +counts
+
+    def untested_rules(self) -> set[str]:
+        """Rules that have dropped something and of which no exploration was decided."""
+        return set(self.by_rule()) - self._tested()
+
+    def verdicts(self, off: Collection[str] = ()) -> Verdicts:
+        """All of it in four numbers; what the rules *off*, which were switched off, have shown does not count."""
+        n_tested = n_untested = n_right = n_wrong = 0
+        tested = self._tested()
+        for rules, drops in self._of.items():
+            is_tested = tested.issuperset(rules) if rules else drops.n_right + drops.n_wrong > 0
+            if is_tested and not any(rule in off for rule in rules):
+                n_tested += drops.n_dropped
+                n_right += drops.n_right
+                n_wrong += drops.n_wrong
+            else:
+                n_untested += drops.n_dropped
+        return Verdicts(n_tested, max(0, n_untested), n_right, n_wrong)
+
+    def _tested(self) -> set[str]:
+        return {rule for rules, drops in self._of.items() if drops.n_right + drops.n_wrong for rule in rules}
+
+    def _new(self, rules: tuple[str, ...]) -> _Drops:
+        return self._of.setdefault(rules if len(self._of) < MAX_SETS else (), _Drops())

@@ -1,0 +1,113 @@
+"""Segments at the end of a path that say things by name, read as names of the query and back without loss.
+
+``/questions/scope:all/sort:votes/page:2/`` says three things any of which may be missing: as parts of a path they shift
+each other. They are read as ``/questions/?;page:=2&;scope:=all&;sort:=votes`` (``page=2`` as ``;page/=2``). Which names
+a site has is learnt from its URLs: those that mostly stand beside others, for a single ``Talk:Title`` is no list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+MIN_URLS = 8
+_MAX_NAMES = 100
+_NAME = r"[A-Za-z][A-Za-z0-9_.~\-]*[:=]"
+_NAMED = re.compile(rf"({_NAME})([^;&]*)", re.ASCII).fullmatch
+_IS_NAME = re.compile(_NAME, re.ASCII).fullmatch
+_SAID = re.compile(r";([A-Za-z][A-Za-z0-9_.~\-]*[:/])=([^/;]*)", re.ASCII).fullmatch
+
+
+def is_name(name: object) -> bool:
+    """Whether this may be the name of a segment, with its delimiter."""
+    return isinstance(name, str) and _IS_NAME(name) is not None
+
+
+def key_name(name: str) -> str:
+    """How a name is written in a query, where ``=`` ends it.
+
+    >>> key_name("page:"), key_name("page=")
+    ('page:', 'page/')
+    """
+    return name.replace("=", "/")
+
+
+def spoken(name: str) -> str | None:
+    """The name of a segment that is written so in a query; None if it is none.
+
+    >>> spoken("page/"), spoken("page")
+    ('page=', None)
+    """
+    return name.replace("/", "=") if _SAID(f";{name}=") is not None else None
+
+
+def is_segment(part: str) -> bool:
+    """Whether a part of a query stands for a segment."""
+    return _SAID(part) is not None
+
+
+def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
+    """Names (with their delimiters) in at least 8 of a site's paths, mostly beside others, in their order there.
+
+    >>> learn_names(f"/all/sort:{n}/page:{n}/" for n in range(8))
+    ('sort:', 'page:')
+    """
+    n_paths: Counter[str] = Counter()
+    n_beside: Counter[str] = Counter()
+    places: dict[str, int] = defaultdict(int)
+    for path in paths:
+        if ":" in path or "=" in path:
+            names = [name for name, _ in _split(path)[1]]
+            n_paths.update(set(names))
+            if len(names) > 1 and len(set(names)) == len(names):
+                n_beside.update(names)
+                for place, name in enumerate(names):
+                    places[name] += place
+    common = [name for name, n in n_beside.most_common(_MAX_NAMES) if n >= MIN_URLS and 2 * n > n_paths[name]]
+    if len(common) < 2:
+        return ()
+    return tuple(sorted(common, key=lambda name: (places[name] / n_beside[name], name)))
+
+
+def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
+    """What is left of a path, and the parts of a query that stand for its end.
+
+    None where a name is not known or they stand in another order.
+
+    >>> read_path("/all/sort:votes/page:2/", ("sort:", "page:"))
+    ('/all/', [';sort:=votes', ';page:=2'])
+    """
+    left, found = _split(path)
+    if not found or any(name not in names for name, _ in found):
+        return path, []
+    if path[-1:] != "/" and left[-1:] in ([], [""]):  # what is left would end in the slash of another path
+        return path, []
+    if any(names.index(one) >= names.index(other) for (one, _), (other, _) in pairwise(found)):
+        return path, []
+    return f"/{'/'.join(left)}", [f";{key_name(name)}={value}" for name, value in found]
+
+
+def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
+    """The path of which this is left; None if there is none."""
+    found = [(match[1].replace("/", "="), match[2]) for part in parts if (match := _SAID(part)) is not None]
+    if not found:
+        return path
+    if any(name not in names for name, _ in found):
+        return None
+    found.sort(key=lambda said: names.index(said[0]))
+    end = "/" if path[-1:] == "/" else ""
+    return "/".join([path.removesuffix("/"), *[name + value for name, value in found]]) + end
+
+
+def _split(path: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """Segments of a path, and names and values of those at its end; a slash at the very end is left."""
+    segments = path.split("/")[1:]
+    end = segments[-1:] if segments[-1:] == [""] else []
+    kept = segments[: len(segments) - len(end)]
+    found: list[tuple[str, str]] = []
+    while kept and (match := _NAMED(kept[-1])) is not None:
+        found.append((match[1], match[2]))
+        kept.pop()
+    return [*kept, *end], found[::-1]

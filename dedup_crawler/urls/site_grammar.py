@@ -1,0 +1,216 @@
+"""The URLs of one site in the usual grammar, and back without loss: what a site says by name in its own way.
+
+Parameters in a path (:mod:`~dedup_crawler.urls.path_parameters`), segments that are names and values
+(:mod:`~dedup_crawler.urls.named_segments`) and lists inside a value (:mod:`~dedup_crawler.urls.value_lists`) are read
+as if they stood in the query, so that all that is known about names in a query holds of them. Their names begin with
+``;`` or end with ``;,``; one of the query that does so itself has one more ``;``. Where the names of a site's queries
+stand between semicolons, as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` of its queries are exchanged. What a
+site has is learnt from its URLs; what is not read keeps its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.urls import named_segments, path_parameters, value_lists
+
+MIN_URLS = 8
+"""Queries with semicolons that are the way of a site, if most queries with names are such."""
+_MARK = ";"
+_NAME = r"[A-Za-z0-9._~\-]+"
+_IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
+_EXCHANGED = str.maketrans("&;", ";&")
+
+
+@dataclass(frozen=True)
+class SiteGrammar:
+    """How the URLs of one host are to be read; all in normal form.
+
+    Parameters
+    ----------
+    parameters
+        Names of path parameters, in the order in which they stand; ``()`` for values in parentheses.
+    segments
+        Names of path segments, with their delimiters, in the order in which they stand.
+    has_semicolons
+        Whether ``;`` separates the names of a query, and ``&`` is part of a value.
+    lists
+        Name as it is read -> what separates the elements of its values.
+    """
+
+    parameters: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
+    has_semicolons: bool = False
+    lists: Mapping[str, str] = field(default_factory=dict)
+    _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """A URL with none of these reads as it stands; most are such."""
+
+    def __post_init__(self) -> None:
+        signs = [_MARK]
+        signs += ["("] if path_parameters.ENCLOSED in self.parameters else []
+        signs += ["&"] if self.has_semicolons else []
+        signs += [f"/{name}" for name in self.segments]
+        signs += [f"{name}=" for name in self.lists if name[:1] != _MARK]
+        object.__setattr__(self, "_signs", tuple(signs) if self else ())
+
+    @classmethod
+    def learn(cls, urls: Iterable[str]) -> SiteGrammar:
+        """Find what enough *urls* of one host have.
+
+        >>> SiteGrammar.learn(f"http://a.example/item/{i};v={i % 2}" for i in range(8)).parameters
+        ('v',)
+        """
+        parts = [_taken_apart(url) for url in urls]
+        names = path_parameters.learn_names(path for _, path, _ in parts)
+        left = [path_parameters.read_path(path, names)[0] for _, path, _ in parts]
+        n_semicolons = sum(_IS_LIST(query or "") is not None for _, _, query in parts)
+        n_ampersands = sum("&" in (query or "") for _, _, query in parts)
+        found = cls(names, named_segments.learn_names(left), n_semicolons >= MIN_URLS and n_semicolons > n_ampersands)
+        read = (
+            _taken_apart(found.read("".join([start, path, *([] if query is None else ["?", query])])))
+            for start, path, query in parts
+        )
+        return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
+
+    def __bool__(self) -> bool:
+        """Whether any URL is read otherwise than it stands."""
+        return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
+
+    @property
+    def reads_queries(self) -> bool:
+        """Whether queries are read otherwise than they stand."""
+        return self.has_semicolons or not all(name[:1] == _MARK for name in self.lists)
+
+    def read(self, url: str) -> str:
+        """*url* in the usual grammar; itself where it says nothing that has to be read.
+
+        >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
+        'http://a.example/item/3?;jsessionid=A1B2&x=1'
+        """
+        for sign in self._signs:
+            if sign in url:
+                break
+        else:
+            return url
+        start, path, query = _taken_apart(url)
+        if query is not None and self.has_semicolons:
+            query = query.translate(_EXCHANGED)
+        own = [] if query is None else [_MARK + part if part[:1] == _MARK else part for part in query.split("&")]
+        found: list[str] = []
+        if ";" in path or "(" in path:
+            path, found = path_parameters.read_path(path, self.parameters)
+        if self.segments:
+            path, named = named_segments.read_path(path, self.segments)
+            found += named
+        if self.lists:
+            found, own = value_lists.read_lists(found, self.lists), value_lists.read_lists(own, self.lists)
+        parts = [*sorted(found, key=_name_of), *own]
+        names = [_name_of(part) for part in own]
+        if found and names == sorted(names):
+            parts.sort(key=_name_of)
+        return f"{start}{path}?{'&'.join(parts)}" if parts else f"{start}{path}"
+
+    def write(self, url: str) -> str | None:
+        """What :meth:`read` reads as *url*, but for the order of its names; None if there is no such URL.
+
+        >>> SiteGrammar(("jsessionid",)).write("http://a.example/item/3?;jsessionid=A1B2&x=1")
+        'http://a.example/item/3;jsessionid=A1B2?x=1'
+        """
+        if not self:
+            return url
+        start, path, query = _taken_apart(url)
+        parts: list[str] | None = [] if query is None else query.split("&")
+        if parts and self.lists:
+            parts = value_lists.write_lists(parts, self.lists)
+        if parts is None:
+            return None
+        marked = [part for part in parts if part[:1] == _MARK and part[:2] != _MARK * 2]
+        named = [part for part in marked if named_segments.is_segment(part)]
+        whole = named_segments.write_path(path, named, self.segments)
+        rest = [part for part in marked if not named_segments.is_segment(part)]
+        whole = path_parameters.write_path(whole, rest, self.parameters) if whole is not None else None
+        if whole is None:
+            return None
+        own = [part[1:] if part[:1] == _MARK else part for part in parts if part not in marked]
+        written = "&".join(own).translate(_EXCHANGED) if self.has_semicolons else "&".join(own)
+        found = f"{start}{whole}?{written}" if own else f"{start}{whole}"
+        return found if is_same(self.read(found), url) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "parameters": list(self.parameters),
+            "segments": list(self.segments),
+            "semicolons": self.has_semicolons,
+            "lists": dict(self.lists),
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> SiteGrammar:
+        """Read what :meth:`to_json` gave.
+
+        Raises
+        ------
+        BadInputError
+            If it cannot have.
+        """
+        parameters, segments = value["parameters"].texts(), value["segments"].texts()
+        lists = {name: separator.text() for name, separator in value["lists"].table().items()}
+        if not all(map(path_parameters.is_name, parameters)):
+            value["parameters"].refuse("names of path parameters")
+        if not all(map(named_segments.is_name, segments)):
+            value["segments"].refuse("names of segments")
+        if not all(map(value_lists.is_list, lists.items())):
+            value["lists"].refuse("names with their separators")
+        flag = value["semicolons"].flag()
+        return cls(tuple(dict.fromkeys(parameters)), tuple(dict.fromkeys(segments)), flag, lists)
+
+
+USUAL = SiteGrammar()
+"""Nothing is read otherwise than it stands."""
+
+
+def spoken_name(name: str) -> str:
+    """A name of the usual grammar, for a person: what it stands for where it is none of the query.
+
+    >>> spoken_name("sid"), spoken_name(";jsessionid"), spoken_name(";tags:;,")
+    ('`sid`', 'path parameter `jsessionid`', '`tags:` of the path')
+    """
+    if not name.endswith(f";{value_lists.MARK}"):
+        name = name.removesuffix(value_lists.MARK)
+    if name == f"{_MARK}{path_parameters.ENCLOSED}":
+        return "the path part in parentheses"
+    if name[:1] == _MARK and (segment := named_segments.spoken(name[1:])) is not None:
+        return f"`{segment}` of the path"
+    if name[:1] == _MARK and path_parameters.is_name(name[1:]):
+        return f"path parameter `{name[1:]}`"
+    return f"`{name.removeprefix(_MARK)}`" if name[:2] == _MARK * 2 else f"`{name}`"
+
+
+def is_marked(name: str) -> bool:
+    """Whether a name of the usual grammar is none of the query, or not as it stands there."""
+    return name[:1] == _MARK or name.endswith(value_lists.MARK)
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two URLs are the same but for the order of their names."""
+    if one == other:
+        return True
+    path, _, query = one.partition("?")
+    other_path, _, other_query = other.partition("?")
+    return path == other_path and sorted(query.split("&"), key=_name_of) == sorted(other_query.split("&"), key=_name_of)
+
+
+def _name_of(part: str) -> str:
+    return part.partition("=")[0]
+
+
+def _taken_apart(url: str) -> tuple[str, str, str | None]:
+    """Scheme and host, path, and query; None where there is none."""
+    start = url.find("/", url.find("://") + 3)
+    path, question, query = url[start:].partition("?")
+    return url[:start], path, query if question else None

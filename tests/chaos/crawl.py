@@ -1,0 +1,156 @@
+"""Runs the crawls of one spec: without the filter, and with it, its stops and restarts included."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .law import RETRY_TIMES, Crawled
+from .model import rule_names, save_model
+from .server import Server
+from .site import Site
+from .spec import Spec, Stop
+from .zygote import Zygote
+
+TIMEOUT_S = 60
+"""A crawl that takes longer has stopped going on."""
+LEARNING_S = 20.0
+
+
+class Crawls:
+    """Crawls of specs, one after another, in children of one zygote."""
+
+    def __init__(self, zygote: Zygote) -> None:
+        self._zygote = zygote
+
+    def run(self, spec: Spec) -> tuple[Site, Crawled, Crawled]:
+        """The site, the crawl without the filter and the crawl with it."""
+        site = Site(spec)
+        with tempfile.TemporaryDirectory(prefix="chaos-") as name, Server(site) as server:
+            folder = Path(name)
+            plain = self._without(server, folder / "plain")
+            server.begin()
+            filtered = self._with(server, folder / "filtered")
+        return site, plain, filtered
+
+    def _without(self, server: Server, folder: Path) -> Crawled:
+        folder.mkdir()
+        return self._crawl(server, folder, _settings(server.spec))
+
+    def _with(self, server: Server, folder: Path) -> Crawled:
+        folder.mkdir()
+        spec = server.spec
+        settings = {**_settings(spec), "DEDUP_EXPLORATION": spec.exploration}
+        if spec.middlewares == "both":
+            settings["ADDONS"] = {"dedup_crawler.Addon": 500}
+        else:
+            settings["DOWNLOADER_MIDDLEWARES"] = {"dedup_crawler.DuplicateFilterMiddleware": 120}
+        if spec.learn_after:
+            settings |= {"DEDUP_LEARN_AFTER": spec.learn_after, "DEDUP_COLLECT": str(folder / "crawl.db")}
+            server.hold = _awaited(folder / "crawl.models", server, spec.learn_after + 30)
+        else:
+            settings["DEDUP_MODEL"] = str(save_model(server.site, server.host, folder / "model"))
+        if spec.kept == "job":
+            settings["JOBDIR"] = str(folder / "job")
+        elif spec.kept == "file":
+            settings["DEDUP_SEEN"] = str(folder / "forms.seen")
+        if spec.kept == "redis":
+            return self._in_redis(server, folder, settings)
+        return self._crawl(server, folder, settings, spec.stops)
+
+    def _in_redis(self, server: Server, folder: Path, settings: dict[str, Any]) -> Crawled:
+        from tests.redis_server import RedisServer
+
+        redis = RedisServer(folder)
+        try:
+            # with a JOBDIR the next process knows at once that the one before is dead
+            settings |= {"DEDUP_SEEN": redis.url("chaos"), "JOBDIR": str(folder / "job")}
+
+            def restart() -> None:
+                redis.stop()
+                redis.start()
+
+            moments = {25 + 30 * n: restart for n in range(server.spec.redis_restarts)}
+            return self._crawl(server, folder, settings, server.spec.stops, moments)
+        finally:
+            redis.stop()
+
+    def _crawl(
+        self,
+        server: Server,
+        folder: Path,
+        settings: dict[str, Any],
+        stops: Sequence[Stop] = (),
+        moments: Mapping[int, Callable[[], None]] | None = None,
+    ) -> Crawled:
+        """All processes of a crawl: one after each stop, and one that ends by itself."""
+        job = {name: str(folder / name) for name in ("out", "log", "stats")} | {"settings": settings, "url": server.url}
+        killed, statuses, cpu_s = set(), [], 0.0
+        for stop in (*stops, None):
+            happening = dict(moments or {})
+            happening[4 * len(server.site.answers) + 500] = self._zygote.killer(
+                signal.SIGABRT
+            )  # it goes round and round
+            if stop is not None:
+                happening[stop.n_asked] = self._zygote.killer(signal.SIGKILL if stop.is_kill else signal.SIGINT)
+            server.next_run(happening)
+            self._zygote.start(job)
+            watch = threading.Timer(TIMEOUT_S, self._zygote.killer(signal.SIGABRT))
+            watch.start()
+            status, run_cpu_s = self._zygote.wait()
+            watch.cancel()
+            statuses.append(status)
+            cpu_s += run_cpu_s
+            if status == -signal.SIGKILL:
+                killed.add(server.run)
+        lines = (folder / "out").read_text(encoding="utf-8").splitlines() if (folder / "out").exists() else []
+        got = [(page, path) for page, _, path in (line.partition("\t") for line in lines)]
+        stats = [*map(json.loads, (folder / "stats").read_text().splitlines())] if (folder / "stats").exists() else []
+        log = (folder / "log").read_text(encoding="utf-8", errors="replace")
+        rules = _evidence(server, folder)
+        return Crawled(server.log, got, killed, stats, rules, log, statuses, cpu_s, server.wall_left)
+
+
+def _settings(spec: Spec) -> dict[str, Any]:
+    order = "Lifo" if spec.is_lifo else "Fifo"
+    return {
+        "CONCURRENT_REQUESTS": spec.concurrency,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": spec.concurrency,
+        "DOWNLOAD_DELAY": 0,
+        "AUTOTHROTTLE_ENABLED": False,
+        "RETRY_TIMES": RETRY_TIMES,
+        "ROBOTSTXT_OBEY": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "LOGSTATS_INTERVAL": 0,
+        "LOG_LEVEL": "INFO",
+        "SCHEDULER_MEMORY_QUEUE": f"scrapy.squeues.{order}MemoryQueue",
+        "SCHEDULER_DISK_QUEUE": f"scrapy.squeues.Pickle{order}DiskQueue",
+    }
+
+
+def _evidence(server: Server, folder: Path) -> dict[int, tuple[int, int, bool]]:
+    """What was counted of the rule of each family."""
+    found = {}
+    numbers = {rule: number for number, rule in rule_names(server.site, server.host).items()}
+    for path in folder.glob("model.evidence.json"):
+        for rule, counts in json.loads(path.read_text(encoding="utf-8"))["rules"].items():
+            if rule in numbers:
+                found[numbers[rule]] = (counts["agreed"], counts["disagreed"], counts["switched_off"])
+    return found
+
+
+def _awaited(models: Path, server: Server, n_at_first: int) -> Callable[[], bool]:
+    """Says whether the site has to wait for a crawl to learn, as if its pages took as long as learning does."""
+    deadline = time.monotonic() + LEARNING_S
+
+    def is_awaited() -> bool:
+        return len(server.log) > n_at_first and not list(models.glob("*/model.json")) and time.monotonic() < deadline
+
+    return is_awaited

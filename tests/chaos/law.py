@@ -1,0 +1,114 @@
+"""The law: what a crawl without the filter reaches, the crawl with it reaches.
+
+It is put as what a crawl without the filter would still get if it went on from where this one has ended: the URLs that
+the spider was given links to, and that nobody has fetched to the end, are followed through the graph of the site, whose
+answers are those that come in the end. So it does not depend on which requests met a wall, a fault or a kill.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .server import Asked, fault_of
+from .site import Redirect, Shown, Site, without_session
+from .spec import RESET, SLOW
+
+RETRY_TIMES = 1
+_RETRIED = {"500", "503", RESET}
+
+
+@dataclass
+class Crawled:
+    """What one crawl, with all its processes, came to."""
+
+    asked: list[Asked]
+    got: list[tuple[str, str]]
+    """Page (or an empty text) and path, as the spider noted them."""
+    killed: set[int]
+    """Numbers of the runs that were killed."""
+    stats: Sequence[Mapping[str, object]] = ()
+    """Of each process that was not killed."""
+    rules: Mapping[int, tuple[int, int, bool]] = field(default_factory=dict)
+    """Place of a family -> explorations of its rule that agreed, that did not, and whether it is switched off."""
+    log: str = ""
+    statuses: list[int] = field(default_factory=list)
+    cpu_s: float = 0.0
+    wall_left: int = 0
+    """Answers that a wall would still give after the end."""
+
+    @property
+    def reached(self) -> set[str]:
+        """Pages that the spider's callback was given."""
+        return {page for page, _ in self.got if page}
+
+    @property
+    def n_fetched(self) -> int:
+        """Requests that the site had."""
+        return len(self.asked)
+
+    def count(self, stat: str) -> int:
+        """Sum over all processes."""
+        return sum(value for stats in self.stats if isinstance(value := stats.get(stat), int))
+
+
+def left_unfetched(site: Site, crawled: Crawled) -> set[str]:
+    """Paths that the spider had links to, or redirects led to, and whose last word nobody has heard."""
+    linked = {"/"}
+    for page in crawled.reached:
+        linked.update(site.links[page])
+    settled = _settled(site, crawled)
+    for path in settled:
+        answer = site.answers.get(path)
+        if isinstance(answer, Redirect):
+            linked.add(answer.target)
+    left = linked - settled
+    return left if len(left) > crawled.wall_left else set()
+
+
+def reachable(site: Site, starts: Iterable[str], reached: Iterable[str] = ()) -> set[str]:
+    """Pages that a crawl without a filter gets from these paths on, beside those that it has."""
+    known = set(reached)
+    found: set[str] = set()
+    queue = deque(starts)
+    met = set(queue)
+    while queue:
+        page = in_the_end(site, queue.popleft())
+        if page is None or page in known or page in found:
+            continue
+        found.add(page)
+        for link in site.links[page]:
+            if link not in met:
+                met.add(link)
+                queue.append(link)
+    return found
+
+
+def in_the_end(site: Site, path: str) -> str | None:
+    """The page that a path gives whoever asks often enough."""
+    for _ in range(20):
+        if path in site.way_of:
+            fault = fault_of(site, path)
+            if fault is not None and not fault.n_asks and fault.what != SLOW:
+                return None
+        answer = site.answers.get(path)
+        if not isinstance(answer, Redirect):
+            return answer.page if isinstance(answer, Shown) else None
+        path = answer.target
+    return None
+
+
+def _settled(site: Site, crawled: Crawled) -> set[str]:
+    """Paths whose answer is the last that a crawl without a filter would get."""
+    noted = {without_session(path) for _, path in crawled.got}
+    n_asked: Counter[str] = Counter()
+    settled = set()
+    for asked in crawled.asked:
+        path = without_session(asked.path)
+        if asked.run in crawled.killed and path not in noted:
+            continue  # nobody knows whether the answer was still heard
+        n_asked[path] += 1
+        if asked.outcome not in _RETRIED or n_asked[path] > RETRY_TIMES:
+            settled.add(path)
+    return settled

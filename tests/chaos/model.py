@@ -1,0 +1,79 @@
+"""The model of a spec, written down instead of learnt: what it believes of each family, rightly or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dedup_crawler.methods import make_method
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.link_files import HostLinks
+from dedup_crawler.rules.link_rules import CoverageRule
+from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.rule import ANY, Drop, Literal, Operation, Rule, Star
+from dedup_crawler.rules.rule_ids import coverage_identifier, rule_identifier
+from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.url_shapes import Shapes
+
+from .site import Site
+from .spec import COVERED, DEFAULT, ONE_FORM, QUERY, SESSION, SLUG, TRACKING
+
+_EVIDENCE = MergeEvidence(40, 0)
+_TAKEN: dict[str, tuple[str, Operation]] = {
+    QUERY: ("query[v]", Drop()),
+    SESSION: ("query[sid]", Drop()),
+    DEFAULT: ("query[page]", Drop()),
+    TRACKING: ("query[utm]", Drop()),
+    SLUG: ("path[2]", Star()),
+    ONE_FORM: ("path[1]", Star()),
+}
+"""Kind of a family -> what the model takes for neutral."""
+
+
+def save_model(site: Site, host: str, folder: Path) -> Path:
+    """Save a ``verified`` model with one rule for each family that has one."""
+    model = make_method("verified").fit([f"http://{host}/"], [0])
+    assert isinstance(model, Verified)
+    shapes = _shapes(site)
+    believed = _believed(site, host, shapes)
+    covered = {rule.shape: rule for rule in believed.values() if isinstance(rule, CoverageRule)}
+    keys = frozenset({"v", "id", "sid", "page", "utm"})
+    model.links_ = {host: HostLinks(keys, False, shapes, {}, covered)}
+    rules = [rule for rule in believed.values() if isinstance(rule, Rule)]
+    model.engine_ = RuleEngine(rules, query_keys={host: keys})
+    model.new_words_ = NewWords(model.engine_, {})
+    model.quality_ = model._quality()
+    return model.save(folder)
+
+
+def rule_names(site: Site, host: str) -> dict[int, str]:
+    """Place of a family -> the name that the evidence of its rule stands under."""
+    return {
+        number: rule_identifier(rule) if isinstance(rule, Rule) else coverage_identifier(host, rule)
+        for number, rule in _believed(site, host, _shapes(site)).items()
+    }
+
+
+def _believed(site: Site, host: str, shapes: Shapes) -> dict[int, Rule | CoverageRule]:
+    """Place of a family -> what the model believes of it."""
+    believed: dict[int, Rule | CoverageRule] = {}
+    for number, family in enumerate(site.spec.families):
+        if family.kind == COVERED:
+            believed[number] = CoverageRule(shapes.of(f"http://{host}{site.path(number, 0, 1)}"), _EVIDENCE, 40)
+        elif family.kind in _TAKEN:
+            key, operation = _TAKEN[family.kind]
+            name = Literal(_name(site.path(number, 0, 0)))
+            context = {"path[0]": name, key: Literal("1") if family.kind == DEFAULT else ANY}
+            statistics = RuleStatistics(80, 40, 0, _EVIDENCE)
+            believed[number] = Rule(host, context, {key: operation}, origin="verified", statistics=statistics)
+    return believed
+
+
+def _shapes(site: Site) -> Shapes:
+    return Shapes({"path[0]": frozenset(map(_name, site.answers)), "path.length": frozenset("0123")})
+
+
+def _name(path: str) -> str:
+    """The first part of a path."""
+    return path.lstrip("/").partition("/")[0].partition("?")[0]

@@ -1,0 +1,232 @@
+"""The site of a spec: which page each URL shows, which links each page holds, and what stands on it.
+
+A page is named by a text such as ``0/17``: family and number, and which of its URLs where these are pages of their
+own. The name stands in the head of the page, where no filter looks, so that the spider can say what it was given.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain
+from random import Random
+from typing import NamedTuple
+
+from .spec import (
+    APART,
+    CHAIN,
+    COVERED,
+    DEFAULT,
+    IN_PATH,
+    LATE,
+    ONE_FORM,
+    PLAIN,
+    QUERY,
+    SESSION,
+    SIBLINGS,
+    SLUG,
+    TRACKING,
+    Family,
+    Spec,
+)
+
+PER_HUB = 6
+"""Pages that one list links."""
+N_LINES = 5
+"""Lines of its own that a page has; a thin one has its title alone."""
+HOME = "home"
+_LETTERS = {
+    QUERY: "view",
+    SESSION: "visit",
+    SLUG: "story",
+    DEFAULT: "start",
+    TRACKING: "news",
+    PLAIN: "page",
+    ONE_FORM: "one",
+    COVERED: "topic",
+    IN_PATH: "inner",
+}
+_SOUNDS = [a + b for a in "bcdfghklmnprstvwz" for b in "aeiou"]
+_WORDS = [first + second + last for first in _SOUNDS for second in _SOUNDS[::7] for last in "nrst"]
+_CHROME = (
+    "<div>The house of pages</div><div>News and lists for everybody</div><footer>All rights are kept by us</footer>"
+)
+
+
+class Shown(NamedTuple):
+    """A page."""
+
+    page: str
+
+
+class Redirect(NamedTuple):
+    """Another URL."""
+
+    status: int
+    target: str
+
+
+@lru_cache(maxsize=50_000)
+def text_of(page: str, n_lines: int) -> str:
+    """What a page says: a title and some lines of its own."""
+    draw = Random(page)
+    lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(n_lines))
+    return f"<h1>{name_of(page)}</h1>{lines}"
+
+
+@lru_cache(maxsize=50_000)
+def name_of(page: str) -> str:
+    """How a page is called."""
+    return " ".join(Random(f"name {page}").choices(_WORDS, k=3))
+
+
+class Site:
+    """Everything that a spec says of a site, but faults; paths have no host.
+
+    Parameters
+    ----------
+    spec
+        The crawl.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.answers: dict[str, Shown | Redirect] = {"/": Shown(HOME)}
+        self.links: dict[str, list[str]] = {HOME: []}
+        self.family_of: dict[str, int] = {}
+        """Page -> place of its family; lists have one too."""
+        self.way_of: dict[str, tuple[int, int, int]] = {}
+        """Path -> family, page and which of its URLs it is; those that redirects alone lead to are not in it."""
+        for number, family in enumerate(spec.families):
+            self._add_pages(number, family)
+            self._add_lists(number, family)
+
+    @property
+    def is_in_path(self) -> bool:
+        """Whether a session stands in each path."""
+        return any(family.kind == IN_PATH for family in self.spec.families)
+
+    def lookup(self, path: str) -> Shown | Redirect | None:
+        """What a path shows, whatever session is in it."""
+        return self.answers.get(without_session(path))
+
+    def pages(self) -> list[str]:
+        """All pages."""
+        return list(self.links)
+
+    def path(self, number: int, page: int, way: int) -> str:
+        """One of the URLs of a page."""
+        family = self.spec.families[number]
+        name = f"/{_LETTERS[family.kind]}{number}"
+        if family.kind == QUERY:
+            return f"{name}?id={page}&v={way}"
+        if family.kind == SESSION:
+            return f"{name}/{page}?sid={Random(f'{number} {page} {way}').getrandbits(64):016x}"
+        if family.kind == SLUG:
+            return f"{name}/{page}/{_WORDS[(page * 31 + way) % len(_WORDS)]}"
+        if way and family.kind == DEFAULT:
+            return f"{name}/{page}?page=1"
+        if way and family.kind == TRACKING:
+            return f"{name}/{page}?utm={_WORDS[way]}"
+        if way and family.kind == COVERED:
+            return f"/post{number}/{page}"
+        return f"{name}/{page}"
+
+    def _add_pages(self, number: int, family: Family) -> None:
+        for page in range(family.n_pages):
+            matters = family.matters_at is not None and page >= family.matters_at
+            for way in range(family.n_ways):
+                path = self.path(number, page, way)
+                self.way_of[path] = (number, page, way)
+                shown = f"{number}/{page}" if not (way and matters) else f"{number}/{page}/{way}"
+                self.answers[path] = Shown(shown)
+                self.family_of[shown] = number
+                self.links[shown] = self._links_on(number, family, page)
+                if way and family.redirects:
+                    self._redirect(path, number, family, page, way)
+
+    def _redirect(self, path: str, number: int, family: Family, page: int, way: int) -> None:
+        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template.
+
+        It is a page that nothing else leads to.
+        """
+        if self.answers[path] == Shown(f"{number}/{page}"):
+            nearer = way - 1 if family.redirects == "chain" else 0
+            status = 302 if family.redirects == "chain" else int(family.redirects)
+            self.answers[path] = Redirect(status, self.path(number, page, nearer))
+        else:
+            target = f"{path}-full"
+            self.answers[target] = self.answers[path]
+            self.answers[path] = Redirect(302, target)
+
+    def _links_on(self, number: int, family: Family, page: int) -> list[str]:
+        if family.links == CHAIN and page + 1 < family.n_pages:
+            return [self.path(number, page + 1, way) for way in range(family.n_ways)]
+        if family.links == SIBLINGS:
+            return [self.path(number, page, way) for way in range(1, family.n_ways)]
+        return []
+
+    def _add_lists(self, number: int, family: Family) -> None:
+        """Lists of pages, each linked from the one before."""
+        lists = self._listed(number, family)
+        for place, links in enumerate(lists):
+            page = f"{number}/list/{place}"
+            path = f"/list{number}?page={place}"
+            self.answers[path] = Shown(page)
+            self.family_of[page] = number
+            self.links[page] = links + [f"/list{number}?page={place + 1}"] * (place + 1 < len(lists))
+        self.links[HOME].append(f"/list{number}?page=0")
+
+    def _listed(self, number: int, family: Family) -> list[list[str]]:
+        if family.links == CHAIN:
+            return [[self.path(number, 0, way) for way in range(family.n_ways)]]
+        groups = [range(at, min(at + PER_HUB, family.n_pages)) for at in range(0, family.n_pages, PER_HUB)]
+        first = [[self.path(number, page, 0) for page in group] for group in groups]
+        others = [
+            [self.path(number, page, way) for page in group for way in range(1, family.n_ways)] for group in groups
+        ]
+        if family.links == SIBLINGS or family.n_ways == 1:
+            return first
+        if family.kind == IN_PATH:  # the list a page stands on is its session
+            n_lists = len(first) + family.n_ways - 1
+            return [[*chain.from_iterable(first[max(0, at - family.n_ways + 1) : at + 1])] for at in range(n_lists)]
+        if family.links == LATE:
+            return [one + other for one, other in zip([*first, [], []], [[], [], *others], strict=True)]
+        if family.links == APART:
+            return [*first, [*chain.from_iterable(others)]]
+        return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
+
+    def html(self, page: str, n_shown: int, session: str = "") -> bytes:
+        """The page as it is shown the *n_shown*-th time that anything is."""
+        noise = self.spec.noise
+        is_thin = page in self.family_of and self.spec.families[self.family_of[page]].is_thin
+        clock = (
+            f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
+            if "clock" in noise
+            else ""
+        )
+        counter = f"<p>Visitors so far: {1000 + n_shown}</p>" if "counter" in noise else ""
+        column = (
+            "".join(f"<div>{_WORDS[(n_shown * 7 + k) % 60]} is new</div>" for k in range(3))
+            if "column" in noise
+            else ""
+        )
+        links = "".join(
+            f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page]
+        )
+        return (
+            f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}'
+            f"{clock}{text_of(page, 0 if is_thin else N_LINES)}<ul>{links}</ul>{column}{counter}</body></html>"
+        ).encode()
+
+    def _label(self, path: str) -> str:
+        way = self.way_of.get(path)
+        return name_of(f"{way[0]}/{way[1]}") if way is not None else "onward"
+
+
+def without_session(path: str) -> str:
+    """A path without the session at its start."""
+    return path[path.index("))/") + 2 :] if path.startswith("/(S(") and "))/" in path else path
+
+
+def _escaped(path: str) -> str:
+    return path.replace("&", "&amp;")

@@ -1,0 +1,209 @@
+"""What one invented crawl is made of: frozen, and printed so that it can be pasted.
+
+A :class:`Spec` names families of pages, each with its own way of giving one page several URLs, its own links, its own
+faults and its own rule in the model; so a page that is lost names the ingredient that lost it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from random import Random
+from typing import Any
+
+QUERY, SESSION, SLUG, DEFAULT, TRACKING = "query", "session", "slug", "default", "tracking"
+PLAIN, ONE_FORM, COVERED, IN_PATH = "plain", "one-form", "covered", "in-path"
+WAYS = (QUERY, SESSION, SLUG, DEFAULT, TRACKING)
+"""Families whose pages have several URLs. Of the others, ``plain`` pages have one URL; ``one-form`` ones too, but the
+model believes them all to be one page; ``covered`` ones are what the model believes to show nothing new; ``in-path``
+is a session in the path, new on each answer, of which the model knows nothing."""
+
+SIDE, LATE, APART, CHAIN, SIBLINGS = "side", "late", "apart", "chain", "siblings"
+LINKS = (SIDE, LATE, APART, CHAIN, SIBLINGS)
+"""Where the URLs of a page stand: side by side on one page; the second ones two pages later; the second ones on a page
+at the very end; on the page before it; the second ones on the page itself."""
+
+STATUSES = ("404", "410", "500", "503")
+EMPTY, RESET, SLOW = "empty", "reset", "slow"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What some URLs of some pages answer instead of their page."""
+
+    what: str
+    """A status, ``empty`` (status 200), ``reset`` or ``slow``."""
+    n_ways: int = 1
+    """The first so many URLs of a page, in the order in which they are linked; never all of them."""
+    every: int = 1
+    """Of every so-manieth page."""
+    n_asks: int = 0
+    """The first so many times that a URL is asked; 0: always."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Pages that are linked and addressed in one manner."""
+
+    kind: str
+    n_pages: int
+    n_ways: int = 1
+    """URLs of each page."""
+    links: str = SIDE
+    matters_at: int | None = None
+    """The page (0 is the first) from which on what the rule takes away tells pages apart; None: it never does."""
+    redirects: str = ""
+    """Status with which all URLs of a page but the first lead to the first, or ``chain``: each to the one before."""
+    fault: Fault | None = None
+    is_thin: bool = False
+    """A page says a few words: too little to compare it by."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """An end before the end."""
+
+    n_asked: int
+    """Requests of this run when it comes."""
+    is_kill: bool
+    """SIGKILL; otherwise SIGINT."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One crawl."""
+
+    seed: int
+    families: tuple[Family, ...]
+    noise: tuple[str, ...] = ()
+    """``clock``, ``counter`` and ``column`` on every page."""
+    wall_from: int = 0
+    """Different pages that have been shown when a log-in form begins to answer for everything; 0: never."""
+    wall_for: int = 0
+    """Answers that it gives."""
+    stops: tuple[Stop, ...] = ()
+    kept: str = "memory"
+    """``memory``, ``job`` (JOBDIR), ``file`` (DEDUP_SEEN) or ``redis``."""
+    exploration: float = 0.02
+    concurrency: int = 4
+    is_lifo: bool = False
+    """Scrapy's own order: the link found last is followed first."""
+    middlewares: str = "both"
+    """``both`` or ``downloader``."""
+    learn_after: int = 0
+    """The crawl has no model and learns one after so many pages; 0: it has one."""
+    redis_restarts: int = 0
+
+    def features(self) -> list[str]:
+        """The ingredients, for a table."""
+        found = [self.kept, self.middlewares, f"exploration {self.exploration:g}"]
+        found += [f"noise: {noise}" for noise in self.noise]
+        found += ["kill" if stop.is_kill else "stop" for stop in self.stops]
+        found += ["wall"] * bool(self.wall_from) + ["learns by itself"] * bool(self.learn_after)
+        found += ["Redis restarts"] * bool(self.redis_restarts)
+        return list(dict.fromkeys(found))
+
+
+def written(value: Any) -> str:
+    """A spec (or a part of one) as Python, without what is as usual."""
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{written(each)}, " for each in value) + ")" if value else "()"
+    if not isinstance(value, (Spec, Family, Fault, Stop)):
+        return repr(value)
+    said = [
+        f"{field.name}={written(getattr(value, field.name))}"
+        for field in fields(value)
+        if getattr(value, field.name) != field.default
+    ]
+    return f"{type(value).__name__}({', '.join(said)})"
+
+
+def invent(seed: int) -> Spec:
+    """The spec of a seed."""
+    return _varied(_drawn(seed, Random(f"chaos {seed}")), Random(f"chaos again {seed}"))
+
+
+def _drawn(seed: int, draw: Random) -> Spec:
+    if draw.random() < 0.06:
+        return _self_driving(seed, draw)
+    families = [_family(draw) for _ in range(draw.choice((1, 1, 2, 2, 3)))]
+    n_others = max(24, 60 - sum(family.n_pages for family in families))
+    # they tell what all pages of the site share, without which nothing can be compared
+    families.append(Family(PLAIN, n_others, links=draw.choice((SIDE, CHAIN))))
+    is_walled = draw.random() < 0.1
+    kept = draw.choices(("memory", "job", "file", "redis"), (6, 3, 2, 1))[0]
+    middlewares = "both" if draw.random() < 0.85 else "downloader"
+    n_stops = 0 if kept == "memory" else draw.choices((0, 1, 2, 3), (1, 3, 2, 1))[0]
+    # alone, the downloader middleware does not know of links that are still in a queue when that is lost
+    may_kill = middlewares == "both"
+    n_stops = n_stops if may_kill or kept == "job" else 0
+    return Spec(
+        seed,
+        tuple(families),
+        noise=tuple(name for name in ("clock", "counter", "column") if draw.random() < 0.2),
+        wall_from=draw.randint(30, 70) if is_walled else 0,
+        wall_for=draw.randint(20, 80) if is_walled else 0,
+        stops=tuple(Stop(draw.randint(5, 80), draw.random() < 0.5 and may_kill) for _ in range(n_stops)),
+        kept=kept,
+        exploration=draw.choice((0.02, 0.02, 0.02, 0.1, 0.5, 1.0)),
+        concurrency=draw.choice((1, 4, 4, 8, 16)),
+        is_lifo=draw.random() < 0.3,
+        middlewares=middlewares,
+        redis_restarts=draw.randint(0, 2) if kept == "redis" and n_stops == 0 else 0,
+    )
+
+
+def _varied(spec: Spec, draw: Random) -> Spec:
+    """Ingredients that came later: drawn apart, they leave the rest of a seed as it was."""
+    families = tuple(_varied_family(family, draw) for family in spec.families)
+    if not spec.learn_after:
+        return replace(spec, families=families)
+    n_stops = draw.randint(0, 2) if spec.kept == "job" else 0
+    stops = tuple(Stop(draw.randint(40, 150), draw.random() < 0.5) for _ in range(n_stops))
+    first = replace(
+        families[0], matters_at=draw.choice((None, None, 0, 30, 50)) if families[0].kind != IN_PATH else None
+    )
+    return replace(spec, families=(first, *families[1:]), stops=stops)
+
+
+def _varied_family(family: Family, draw: Random) -> Family:
+    if family.matters_at and draw.random() < 0.4:
+        family = replace(family, matters_at=family.n_pages * 5 // 6)
+    return replace(family, is_thin=True) if family.kind in WAYS and draw.random() < 0.1 else family
+
+
+def _family(draw: Random) -> Family:
+    kind = draw.choices((*WAYS, ONE_FORM, COVERED), (5, 3, 3, 2, 2, 2, 3))[0]
+    n_pages = draw.randint(12, 60)
+    if kind == ONE_FORM:
+        return Family(kind, n_pages, links=draw.choice((SIDE, CHAIN)), matters_at=0)
+    if kind == COVERED:
+        matters_at = draw.choice((None, 0, n_pages // 3, n_pages // 2))
+        return Family(kind, n_pages, 2, draw.choice((SIDE, LATE, SIBLINGS)), matters_at, draw.choice(("", "302")))
+    n_ways = 2 if kind == DEFAULT else draw.choice((2, 2, 3, 4, 10))
+    n_pages = min(n_pages, 240 // n_ways)
+    matters_at = draw.choice((None, None, None, 0, n_pages // 3, n_pages // 2))
+    redirects = draw.choice(("", "", "", "301", "302", "chain")) if matters_at is None else ""
+    return Family(
+        kind,
+        n_pages,
+        n_ways,
+        draw.choice(LINKS),
+        matters_at,
+        redirects,
+        _fault(draw, n_ways) if draw.random() < 0.5 else None,
+    )
+
+
+def _fault(draw: Random, n_ways: int) -> Fault:
+    what = draw.choice((*STATUSES, EMPTY, EMPTY, RESET, SLOW))
+    # a connection that was used before is tried twice by the client itself, so that two resets may count as one
+    n_asks = draw.choice((0, 0, 1, 2 if what != RESET else 1))
+    return Fault(what, draw.randint(1, n_ways - 1), draw.choice((1, 2, 5)), n_asks)
+
+
+def _self_driving(seed: int, draw: Random) -> Spec:
+    families = (
+        Family(draw.choice((SESSION, IN_PATH, TRACKING)), 60, 3, LATE),
+        Family(PLAIN, 40, links=SIDE),
+    )
+    return Spec(seed, families, kept=draw.choice(("memory", "job")), learn_after=80)

@@ -1,0 +1,172 @@
+"""What the two crawls of a spec come to: pages that are lost, and those that no rule could have known of.
+
+A page may be lost only if the site hid until then what tells it apart: its rule had been explored often enough, and
+each time rightly, before the first page on which it is wrong; and then not more than exploration promises. What was
+explored is counted of what the site was asked and of the evidence that the crawl has written, whichever is less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .law import Crawled, in_the_end, left_unfetched, reachable
+from .site import Site, without_session
+from .spec import Spec
+
+VERIFIED = 3
+"""Explorations that agreed, before the first page on which a rule is wrong: fewer are no verification."""
+MAX_TRACES = 5
+_YOUNG_RATE, _YOUNG, _SUSPECTED_RATE, _TRIALS = 0.1, 10, 0.25, 4  # as docs/safety.md promises
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One spec."""
+
+    spec: Spec
+    n_pages: int
+    """That the crawl without the filter reached."""
+    lost: tuple[str, ...]
+    hidden: tuple[str, ...]
+    """Pages that were lost as well, as the site hid what tells them apart until their rule was verified."""
+    trouble: str
+    """A traceback, an exit status that nobody wanted, or that the crawl without the filter lost pages; else empty."""
+    n_plain: int
+    """Fetches of the crawl without the filter."""
+    n_filtered: int
+    n_dropped: int
+    n_explored: int
+    n_kills: int
+    n_stops: int
+    is_said: bool
+    """Whether the summary's upper bound is not below what was lost."""
+    cpu_s: float
+    traces: tuple[str, ...] = ()
+    """Of the first lost pages, what became of each of their URLs."""
+    log: str = ""
+    """Of the crawl with the filter, where it broke the law."""
+
+    @property
+    def is_lawful(self) -> bool:
+        """Whether nothing is to be said against the filter."""
+        return not self.lost and not self.trouble
+
+    def causes(self) -> list[str]:
+        """The kinds of families that pages were lost of."""
+        return sorted({_cause(self.spec, page) for page in self.lost})
+
+
+def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
+    """Apply the law."""
+    spec = site.spec
+    reached = filtered.reached
+    paths = sorted(left_unfetched(site, filtered))
+    roots = {path: page for path in paths if (page := in_the_end(site, path)) is not None and page not in reached}
+    may_hide = [path for path, page in roots.items() if _was_hidden(site, filtered, page)]
+    hidden_paths = [path for path in may_hide if _is_within_promise(site, filtered, path, may_hide)]
+    lost = reachable(site, [path for path in roots if path not in hidden_paths], reached)
+    hidden = reachable(site, hidden_paths, reached | lost)
+    if not spec.wall_from:  # whom a wall answers is chance; whatever else happens, happens to both crawls
+        lost = plain.reached - reached - hidden
+    n_high = sum(_number(stats.get("dedup/lost/high")) for stats in filtered.stats)
+    trouble = _trouble(site, plain, filtered)
+    return Outcome(
+        spec,
+        len(plain.reached),
+        tuple(sorted(lost)),
+        tuple(sorted(hidden)),
+        trouble,
+        plain.n_fetched,
+        filtered.n_fetched,
+        filtered.count("dedup/request/dropped"),
+        filtered.count("dedup/request/explored"),
+        len(filtered.killed),
+        len(filtered.statuses) - 1 - len(filtered.killed),
+        n_high >= len(set(roots.values())),
+        plain.cpu_s + filtered.cpu_s,
+        tuple(_trace(site, filtered, page) for page in sorted(lost)[:MAX_TRACES]),
+        filtered.log if lost or trouble else "",
+    )
+
+
+def promised_loss(exploration: float, n_explored: int, concurrency: int) -> int:
+    """Duplicates that a rule which was right so often may drop wrongly before it has to go, at most.
+
+    One of so many is explored as the rate says; the rate rises when the first is wrong, and the fourth is the end.
+    """
+    rate = max(exploration, _YOUNG_RATE * _YOUNG / (_YOUNG + n_explored))
+    return math.ceil(1 / rate) + math.ceil((_TRIALS - 1) / max(rate, _SUSPECTED_RATE)) + concurrency
+
+
+def _was_hidden(site: Site, filtered: Crawled, page: str) -> bool:
+    number, first = _family_of(page)
+    if number is None or first is None:
+        return False
+    matters_at = site.spec.families[number].matters_at
+    return bool(matters_at) and first >= matters_at and _n_verified(site, filtered, number) >= VERIFIED
+
+
+def _is_within_promise(site: Site, filtered: Crawled, path: str, paths: list[str]) -> bool:
+    number = site.family_of[in_the_end(site, path) or ""]
+    n_lost = sum(site.family_of[in_the_end(site, other) or ""] == number for other in paths)
+    n_verified = _n_verified(site, filtered, number)
+    return n_lost <= promised_loss(site.spec.exploration, n_verified, site.spec.concurrency)
+
+
+def _n_verified(site: Site, filtered: Crawled, number: int) -> int:
+    """Explorations that agreed with the rule of a family before the first page on which it is wrong."""
+    matters_at = site.spec.families[number].matters_at or 0
+    ways: dict[int, set[int]] = {}
+    for asked in filtered.asked:
+        family, page, way = site.way_of.get(without_session(asked.path), (-1, 0, 0))
+        if family == number and asked.outcome in ("page", "redirect"):
+            if page >= matters_at:
+                break
+            ways.setdefault(page, set()).add(way)
+    n_agreed, _, _ = filtered.rules.get(number, (0, 0, False))
+    return min(n_agreed, sum(len(its) > 1 for its in ways.values()))
+
+
+def _family_of(page: str) -> tuple[int | None, int | None]:
+    """Place of a page's family, and its number there; lists have none."""
+    number, _, rest = page.partition("/")
+    first = rest.partition("/")[0]
+    return (int(number), int(first)) if number.isdigit() and first.isdigit() else (None, None)
+
+
+def _trace(site: Site, filtered: Crawled, page: str) -> str:
+    """Each URL of a page with the answers that it got, and when, in requests since the start."""
+    told = []
+    for path in site.answers:
+        if in_the_end(site, path) == page:
+            found = [
+                f"{asked.outcome} at {n}{' of a run that was killed' * (asked.run in filtered.killed)}"
+                for n, asked in enumerate(filtered.asked)
+                if without_session(asked.path) == path
+            ]
+            told.append(f"{path}: {', '.join(found) or 'never asked'}")
+    return f"{page}: {'; '.join(told)}"
+
+
+def _cause(spec: Spec, page: str) -> str:
+    number, _ = _family_of(page)
+    if number is None:
+        return "list"
+    family = spec.families[number]
+    return f"{family.kind}, {family.links}" + (", wrong" if family.matters_at is not None else "")
+
+
+def _trouble(site: Site, plain: Crawled, filtered: Crawled) -> str:
+    if lost := reachable(site, left_unfetched(site, plain), plain.reached):
+        return f"the crawl without the filter lost {len(lost)} pages"
+    if "Traceback" in filtered.log:
+        return "traceback: " + filtered.log[filtered.log.index("Traceback") :].splitlines()[-1][:200]
+    if unwanted := [status for status in filtered.statuses if status not in (0, -9)]:
+        return f"exit status {unwanted[0]}"
+    return ""
+
+
+def _number(value: object) -> float:
+    """Of a stat; whatever is no number says that nothing is known."""
+    return float(value) if isinstance(value, (int, float)) else math.inf if value is not None else 0.0

@@ -1,0 +1,156 @@
+"""Scrapy commands in forks of one process that has imported Scrapy and the package: most of a short crawl is imports.
+
+A fork is a process of its own: it has its own reactor, memory, log, working directory and environment, and the exit
+status is that of the interpreter's end. No reactor is loaded before the fork. Each process that runs tests has one
+server, from the first :func:`run` on; conftest.py stops it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
+IS_POSSIBLE = hasattr(os, "pidfd_open")
+_MAX_REQUEST = 2**17
+_ENDED = 8  # bytes of a number
+
+
+def run(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m scrapy`` with *arguments* in a fork; as :func:`subprocess.run` that captures the output."""
+    request = json.dumps({"arguments": [*arguments], "cwd": str(cwd), "environment": dict(environment)}).encode()
+    ours, theirs = socket.socketpair()
+    with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        socket.send_fds(_server().door, [request], [out.fileno(), err.fileno(), theirs.fileno()])
+        theirs.close()
+        ours.settimeout(timeout_s)
+        pid = _number(ours)
+        try:
+            status = _number(ours)
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired(arguments, timeout_s) from None
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(arguments, status, out.read().decode(), err.read().decode())
+
+
+class _Server:
+    """The server of this process, from the first crawl on."""
+
+    def __init__(self) -> None:
+        self.door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            line = [*PYTHON, __file__, str(theirs.fileno())]
+            self.process = subprocess.Popen(line, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+
+
+_server = cache(_Server)
+
+
+def stop() -> None:
+    """End the server, if there is one."""
+    if _server.cache_info().currsize:
+        _server().door.close()
+        _server().process.wait()
+        _server.cache_clear()
+
+
+def _number(connection: socket.socket) -> int:
+    data = connection.recv(_ENDED)
+    assert data, "the server of crawls has ended: see its traceback above"
+    return int.from_bytes(data, "little", signed=True)
+
+
+def _send(connection: socket.socket, number: int) -> None:
+    connection.send(number.to_bytes(_ENDED, "little", signed=True))
+
+
+def _serve(door: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request; what is to be run in the child, None in the server when nobody will ask any more."""
+    running: dict[int, tuple[int, socket.socket]] = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(door, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is not door:
+                    pid, asker = running.pop(key.fd)
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    _send(asker, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+                    asker.close()
+                    continue
+                data, fds, *_ = socket.recv_fds(door, _MAX_REQUEST, 3)
+                if not data:
+                    return None
+                child = os.fork()
+                if child == 0:
+                    door.close()
+                    os.dup2(fds[0], 1)
+                    os.dup2(fds[1], 2)
+                    for fd in [*fds, *running]:
+                        os.close(fd)
+                    for _, asker in running.values():
+                        asker.close()
+                    request: dict[str, Any] = json.loads(data)
+                    return request
+                asker = socket.socket(fileno=fds[2])
+                os.close(fds[0])
+                os.close(fds[1])
+                watch = os.pidfd_open(child)
+                running[watch] = child, asker
+                selector.register(watch, selectors.EVENT_READ)
+                _send(asker, child)
+
+
+def _load() -> None:
+    """Import what a crawl imports, but for a reactor."""
+    from scrapy.settings import default_settings
+    from scrapy.utils.misc import load_object
+
+    for name in ("scrapy.cmdline", "scrapy.crawler", "scrapy.commands.runspider", "scrapy.commands.crawl"):
+        import_module(name)
+    for value in vars(default_settings).values():
+        for each in [*value, *value.values()] if isinstance(value, dict) else [value]:
+            if isinstance(each, str) and each.startswith("scrapy."):
+                load_object(each)
+    for name in ("addon", "duplicate_filter", "spider_middleware", "collector", "recorder"):
+        import_module(f"dedup_crawler.live.{name}")
+    assert "twisted.internet.reactor" not in sys.modules
+
+
+def _main() -> None:
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+    _load()
+    gc.collect()
+    gc.freeze()
+    request = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if request is None:
+        return
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["cwd"])
+    sys.path[0] = request["cwd"]  # as of `python -m`
+    sys.argv = ["scrapy", *request["arguments"]]
+    runpy.run_module("scrapy", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _main()

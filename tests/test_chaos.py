@@ -1,0 +1,110 @@
+"""Invented crawls: what a crawl without the filter reaches, the crawl with it reaches; and the harness sees a loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redis_server import require_redis
+from tests.chaos import spec as names
+from tests.chaos.crawl import Crawls
+from tests.chaos.many import told
+from tests.chaos.report import report
+from tests.chaos.shrink import shrunk
+from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spec, Stop, invent, written
+from tests.chaos.verdict import Outcome, judge, promised_loss
+from tests.chaos.zygote import Zygote
+
+SEEDS = (2, 4, 12, 14, 19, 45, 63, 68, 77, 79, 86, 88, 90, 95, 96, 99, 107, 126, 143)
+"""Chosen to have every ingredient, and what has lost pages before."""
+BESIDE = Family(PLAIN, 30)
+"""Pages that tell what all pages of a site share."""
+
+
+@pytest.fixture(scope="module")
+def crawls():
+    """Crawls in forked processes."""
+    zygote = Zygote()
+    yield Crawls(zygote)
+    zygote.close()
+
+
+def outcome_of(crawls: Crawls, spec: Spec) -> Outcome:
+    return judge(*crawls.run(spec))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_page_is_lost(crawls: Crawls, seed: int):
+    """A site, faults, stops and a model made of the seed; what is wrong is said with the command that repeats it."""
+    spec = invent(seed)
+    if spec.kept == "redis":
+        require_redis()
+    outcome = outcome_of(crawls, spec)
+    assert outcome.is_lawful, told(outcome)
+    assert outcome.n_pages > 20
+
+
+def test_what_a_wrong_model_loses_is_seen(crawls: Crawls):
+    """Nothing is explored, and each page has a second URL that shows another page: the harness names all of these."""
+    spec = Spec(0, (Family(QUERY, 12, 2, LATE, matters_at=0), BESIDE), exploration=0.0)
+    outcome = outcome_of(crawls, spec)
+    assert outcome.lost == tuple(sorted(f"0/{page}/1" for page in range(12)))
+    assert outcome.hidden == ()
+    assert "12 of " in told(outcome)
+    assert "--spec" in told(outcome)
+    assert outcome.traces[0] == "0/0/1: /view0?id=0&v=1: never asked"
+
+
+def test_pages_behind_a_lost_one_are_lost_too(crawls: Crawls):
+    """In a chain of pages which the model takes for one, nothing comes after the first."""
+    spec = Spec(0, (Family("one-form", 12, links=CHAIN, matters_at=0), BESIDE), exploration=0.0)
+    assert outcome_of(crawls, spec).lost == tuple(sorted(f"0/{page}" for page in range(1, 12)))
+
+
+def test_a_right_model_saves_and_loses_nothing(crawls: Crawls):
+    """Through a kill and a stop; pages that no URL shows are no loss."""
+    fault = Fault("404", n_ways=1, every=3)
+    spec = Spec(
+        0,
+        (Family(QUERY, 20, 2, SIDE, fault=fault), BESIDE),
+        exploration=0.1,
+        kept="job",
+        stops=(Stop(15, is_kill=True), Stop(15, is_kill=False)),
+    )
+    outcome = outcome_of(crawls, spec)
+    assert (outcome.lost, outcome.trouble) == ((), "")
+    assert (outcome.n_kills, outcome.n_stops) == (1, 1)
+    everywhere = replace(spec, families=(Family(QUERY, 20, 1, SIDE, fault=replace(fault, n_ways=1)), BESIDE), stops=())
+    assert outcome_of(crawls, everywhere).lost == ()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_printed_spec_can_be_pasted(seed: int):
+    """It is the same crawl again."""
+    assert eval(written(invent(seed)), vars(names)) == invent(seed)
+
+
+def test_a_spec_is_shrunk_to_what_breaks_the_law():
+    """Of three families, faults, noise and stops, one wrong family of the least size is left."""
+    wrong = Family(QUERY, 60, 4, LATE, matters_at=0, fault=Fault("500"))
+    spec = Spec(7, (BESIDE, wrong, BESIDE), noise=("clock",), kept="job", stops=(Stop(9, is_kill=True),), is_lifo=True)
+    least = shrunk(spec, lambda each: any(family.matters_at == 0 and family.n_pages >= 10 for family in each.families))
+    assert least == Spec(7, (Family(QUERY, 15, 2, matters_at=0),), concurrency=1)
+
+
+def test_exploration_promises_less_loss_the_more_it_fetches():
+    """With all duplicates explored, the fourth wrong one is the last."""
+    bounds = [promised_loss(share, 0, 1) for share in (0.02, 0.1, 0.5, 1.0)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] == 1 + 3 + 1
+    assert promised_loss(0.02, 10_000, 1) == 50 + 12 + 1
+
+
+def test_the_table_counts(crawls: Crawls):
+    """A line for each ingredient, with what was saved."""
+    outcome = outcome_of(crawls, Spec(0, (Family(QUERY, 20, 2, LATE), BESIDE), exploration=0.1))
+    table = report([outcome], "the command")
+    assert "    the command\n" in table
+    assert f"| pages | {outcome.n_pages} |" in table
+    assert "| query, late | 1 | " in table

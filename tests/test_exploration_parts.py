@@ -1,0 +1,197 @@
+"""The parts of exploration that know no crawl: what covered pages show, who waits for whom, what says nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.live.exploration.alike_answers import MAX_PROBES, AlikeAnswers
+from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
+from dedup_crawler.live.exploration.empty_pages import says_nothing
+from dedup_crawler.live.exploration.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, texts_of
+from dedup_crawler.live.exploration.unreached import MAX_WAITING, PATIENCE, Unreached, Waiting
+
+HTML = "text/html; charset=utf-8"
+
+
+def page(body: str, content_type: str = HTML) -> FetchedPage:
+    return FetchedPage.of("http://a.example/", "http://a.example/", content_type, body.encode())
+
+
+def words(seed: object, n: int = 12) -> str:
+    draw = random.Random(str(seed))
+    return " ".join("".join(draw.choices("bdfgklmnprst", k=6)) for _ in range(n))
+
+
+def article(n: int, *, title: str = "", more: str = "") -> FetchedPage:
+    paragraphs = "".join(f"<p>{words((n, i))}</p>" for i in range(5))
+    menu = "<ul><li>Home of the example</li><li>All of our articles</li></ul>"
+    return page(f"<html><title>{title}</title><body>{menu}{paragraphs}{more}</body></html>")
+
+
+def crawled(n_pages: int = 40) -> ShownText:
+    shown = ShownText()
+    for n in range(n_pages):
+        shown.add(article(n))
+    return shown
+
+
+def test_a_page_whose_text_others_show_says_nothing_new():
+    """A printed view with a title of its own, and a feed with the paragraphs of three articles in another order."""
+    shown = crawled()
+    assert shown.has_shown(texts_of(article(3, title="Article 3, printed"))) is True
+    feed = "".join(f"<entry><text>{words((n, i))}</text></entry>" for i in range(5) for n in (7, 2, 9))
+    assert shown.has_shown(texts_of(page(f"<feed>{feed}</feed>", "application/atom+xml"))) is True
+    cdata = "".join(f"<text><![CDATA[<p>{words((4, i))}</p>]]></text>" for i in range(5))
+    assert shown.has_shown(texts_of(page(f"<rss>{cdata}</rss>", "application/rss+xml"))) is True
+
+
+def test_a_page_with_a_text_of_its_own_says_something_new():
+    """Another article, and one with a paragraph more; the menu, which all pages have, speaks for neither."""
+    shown = crawled()
+    assert shown.has_shown(texts_of(article(99))) is False
+    assert shown.has_shown(texts_of(article(3, more=f"<p>{words('a comment')}</p>"))) is False
+
+
+def test_what_cannot_be_told_of_a_page():
+    """A page that has nothing but the menu; any page while few were seen."""
+    menu = page("<ul><li>Home of the example</li><li>All of our articles</li></ul><p>Sorry</p>")
+    assert crawled().has_shown(texts_of(menu)) is None
+    assert crawled(MIN_PAGES - 1).has_shown(texts_of(article(99))) is None
+
+
+def test_a_picture_is_one_text():
+    """Equal bytes were shown, others were not."""
+    shown = crawled()
+    shown.add(page("GIF89a" + 100 * "x", "image/gif"))
+    assert shown.has_shown(texts_of(page("GIF89a" + 100 * "x", "image/gif"))) is True
+    assert shown.has_shown(texts_of(page("GIF89a" + 100 * "y", "image/gif"))) is False
+
+
+@given(st.binary(max_size=300), st.sampled_from(["", "text/html", "text/plain", "application/xml", "image/png"]))
+def test_texts_of_anything(body: bytes, content_type: str):
+    """Whatever a stranger sends, its texts are counted in bytes, and never more than the body has."""
+    texts = texts_of(FetchedPage.of("", "", content_type, body))
+    assert sum(texts.values()) <= max(len(body), 1)
+
+
+def waiting(n: int, *, in_place: bool = False) -> Waiting:
+    return Waiting(n, b"%d" % n, (f"rule {n}",), {b"text": n} if in_place else None)
+
+
+def test_a_page_that_waits_is_due_after_its_time():
+    """A link that leads to the form ends the waiting; what is never reached is lost, in the order in which it came."""
+    unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
+    for n in range(5):
+        unreached.add(waiting(n))
+    assert unreached.reached(b"3") == waiting(3)
+    assert unreached.reached(b"3") is None
+    assert list(unreached.due(PATIENCE, is_idle=False)) == []
+    assert list(unreached.due(PATIENCE + 2, is_idle=False)) == [(waiting(0), False), (waiting(1), False)]
+    assert [page for page, _ in unreached.due(0, is_idle=True)] == [waiting(2), waiting(4)]
+    assert len(unreached) == unreached.n_redirected == 0
+
+
+def test_a_page_that_answered_in_place_is_judged_by_its_text():
+    """No link decides about it; it may be shown before its time."""
+    unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
+    for n in range(4):
+        unreached.add(waiting(n, in_place=True))
+    assert unreached.n_redirected == 0
+    assert unreached.reached(b"1") is None
+    assert list(unreached.shown_by_now()) == [waiting(0, in_place=True), waiting(2, in_place=True)]
+    assert [is_same for _, is_same in unreached.due(0, is_idle=True)] == [False, False]
+
+
+def test_the_pages_that_wait_are_bounded():
+    """The oldest are judged before their time."""
+    unreached = Unreached(lambda _: None)
+    for n in range(MAX_WAITING + 3):
+        unreached.add(waiting(n))
+    assert [page.n_answers for page, _ in unreached.due(0, is_idle=False)] == [0, 1, 2]
+
+
+def test_duplicates_wait_for_their_owner_within_bounds():
+    """Those of the form that has waited longest are given up, together."""
+    awaited = AwaitedOwners(max_bytes=3_000)
+    duplicate = Duplicate(("r",), article(1))
+    assert not awaited
+    given_up = [awaited.add(b"%d" % n, duplicate) for n in (0, 0, 1, 2, 3, 4)]
+    n_given_up = sum(map(len, given_up))
+    assert n_given_up >= 2
+    assert awaited.take(b"0") == []
+    assert len(awaited.take(b"4")) == 1
+    assert len(awaited.take_all()) == 6 - 1 - n_given_up
+    assert not awaited
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "is_nothing"),
+    [
+        (b"", "text/html", True),
+        (b" \r\n\t", "text/plain", True),
+        (b"<html><head></head><body><!-- x --></body></html>", HTML, True),
+        (b"<html><head><style>p {}</style></head><body><div> </div></body></html>", HTML, True),
+        (b"<html><title>Moved</title></html>", HTML, False),
+        (b"<body><img SRC='a.png'></body>", HTML, False),
+        (b"<script>render()</script>", HTML, False),
+        (b"{}", "application/json", False),
+        (b"<p></p>" * 1000, HTML, False),
+    ],
+)
+def test_pages_that_say_nothing(body: bytes, content_type: str, is_nothing: bool):
+    """An empty body, or short HTML with neither a word nor a link."""
+    assert says_nothing(body, content_type) is is_nothing
+
+
+def test_a_group_of_alike_answers_is_probed_once():
+    """One form of each group that has another URL is asked for; another page there makes the others doubtful."""
+    log_in = page("<form>Please log in, visitor 17</form>")
+    pages = [(b"a", log_in), (b"b", page("<form>Please log in, visitor 18</form>")), (b"c", log_in), (b"d", article(1))]
+    alike = AlikeAnswers()
+    (probe,) = alike.probes(pages, {b"a", b"c", b"d"}.__contains__)
+    assert (probe.form, probe.others) == (b"a", (b"c",))
+    assert alike.probes(pages, {b"a", b"c"}.__contains__) == []
+    assert alike.answered(b"d", article(2)) == ()
+    assert alike.answered(b"a", article(1)) == (b"c",)
+    assert alike.answered(b"a", article(1)) == ()
+
+
+def test_a_group_that_shows_the_same_page_again_is_what_it_seems():
+    """And the groups that are probed are bounded."""
+    pages = [(b"%d %d" % (n, i), article(n)) for n in range(2 * MAX_PROBES) for i in range(2)]
+    alike = AlikeAnswers()
+    probes = alike.probes(pages, lambda _: True)
+    assert len(probes) == MAX_PROBES
+    assert alike.answered(probes[0].form, dict(pages)[probes[0].form]) == ()
+    assert alike.probes(pages, lambda _: True) == []
+
+
+def test_drops_are_verified_by_explorations_of_their_rules():
+    """A drop counts as tested if each of its rules was; what is sent after all is no drop any more."""
+    drops = DropCounts()
+    for rules, n in ((("a",), 10), (("a", "b"), 5), (("c",), 3), ((), 2)):
+        drops.dropped(rules, n)
+    assert drops.verdicts() == (0, 20, 0, 0)
+    drops.explored(("a",), is_same=True)
+    assert drops.verdicts() == (10, 10, 1, 0)
+    drops.explored(("b",), is_same=False)
+    assert drops.verdicts() == (15, 5, 1, 1)
+    assert drops.untested_rules() == {"c"}
+    assert drops.verdicts({"b"}) == (10, 10, 1, 0)
+    drops.dropped(("a", "b"), -5)
+    assert drops.by_rule() == {"a": 10, "c": 3}
+    assert drops.verdicts({"b"}) == (10, 5, 1, 0)
+
+
+def test_sets_of_rules_are_bounded():
+    """Those that come too late are counted together, and none is forgotten."""
+    drops = DropCounts()
+    for n in range(MAX_SETS + 10):
+        drops.dropped((f"r{n}",))
+    assert sum(drops.verdicts()[:2]) == MAX_SETS + 10

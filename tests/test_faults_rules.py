@@ -1,0 +1,263 @@
+"""Wrong rules that could not be refuted before: crawls over real HTTP in which every page has to reach the spider."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dedup_crawler.methods import make_method
+from killing import stop_after
+from live_site import Crawl, Site, strip_query_model, walk
+from test_faults_exploration import show, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+N_ITEMS = 150
+
+
+def item(n: int) -> str:
+    return f"/item/{n}"
+
+
+def shown(site: Site, paths: Iterable[str]) -> list[str]:
+    """Those of *paths* that the site was never asked for."""
+    asked = set(site.asked)
+    return [path for path in paths if path not in asked]
+
+
+def covering_model(folder: Path, host: str, n_learnt: int = 200) -> Path:
+    """A model that has learnt that items show nothing new: each was reached under /old/N too, in an old crawl."""
+    home = f"http://{host}"
+    visits = [(f"{home}/", 0)]
+    for n in range(n_learnt):
+        visits += [(f"{home}{item(10_000 + n)}", n + 1), (f"{home}/old/{n}", n + 1)]
+    urls, clusters = zip(*visits, strict=True)
+    model = make_method("verified").fit(urls, clusters, [None, *[f"{home}/"] * (len(urls) - 1)])
+    assert model.is_covered(f"{home}{item(1)}")
+    assert not model.is_covered(f"{home}/old/1")
+    return Path(model.save(folder))
+
+
+def build_items(site: Site, n_items: int = N_ITEMS) -> None:
+    """Hubs in a chain, five items each; items say something of their own."""
+    site.robots()
+    n_hubs = n_items // 5
+    for hub in range(n_hubs):
+        items = [item(n) for n in range(5 * hub, 5 * hub + 5)]
+        onward = [f"/hub/{hub + 1}"] if hub + 1 < n_hubs else []
+        site.page(f"/hub/{hub}" if hub else "/", *items, *onward, html=text(f"hub {hub}"))
+    for n in range(n_items):
+        show(site, item(n), n)
+
+
+@pytest.mark.parametrize("alias", ["no other way", "redirects into the template"])
+def test_a_covered_page_that_answers_in_place_refutes_its_rule(tmp_path: Path, alias: str):
+    """
+    Nothing else shows what the items show; that some other URLs redirect to items does not change that. The rule goes,
+    and what it dropped is fetched.
+    """
+    with Site() as site:
+        build_items(site)
+        if alias != "no other way":
+            site.page("/hub/1", *[item(n) for n in range(5, 10)], *[f"/old/{n}" for n in range(20)], "/hub/2")
+            for n in range(20):
+                site.redirect(f"/old/{n}", item(n))
+        model = covering_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert shown(site, map(item, range(N_ITEMS))) == []
+    assert crawl.stats["dedup/request/dropped"] > 0
+    assert crawl.stats["dedup/explored/disagree"] >= 2
+    assert crawl.stats["dedup/rules/switched_off"] == 1
+
+
+def test_covered_pages_whose_text_is_shown_elsewhere_agree_with_their_rule(tmp_path: Path):
+    """Each item shows the text of a page that is reached otherwise: most items are dropped, and the rule stays."""
+    with Site() as site:
+        build_items(site)
+        for hub in range(N_ITEMS // 5):
+            path = f"/hub/{hub}" if hub else "/"
+            stories = "".join(f'<a href="/story/{n}">{n}</a>' for n in range(5 * hub, 5 * hub + 5))
+            answer = site.answers[path]
+            answer.body = answer.body.replace(b"</body>", stories.encode() + b"</body>")
+        for n in range(N_ITEMS):
+            show(site, f"/story/{n}", n)
+        model = covering_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert shown(site, [f"/story/{n}" for n in range(N_ITEMS)]) == []
+        assert len(shown(site, map(item, range(N_ITEMS)))) > N_ITEMS // 2
+    assert crawl.stats["dedup/explored/agree"] >= 5
+    assert "dedup/rules/switched_off" not in crawl.stats
+
+
+def variants(n: int) -> list[str]:
+    """URLs of one form that stand side by side."""
+    return [f"/item{n}?v={v}" for v in range(4)]
+
+
+def build_variants(site: Site, n_right: int, n_wrong: int) -> None:
+    """A list of items with their variants side by side; of the last ones each variant shows another page."""
+    site.robots()
+    n_items = n_right + n_wrong
+    n_hubs = -(-n_items // 10)
+    for hub in range(n_hubs):
+        links = [url for n in range(10 * hub, min(n_items, 10 * hub + 10)) for url in variants(n)]
+        onward = [f"/hub{hub + 1}"] if hub + 1 < n_hubs else []
+        site.page(f"/hub{hub}" if hub else "/", *links, *onward, html=text(f"hub {hub}"))
+    for n in range(n_items):
+        for v, url in enumerate(variants(n)):
+            show(site, url, n if n < n_right else f"{n}, {v}")
+
+
+def test_duplicates_of_an_owner_that_is_awaited_are_explored(tmp_path: Path):
+    """Each waits for its owner's page: all are compared, but for the first ones of a site nobody knows yet."""
+    with Site() as site:
+        build_variants(site, 40, 0)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1)
+        assert shown(site, [url for n in range(40) for url in variants(n)]) == []
+    assert crawl.stats["dedup/request/explored"] == 120
+    assert crawl.stats["dedup/explored/agree"] >= 40
+    assert "dedup/explored/disagree" not in crawl.stats
+    assert "dedup/request/dropped" not in crawl.stats
+
+
+def test_variants_that_stand_side_by_side_refute_their_rule(tmp_path: Path):
+    """From the start every variant is a page of its own; the first drops come back as well."""
+    with Site() as site:
+        build_variants(site, 0, 60)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert shown(site, [url for n in range(60) for url in variants(n)]) == []
+    assert crawl.stats["dedup/request/dropped"] > 0
+    assert crawl.stats["dedup/rules/switched_off"] == 1
+
+
+def test_a_rule_that_has_dropped_little_is_verified_before_the_crawl_ends(tmp_path: Path):
+    """Six drops are too few to be explored on the way; when nothing else is left they are."""
+    with Site() as site:
+        build_variants(site, 0, 2)
+        model = strip_query_model(tmp_path / "model", site.host)
+        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert shown(site, [url for n in range(2) for url in variants(n)]) == []
+
+
+def one_form(n: int) -> str:
+    """All have one form, that of ``/item``."""
+    return f"/item?id={n}"
+
+
+def build_one_form(site: Site, numbers: Iterable[int]) -> None:
+    """A start page with these items, each a page of its own."""
+    site.robots()
+    links = [one_form(n) for n in numbers]
+    site.page("/", *links, *(f"/other{n}" for n in range(30)), html=text("start"))
+    for n in range(30):
+        site.page(f"/other{n}", html=text(f"other {n}"))
+    for n in numbers:
+        show(site, one_form(n), n)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_resumed_crawl_can_refute_a_rule_whose_owners_were_fetched_before(tmp_path: Path, how: signal.Signals):
+    """The rule gives sixty pages one form. Its owner was fetched before the stop, and is fetched again to compare."""
+    settings = {
+        "DEDUP_MODEL": tmp_path / "model",
+        "DEDUP_EXPLORATION": "0.02",
+        "JOBDIR": tmp_path / "job",
+        "CONCURRENT_REQUESTS": 2,
+    }
+    with Site() as site:
+        strip_query_model(tmp_path / "model", site.host)
+        build_one_form(site, range(60))
+        site.delay_s = 0.02
+        stop_after(site, tmp_path, 12, how, **settings)
+        assert len(shown(site, map(one_form, range(60)))) > 40
+        crawl = walk(site, tmp_path, **settings)
+        assert shown(site, map(one_form, range(60))) == []
+    assert crawl.stats["dedup/explored/disagree"] >= 2
+
+
+def test_what_a_wrong_rule_dropped_before_a_kill_is_sent_by_the_next_process(tmp_path: Path):
+    """The first process drops and is killed before anything was verified; its pages stand on no page that is left."""
+    settings = {"DEDUP_MODEL": tmp_path / "model", "DEDUP_EXPLORATION": "0.02", "JOBDIR": tmp_path / "job"}
+    with Site() as site:
+        strip_query_model(tmp_path / "model", site.host)
+        site.robots()
+        site.page("/", "/list", html=text("start"))
+        site.page("/list", *map(one_form, range(8)), *(f"/other{n}" for n in range(60)), html=text("list"))
+        for n in range(60):
+            site.page(f"/other{n}", html=text(f"other {n}"), delay_s=0.2)
+        for n in range(8):
+            show(site, one_form(n), n)
+        stop_after(site, tmp_path, 30, signal.SIGKILL, CONCURRENT_REQUESTS=4, **settings)
+        assert shown(site, map(one_form, range(8)))
+        asked = len(site.asked)
+        walk(site, tmp_path, **settings)
+        assert site.asked[asked:].count("/list") == 0
+        assert shown(site, map(one_form, range(8))) == []
+
+
+def warnings_of(crawl: Crawl) -> str:
+    return "\n".join(crawl.lines("WARNING"))
+
+
+def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
+    """With exploration switched off the drops are a warning, what is lost is unknown, and the rule is named."""
+    with Site() as site:
+        build_variants(site, 10, 0)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=0, LOG_LEVEL="INFO")
+    assert crawl.stats["dedup/request/dropped"] == 30
+    assert "'dedup/lost/estimate': 'unknown'" in crawl.log
+    assert "an unknown number of the dropped lost by estimate (95 %: 0 to 30)" in warnings_of(crawl)
+    assert "30 dropped, none of them verified" in warnings_of(crawl)
+    assert "Rule strip-query dropped 30 requests, and none of them was verified" in warnings_of(crawl)
+
+
+def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
+    """The interval holds what is left open."""
+    with Site() as site:
+        build_variants(site, 40, 0)
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", LOG_LEVEL="INFO")
+    assert " 0 of the dropped lost by estimate (95 %: 0 to " in crawl.log
+    assert "'dedup/dropped/unverified': 0" in crawl.log
+    assert warnings_of(crawl) == ""
+
+
+def test_a_crawl_ends_though_what_it_would_verify_has_been_answered(tmp_path: Path):
+    """The first URLs fail, the second ones take their place: they were dropped once, and are no drops any more."""
+    with Site() as site:
+        site.robots()
+        site.page("/", *[url for n in range(12) for url in variants(n)[:2]], html=text("start"))
+        for n in range(12):
+            one, other = variants(n)[:2]
+            site.page(one, status=503)
+            show(site, other, n)
+        model = strip_query_model(tmp_path / "model", site.host)
+        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS=2)
+        assert {site.count(variants(n)[1]) for n in range(12)} == {1}
+
+
+def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
+    """A log-in page answers for eight items, once each: they are asked for again under their other URLs."""
+    with Site() as site:
+        build_variants(site, 40, 0)
+        for n in range(10, 18):
+            page = site.answers[variants(n)[0]]
+            log_in = b"<html><title>Log in</title><body>Please log in first.</body></html>"
+            site.answers[variants(n)[0]] = [type(page)(body=log_in), page]
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert [n for n in range(40) if not shown_well(site, n)] == []
+    assert crawl.stats["dedup/request/dropped"] > 40
+    assert "dedup/site/frozen" not in crawl.stats
+
+
+def shown_well(site: Site, n: int) -> bool:
+    """Whether a URL of an item was asked for that had its page to show."""
+    return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))

@@ -1,0 +1,98 @@
+"""Listings whose paths say things by name, with lists among the values: what does not matter in them is learnt."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.export.nutch import applied, read_nutch, to_nutch
+from dedup_crawler.urls.normal import normal_form
+
+START = "http://list.example"
+TAGS = [f"tag{letter}" for letter in "abcdefghijk"]
+Listing = Callable[[str, str, tuple[str, ...], int], str]
+
+
+def in_path(scope: str, sort: str, tags: tuple[str, ...], page: int) -> str:
+    """``/all/scope:new/sort:age/tags:a,b/page:2/``, the first page without its number."""
+    parts = [f"scope:{scope}", f"sort:{sort}", f"tags:{','.join(tags)}", *([f"page:{page}"] if page > 1 else [])]
+    return f"{START}/all/{'/'.join(parts)}/"
+
+
+def in_query(scope: str, sort: str, tags: tuple[str, ...], page: int) -> str:
+    """``/all?page=2&scope=new&sort=age&tags=a+b``."""
+    return f"{START}/all?page={page}&scope={scope}&sort={sort}&tags={'+'.join(tags)}"
+
+
+def visits(listing: Listing, *, in_order: bool) -> tuple[list[str], list[int]]:
+    """Listings of pairs of tags, whose order counts if *in_order*; scope, sort and page always do."""
+    pages: dict[object, int] = {}
+    rows = {}
+    for scope in ("new", "open"):
+        for sort in ("age", "votes"):
+            for tags in permutations(TAGS, 2):
+                for page in (1, 2):
+                    what = scope, sort, tags if in_order else frozenset(tags), page
+                    rows[listing(scope, sort, tags, page)] = pages.setdefault(what, len(pages))
+    urls = list(rows)
+    random.Random(0).shuffle(urls)
+    return urls, [rows[url] for url in urls]
+
+
+@pytest.fixture(scope="module", params=[in_path, in_query])
+def fitted(request: pytest.FixtureRequest) -> tuple[Listing, Verified]:
+    """What a crawl of such a site teaches."""
+    model = make_method("verified").fit(*visits(request.param, in_order=False))
+    assert isinstance(model, Verified)
+    return request.param, model
+
+
+def test_the_order_of_a_list_is_learnt(fitted: tuple[Listing, Verified], tmp_path: Path):
+    """``tags:b,a`` is ``tags:a,b`` for tags that never met as well; scope, sort and page stay."""
+    listing, model = fitted
+
+    assert [line.partition(":")[0].partition("`")[0] for line in model.learnt()] == ["take the values of "]
+    for scope, sort, page in (("new", "age", 1), ("open", "votes", 2)):
+        assert model.canonicalize(listing(scope, sort, ("tagz", "tagy"), page)) == listing(
+            scope, sort, ("tagy", "tagz"), page
+        )
+    loaded = load_model(model.save(tmp_path / "model"))
+    urls, _ = visits(listing, in_order=False)
+    assert loaded.canonicalize_many(urls) == model.canonicalize_many(urls)
+
+
+@pytest.mark.parametrize("listing", [in_path, in_query])
+def test_an_order_that_matters_stays(listing: Listing):
+    """The same URLs, each order a page of its own: nothing is merged."""
+    urls, pages = visits(listing, in_order=True)
+    model = make_method("verified").fit(urls, pages)
+
+    assert model.canonicalize_many(urls) == urls
+
+
+_parts = st.sampled_from(["/all", "/scope:new", "/sort:age", "/tags:b,a", "/tags:a,b", "/page:2", "/", "?", "&"])
+_queries = st.sampled_from(["?tags=b+a", "?page=1&scope=new&sort=age&tags=b+a", "?tags=b+a&tags=a", "?x=1", ""])
+
+
+@given(st.lists(_parts, max_size=7), _queries)
+def test_forms_are_their_own_and_exports_never_merge_more(
+    fitted: tuple[Listing, Verified], parts: list[str], query: str
+):
+    """Wherever the names stand: a form has no other form, and other programs are told nothing that they misread."""
+    _, model = fitted
+    url = normal_form(f"{START}/{''.join(parts).removeprefix('/')}{query}")
+    form = model.canonicalize(url)
+    patterns = list(read_nutch(to_nutch(model.model_rules()).text))
+
+    assert model.canonicalize(form) == form
+    assert model.explain(url).form == form
+    assert bool(model.fired(url)) == (form != url)
+    assert model.canonicalize(applied(patterns, url)) == form

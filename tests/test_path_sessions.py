@@ -1,0 +1,218 @@
+"""Session ids in paths, new with every answer: they are learnt, from a database and during a crawl; no page is lost."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import deque
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.rules.export.nutch import applied, read_nutch, to_nutch
+from dedup_crawler.urls.normal import normal_form
+from live_site import walk
+from session_site import KINDS, PAGES, SessionSite, links_of
+
+HOST = "http://shop.example"
+LEARN_AFTER = 300
+Rows = list[tuple[str, int]]
+
+
+def crawled(kind: str, n_urls: int, seed: int = 0) -> Rows:
+    """URLs of a crawl of the shop, breadth first, each with the number of its page."""
+    write, session = KINDS[kind]
+    draw = random.Random(seed)
+    seen, queue, rows = {"/"}, deque(["/"]), []
+    while queue and len(rows) < n_urls:
+        url = queue.popleft()
+        page = session.sub("", url) or "/"
+        rows.append((HOST + url, PAGES.index(page)))
+        sid = f"{draw.getrandbits(96):024x}"
+        for link in (write(link, sid) for link in links_of(page)):
+            if link not in seen:
+                seen.add(link)
+                queue.append(link)
+    return rows
+
+
+def fitted_to(rows: Rows) -> Verified:
+    """What such a crawl teaches."""
+    model = make_method("verified").fit([url for url, _ in rows], [page for _, page in rows])
+    assert isinstance(model, Verified)
+    return model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_under_new_sessions_get_one_form_each(tmp_path: Path, kind: str):
+    """Sessions that the training did not meet are dropped, and different pages stay different; saved as well."""
+    model = fitted_to(crawled(kind, 500))
+    new = crawled(kind, 800, seed=1)
+    forms = {(model.canonicalize(url), page) for url, page in new[1:]}
+
+    assert len(forms) == len({form for form, _ in forms}) == len(PAGES)
+    loaded = load_model(model.save(tmp_path / "model"))
+    assert [loaded.canonicalize(url) for url, _ in new] == [model.canonicalize(url) for url, _ in new]
+    assert loaded.digest == model.digest
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("at the end", "drop path parameter `jsessionid` anywhere: 121 groups"),
+        ("in the middle", "drop path parameter `jsessionid` anywhere: 121 groups"),
+        ("in parentheses", "drop the path part in parentheses anywhere: 121 groups"),
+        ("a segment", "ignore path part 1 anywhere: 121 groups"),
+    ],
+)
+def test_says_what_it_does(kind: str, sentence: str):
+    """One rule is learnt for the whole shop, whatever the depth of a path, and it names the parameter."""
+    model = fitted_to(crawled(kind, 500))
+
+    assert [line.partition(",")[0] for line in model.learnt()] == [sentence]
+    url = HOST + KINDS[kind][0]("/shop/3", "f00d")
+    assert model.explain(url).reason.startswith(sentence)
+    assert len(model.fired(url)) == 1
+    assert model.without(model.fired(url)).canonicalize(url) == url
+
+
+@pytest.fixture(scope="module", params=["at the end", "in parentheses"])
+def model(request: pytest.FixtureRequest) -> Verified:
+    """A fitted model, for laws."""
+    return fitted_to(crawled(request.param, 500))
+
+
+_parts = [
+    "/shop",
+    "/3",
+    "/item",
+    "/",
+    ";jsessionid=a",
+    ";jsessionid=0/b",
+    ";v=1",
+    "/(S(x))",
+    "?",
+    "&",
+    ";;",
+    "x=1",
+    "=",
+]
+
+
+@given(st.lists(st.sampled_from(_parts), max_size=8).map("".join))
+def test_a_form_is_its_own_form(model: Verified, rest: str):
+    """Wherever parameters stand, a form is a URL of the site with no other form, and what fired is told."""
+    url = f"{HOST}/{rest.removeprefix('/')}"
+    form = model.canonicalize(url)
+
+    assert model.canonicalize(form) == form == normal_form(form)
+    assert model.explain(url).form == form
+    assert bool(model.fired(url)) == (form != normal_form(url))
+    assert set(model.fired(url)) <= model.rule_sentences().keys()
+
+
+@pytest.mark.parametrize("name", ["color", "v"])
+def test_a_parameter_that_selects_the_page_stays(name: str):
+    """``/item/3;color=red`` and ``/item/3;color=blue`` are two pages: nothing is merged, at either end of the path."""
+    values = {"color": ["red", "blue", "green"], "v": ["1", "2", "3"]}[name]
+    urls = [f"{HOST}/item/{n};{name}={value}" for n in range(100) for value in values]
+    urls += [f"{HOST}/list;{name}={value}/{n}" for n in range(100) for value in values]
+    urls += [f"{HOST}/item/{n}" for n in range(100)]
+    random.Random(0).shuffle(urls)
+    model = make_method("verified").fit(urls, range(len(urls)))
+
+    assert [model.canonicalize(url) for url in urls] == urls
+
+
+def test_a_session_is_dropped_beside_a_parameter_that_matters():
+    """Of ``;jsessionid=...;v=2`` the version stays, at its place."""
+    draw = random.Random(0)
+    rows = [
+        (f"{HOST}/item/{n};jsessionid={draw.getrandbits(64):016x};v={v}", 2 * n + v)
+        for n in range(60)
+        for v in (1, 2)
+        for _ in range(3)
+    ]
+    draw.shuffle(rows)
+    model = make_method("verified").fit([url for url, _ in rows], [page for _, page in rows])
+
+    assert model.canonicalize(f"{HOST}/item/7;jsessionid=f00d;v=2") == f"{HOST}/item/7;v=2"
+    assert model.canonicalize(f"{HOST}/item/7;v=2") == f"{HOST}/item/7;v=2"
+    unknown = f"{HOST}/item/7;jsessionid=f00d;w=2"
+    assert model.canonicalize(unknown) == unknown
+
+
+@pytest.fixture(scope="module")
+def exported() -> tuple[Verified, list[tuple[str, str]]]:
+    """A model of a site with sessions in its paths and neutral names in its queries, and its patterns for Nutch."""
+    draw = random.Random(0)
+    rows = [
+        (f"{HOST}/item/{n}{session}?from={draw.randrange(40)}", n)
+        for n in range(400)
+        for session in ("", *(f";jsessionid={draw.getrandbits(64):016x}" for _ in range(3)))
+        for _ in range(2)
+    ]
+    draw.shuffle(rows)
+    model = fitted_to(list(dict(rows).items()))
+    export = to_nutch(model.model_rules())
+    assert (export.n_said, len(export.left_out)) == (1, 1)
+    assert "by name" in export.left_out[0].reason
+    return model, list(read_nutch(export.text))
+
+
+_tails = st.sampled_from(["", "?from=3", "?from=4&x=1", "?x=1", "?;jsessionid=a&from=1", "?from=1;a=2"])
+
+
+@given(st.sampled_from(["", ";jsessionid=a", "/(S(x))/b", ";v=1", "/c;v=1/d"]), _tails)
+def test_an_export_leaves_paths_with_parameters_alone(
+    exported: tuple[Verified, list[tuple[str, str]]], path: str, tail: str
+):
+    """Other programs read paths as they stand: what is written for them never merges what the model keeps apart."""
+    model, patterns = exported
+    url = f"{HOST}/item/7{path}{tail}"
+    assert model.canonicalize(applied(patterns, url)) == model.canonicalize(url)
+    assert applied(patterns, f"{HOST}/item/7?from=3") == f"{HOST}/item/7"
+
+
+def test_learns_from_a_database_of_a_crawl(tmp_path: Path):
+    """The labels of real pages, whose links all carry the session of their answer, teach the same."""
+    database = tmp_path / "crawl.db"
+    with SessionSite("at the end") as site:
+        settings = {"DEDUP_COLLECT": database, "CLOSESPIDER_PAGECOUNT": 500}
+        assert walk(site, tmp_path, **settings).status == 0
+    with PageStore(database, create=False) as store:
+        label_store(store, n_workers=1)
+        data = training_data(store)
+    model = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects)
+    start = data.urls[0].partition("/")[0] + "//" + site.host
+
+    assert "drop path parameter `jsessionid` anywhere" in model.learnt()[0]
+    assert len({model.canonicalize(f"{start}{page};jsessionid=f00d") for page in PAGES}) == len(PAGES)
+
+
+@pytest.mark.parametrize("kind", ["in parentheses", "a segment"])
+def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str):
+    """
+    Without the filter the crawl never ends, for every answer has new links. With it no page is lost, and behind the
+    first model no page is fetched that was there already.
+    """
+    models = tmp_path / "crawl.models"
+    with SessionSite(kind, LEARN_AFTER + 40, models) as site:
+        settings = {"DEDUP_LEARN_AFTER": LEARN_AFTER, "DEDUP_COLLECT": tmp_path / "crawl.db"}
+        crawl = walk(site, tmp_path, LOG_LEVEL="INFO", CONCURRENT_REQUESTS=4, CLOSESPIDER_TIMEOUT=120, **settings)
+        asked = site.pages_asked()
+    learnt_from = re.search(r"its (\d+) pages are (\d+) different", crawl.log)
+
+    assert crawl.lines("ERROR") == []
+    assert "Closing spider (finished)" in crawl.log
+    assert set(asked) == set(PAGES)
+    assert learnt_from is not None
+    n_missing = len(PAGES) - int(learnt_from[2])
+    assert asked.total() <= int(learnt_from[1]) + n_missing + 8  # requests that were on their way

@@ -1,0 +1,190 @@
+"""Model folders in which somebody has changed a value, with right digests: each works, or is one line, never a bug."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from dedup_crawler.errors import DamagedModelError, DedupError
+from dedup_crawler.json_values import MAX_DEPTH
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods.base import Referrer
+from planted_site import session_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedup_crawler.methods import Canonicalizer
+
+CRAWL = session_ids()
+HOST = "http://forum.example"
+URLS = [CRAWL.urls[0], CRAWL.urls[5], f"{CRAWL.urls[5]}&strange=1", f"{HOST}/never/5?x=1&a=2"]
+METHODS = {
+    "keep-all": {},
+    "strip-query": {},
+    "verified": {},
+    "dustbuster": {},
+    "duster": {},
+    "random-forest": {"trees": 2},
+    "siamese": {"hidden": 8, "max_pairs": 50},
+    "seq2seq": {"hidden": 8, "max_steps": 30},
+}
+WRONG: list[Any] = [None, -1, 1.5, 10**30, float("nan"), True, "x", "\ud800", [], ["x"], {}, {"x": 1}]
+WEIGHTS = "weights.safetensors"
+Path_ = tuple[Any, ...]
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder of each kind."""
+    method = make_method(request.param, **METHODS[request.param])
+    referrers = [None, *[CRAWL.urls[0]] * (len(CRAWL.urls) - 1)]
+    method.fit(CRAWL.urls, CRAWL.clusters, referrers)
+    return Path(method.save(tmp_path_factory.mktemp(request.param) / "model"))
+
+
+def test_a_value_of_another_type_is_one_line(saved: Path) -> None:
+    """Each value in turn becomes one of any other type, goes, or comes twice: the model works or says what is wrong."""
+    manifest = json.loads((saved / "model.json").read_bytes())
+    described = {key: value for key, value in manifest.items() if key not in ("digest", "files")}
+    n_refused = 0
+    for changed in tamperings({**described, "files": manifest["files"]}):
+        write_manifest(saved, changed)
+        n_refused += not is_usable(saved)
+    for name in manifest["files"]:
+        if name != WEIGHTS:
+            table = (saved / name).read_bytes()
+            for changed in tamperings(json.loads(table)):
+                write_file(saved, manifest, name, json_bytes(changed))
+                n_refused += not is_usable(saved)
+            (saved / name).write_bytes(table)
+
+    write_manifest(saved, manifest)
+    assert n_refused > 100
+    assert is_usable(saved)
+
+
+def test_files_that_exhaust_the_stack_are_one_line(saved: Path) -> None:
+    """Every file of JSON, nested 100,000 deep, and as deep as Python's own reader just goes."""
+    manifest = json.loads((saved / "model.json").read_bytes())
+    for depth in (100_000, 900, MAX_DEPTH + 1):
+        deep = b"[" * depth + b"]" * depth
+        for name in {"model.json", *manifest["files"]} - {WEIGHTS}:
+            whole = (saved / name).read_bytes()
+            if name == "model.json":
+                (saved / name).write_bytes(b'{"format": 1, "x": ' + deep + b"}")
+            else:
+                write_file(saved, manifest, name, deep)
+            with pytest.raises(DamagedModelError, match=name) as refused:
+                load_model(saved)
+            assert "\n" not in str(refused.value)
+            (saved / name).write_bytes(whole)
+    write_manifest(saved, manifest)
+
+
+@pytest.mark.parametrize("saved", ["siamese", "seq2seq"], indirect=True)
+def test_weights_that_no_network_has_are_one_line(saved: Path) -> None:
+    """Each array in turn has other numbers, another shape, another type, or is not there."""
+    manifest = json.loads((saved / "model.json").read_bytes())
+    whole = (saved / WEIGHTS).read_bytes()
+    arrays = load(whole)
+    strange = [b"\0" * 100, b"\xff" * 8 + b"{}", save({})]
+    for name, array in list(arrays.items())[:16]:
+        others = (array * np.nan, array + np.inf, array.astype(np.int32), array > 0, array.reshape(-1, 1), array[:0])
+        strange += [save({**arrays, name: other}) for other in others]
+        strange.append(save({key: value for key, value in arrays.items() if key != name}))
+    n_refused = 0
+    for data in strange:
+        write_file(saved, manifest, WEIGHTS, data)
+        n_refused += not is_usable(saved)
+    write_file(saved, manifest, WEIGHTS, whole)
+
+    # behind its gate the translator answers from its table, and never reads them
+    assert n_refused >= (len(strange) if "siamese" in str(saved) else 1)
+    assert is_usable(saved)
+
+
+def is_usable(folder: Path) -> bool:
+    """Whether a model answers; where it does not, that is one line of ours."""
+    refusal = ""
+    try:
+        ask(load_model(folder))
+    except DedupError as error:
+        refusal = str(error)
+    assert len(refusal.splitlines()) <= 1
+    assert len(refusal) < 1000
+    return not refusal
+
+
+def ask(model: Canonicalizer) -> None:
+    """Everything that a crawl and the command line ask of a model."""
+    for url in URLS:
+        model.canonicalize(url)
+        model.explain(url, Referrer(URLS[0], URLS[0]))
+        model.is_covered(url)
+        model.fired(url)
+    model.without([*model.rule_sentences()][:1]).canonicalize(URLS[0])
+    json.dumps([model.records(URLS), model.learnt(), model.n_learnt(), dict(model.rule_evidence())])
+    assert [repr(model), model.refused(), model.history(), model.model_rules(), model.digest]
+
+
+def tamperings(value: Any) -> Iterator[Any]:
+    """The same JSON with one value changed, for each of its places; of a long list or table, for some."""
+    for path in places(value):
+        yield from (changed(value, path, wrong) for wrong in WRONG)
+        there = value
+        for step in path:
+            there = there[step]
+        if isinstance(there, list) and there:
+            yield changed(value, path, there * 2)
+        if isinstance(there, dict) and there:
+            yield changed(value, path, {f"\ud800{key}": each for key, each in there.items()})
+            for key in list(there)[:8]:
+                yield changed(value, path, {other: each for other, each in there.items() if other != key})
+
+
+def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """Where the values stand."""
+    yield path
+    inner: list[Any] = []
+    if isinstance(value, dict):
+        inner = list(value)[:8]
+    elif isinstance(value, list) and value:
+        inner = sorted({0, len(value) - 1})
+    for step in inner:
+        yield from places(value[step], (*path, step))
+
+
+def changed(value: Any, path: Path_, new: Any) -> Any:
+    """A copy with another value at one place."""
+    if not path:
+        return new
+    value = copy.copy(value)
+    value[path[0]] = changed(value[path[0]], path[1:], new)
+    return value
+
+
+def write_file(folder: Path, manifest: dict[str, Any], name: str, data: bytes) -> None:
+    """Replace a file of a model as somebody who knows how digests are made would."""
+    (folder / name).write_bytes(data)
+    write_manifest(folder, {**manifest, "files": {**manifest["files"], name: hashlib.sha256(data).hexdigest()}})
+
+
+def write_manifest(folder: Path, manifest: Any) -> None:
+    """Write ``model.json`` with its right digest."""
+    if isinstance(manifest, dict):
+        manifest = {key: value for key, value in manifest.items() if key != "digest"}
+        manifest["digest"] = hashlib.sha256(json_bytes(manifest)).hexdigest()
+    (folder / "model.json").write_bytes(json_bytes(manifest))
+
+
+def json_bytes(value: Any) -> bytes:
+    """As the files of a model are written."""
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
