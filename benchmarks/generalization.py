@@ -1,6 +1,7 @@
 """What ``verified`` saves on the software that nothing was chosen by: eight recorded sites, each judged by itself.
 
-    python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME | --constants [NAME...]]
+    python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME...]
+    python benchmarks/generalization.py ../shared/corpora/sites build/results --constants [NAME...]
 
 The folders hold the recorded sites and their labelled databases, which are made where they are missing. A cell is the
 share of the avoidable fetches that is saved, and the needed pages that are lost. ``--part`` takes a part out;

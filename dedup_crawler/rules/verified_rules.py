@@ -26,9 +26,6 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
 
-MANY_KINDS = 4
-"""A rule that held for so many extensions (none is one) is about any."""
-
 _PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
 
@@ -151,21 +148,23 @@ class RuleLearner:
         return self._of_observed_kinds(rule, rows, touched)
 
     def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
-        """The rule for the file extensions that it was tested on, unless these were many.
+        """The rule without the file extensions that many URLs of the site have and none that it was tested on.
 
-        Nobody knows what it does to a feed where only pages were compared. A site without extensions has no such kinds.
+        Nobody knows what it does to a feed where only pages were compared.
         """
         column = self.columns.columns.get("ext")
         if column is None or "ext" in touched | rule.context.keys() | rule.absent:
             return rule
-        numbers = np.unique(column.numbers[rows])
-        if len(numbers) >= MANY_KINDS or not len(numbers):
+        tested = np.unique(column.numbers[rows])
+        n_urls = np.bincount(column.numbers[column.numbers >= 0], minlength=len(column.values))
+        n_urls[tested[tested >= 0]] = 0
+        if not (n_urls >= MIN_URLS).any() or not len(tested):
             return rule
-        if numbers[-1] < 0:
+        if tested[-1] < 0:
             return replace(rule, absent=rule.absent | {"ext"})
-        if numbers[0] < 0:
+        if tested[0] < 0:
             return rule
-        met = _one_of(frozenset(column.values[number] for number in numbers.tolist()))
+        met = _one_of(frozenset(column.values[number] for number in tested.tolist()))
         return replace(rule, context={**rule.context, "ext": met})
 
     def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
