@@ -26,6 +26,9 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
 
+KIND_SHARE = 0.01
+"""An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
+
 _PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
 
@@ -158,7 +161,7 @@ class RuleLearner:
         tested = np.unique(column.numbers[rows])
         n_urls = np.bincount(column.numbers[column.numbers >= 0], minlength=len(column.values))
         n_urls[tested[tested >= 0]] = 0
-        if not (n_urls >= MIN_URLS).any() or not len(tested):
+        if not (n_urls >= max(MIN_URLS, KIND_SHARE * len(self.columns))).any() or not len(tested):
             return rule
         if tested[-1] < 0:
             return replace(rule, absent=rule.absent | {"ext"})
