@@ -14,6 +14,8 @@ from unittest.mock import patch
 
 import numpy as np
 
+from dedup_crawler.evidence import comparing
+from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import contexts, host_crawl, merge_trials, proposers, verified_rules
 from dedup_crawler.rules.belief import MIN_LATE, Belief
@@ -62,6 +64,17 @@ def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers
     return np.ones(len(weights)), np.where(wrong > 0, 1.0, 0.0), values
 
 
+def _by_clusters(
+    self: PageEvidence, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int
+) -> list[Verdict]:
+    """Only pairs of two clusters are asked."""
+    return [Verdict.DIFFERENT for _ in groups]
+
+
+def _clusters(self: PageEvidence, clusters: Sequence[int]) -> Sequence[int]:
+    return clusters
+
+
 def _greedy(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior) -> list[RuleStatistics]:
     """Every rule that saves more than ten times what it may be expected to lose."""
     return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule, prior)]
@@ -82,6 +95,11 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
+    "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
+    "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
+    "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
+    "what is shown elsewhere is lost": ((merge_trials, "MAX_SHOWN", -1.0),),
+    "a prior that is not fitted": ((Prior, "fit", classmethod(lambda cls, counts: cls())),),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
     "no late confirmation": ((Belief, "why_not", _whenever),),
     "late confirmation of what is not met late": ((Belief, "why_not", _always_late),),
