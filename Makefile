@@ -8,8 +8,8 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 
 .PHONY: demo test chaos compat lint docs reference release-check results bench clean
 
-demo: $(READY)  ## the whole job on the recorded example site; DEMO="--first-pages N ..." for other options
-	$(BIN)/dedup-crawler demo $(DEMO)
+demo: $(READY)  ## the whole job on the recorded example site
+	$(BIN)/dedup-crawler demo
 
 test: $(TOOLS)  ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile

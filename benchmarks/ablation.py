@@ -6,6 +6,7 @@ something else in its place for the time of one fit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -29,6 +30,7 @@ from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
+from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 
 LOST_COSTS = 10
 """Fetches that a lost page is worth."""
@@ -43,6 +45,10 @@ def _without_stage(stage: int) -> Callable[[UrlColumns], Iterator[Hypothesis]]:
 
 def _nothing(*_: object) -> Iterator[Any]:
     return iter(())
+
+
+def _none(_: Iterable[str]) -> tuple[str, ...]:
+    return ()
 
 
 _why_not = Belief.why_not
@@ -88,6 +94,10 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
+    "paths without parameters": ((path_parameters, "learn_names", _none),),
+    "paths without named segments": ((named_segments, "learn_names", _none),),
+    "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
+    "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),

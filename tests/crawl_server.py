@@ -17,16 +17,19 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy import version_info
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
-IS_POSSIBLE = hasattr(os, "pidfd_open")
+IS_POSSIBLE = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
 _MAX_REQUEST = 2**17
 _ENDED = 8  # bytes of a number
 
@@ -130,7 +133,8 @@ def _load() -> None:
     for value in vars(default_settings).values():
         for each in [*value, *value.values()] if isinstance(value, dict) else [value]:
             if isinstance(each, str) and each.startswith("scrapy."):
-                load_object(each)
+                with suppress(ImportError):  # needs what is not installed, which only a crawl that uses it is told
+                    load_object(each)
     for name in ("addon", "duplicate_filter", "spider_middleware", "collector", "recorder"):
         import_module(f"dedup_crawler.live.{name}")
     assert "twisted.internet.reactor" not in sys.modules

@@ -53,6 +53,8 @@ class SessionSite(Site):
         while self._model and len(self.asked) > self._n_at_first and not list(self._model.glob("*/model.json")):
             assert time.monotonic() < deadline, "no model was learnt"
             time.sleep(0.1)
+        if self._model and len(self.asked) > self._n_at_first:
+            time.sleep(0.03)  # the crawl looks for models once a second
         page = self.page_of(path)
         if page not in PAGES:
             return Answer(404)

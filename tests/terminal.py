@@ -34,7 +34,7 @@ def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[
     except OSError:
         pass  # how Linux says that the other end was closed
     os.close(terminal)
-    process.wait(60)
+    process.wait(600)
     return written.decode()
 
 

@@ -122,7 +122,7 @@ def test_a_crawl_that_was_ended_by_force_goes_on(tmp_path: Path, signals: list[s
                 with contextlib.suppress(ProcessLookupError):
                     process.send_signal(number)
                 time.sleep(0.05)
-            process.wait(20)
+            process.wait(600)
         assert len(stored(db)) < 150
         site.delay_s = 0.0
         crawl = run(line)
@@ -131,7 +131,7 @@ def test_a_crawl_that_was_ended_by_force_goes_on(tmp_path: Path, signals: list[s
     assert "Traceback" not in crawl.log
 
 
-def wait_until(is_so, timeout_s: float = 20.0) -> None:
+def wait_until(is_so, timeout_s: float = 600.0) -> None:
     """Wait for another process."""
     end = time.monotonic() + timeout_s
     while not is_so():

@@ -1,9 +1,8 @@
 """DustBuster as a method: from a crawl, from sizes, and what it does not touch."""
 
-import time
-
 import pytest
 
+from costs import at_most
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import dustbuster, load_model, make_method
 from dedup_crawler.methods.dustbuster import DustBuster
@@ -112,10 +111,9 @@ def test_sizes_have_to_fit_the_urls():
 def test_one_page_with_many_urls_is_learnt_in_seconds():
     """Thirty thousand URLs of one page cost no square."""
     urls = [f"{ORIGIN}/topic?id=1&sid={n:x}" for n in range(30_000)]
-    started = time.perf_counter()
-    method = DustBuster().fit(urls, [0] * len(urls))
+    with at_most(400):
+        method = DustBuster().fit(urls, [0] * len(urls))
 
-    assert time.perf_counter() - started < 20
     assert len({method.canonicalize(url) for url in urls}) == 1
 
 

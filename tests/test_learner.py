@@ -96,19 +96,17 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
 
 
 def test_the_end_of_the_crawl_ends_the_job(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
-    """Closing while a job runs ends it within seconds, says nothing and leaves nothing; closing again is no error."""
+    """Closing while a job runs ends it, says nothing and leaves nothing; closing again is no error."""
     crawl = Crawl(tmp_path)
     crawl.learner.pages(100)
     crawl.learner.tick()
     assert crawl.learner._job is not None
     process = crawl.learner._job.process
-    start = time.monotonic()
 
     crawl.learner.close()
     crawl.learner.close()
 
-    assert process.returncode is not None
-    assert time.monotonic() - start < 30
+    assert process.returncode not in (None, 0)  # it was ended, and had not come to its end
     assert (crawl.models, crawl.troubles) == ([], [])
     assert list(scratch.iterdir()) == []
 

@@ -1,10 +1,9 @@
 """What a site may do to a miner: traps, rules against each other, nothing to learn, one page for all."""
 
-import time
-
 import pytest
 from click.testing import CliRunner
 
+from costs import at_most
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.methods.rule_based import RuleBased
@@ -23,11 +22,9 @@ def name(request):
 def test_one_page_under_very_many_urls(name):
     """A trap costs time that grows with its URLs, not with their square; the growth benchmark has 300,000 of them."""
     urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(10_000)]
-    start = time.process_time()
 
-    make_method(name).fit(urls, [0] * len(urls))
-
-    assert time.process_time() - start < 10
+    with at_most(200):
+        make_method(name).fit(urls, [0] * len(urls))
 
 
 def test_all_singletons_teach_nothing(name):

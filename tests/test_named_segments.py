@@ -69,6 +69,22 @@ def test_the_order_of_a_list_is_learnt(fitted: tuple[Listing, Verified], tmp_pat
     assert loaded.canonicalize_many(urls) == model.canonicalize_many(urls)
 
 
+def test_the_order_of_names_is_asked_about():
+    """``/sort=age/scope=new/`` is ``/scope=new/sort=age/`` where the crawl says so, and is not where it does not."""
+    rows = {}
+    for number in range(150):
+        rows[f"{START}/all/scope={number}/sort=age/"] = number
+        rows[f"{START}/all/sort=age/scope={number}/"] = number
+    urls = list(rows)
+    random.Random(0).shuffle(urls)
+    asked = f"{START}/all/sort=votes/scope=999/"
+
+    model = make_method("verified").fit(urls, [rows[url] for url in urls])
+    assert model.canonicalize(asked) == f"{START}/all/scope=999/sort=votes/"
+    assert "drop the order of names in the path" in model.explain(asked).reason
+    assert make_method("verified").fit(urls, range(len(urls))).canonicalize_many(urls) == urls
+
+
 @pytest.mark.parametrize("listing", [in_path, in_query])
 def test_an_order_that_matters_stays(listing: Listing):
     """The same URLs, each order a page of its own: nothing is merged."""

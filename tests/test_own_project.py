@@ -40,7 +40,7 @@ def address(environment: Environment, project: Path) -> Iterator[str]:
     with subprocess.Popen(command, cwd=project, env=environment.environment(), **pipes) as process:
         yield process.stdout.readline().split(" at ")[1].split()[0]
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(600) == 0
 
 
 def commands() -> list[str]:

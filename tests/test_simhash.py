@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simhash import Simhash, SimhashIndex
 
+from costs import at_most
 from dedup_crawler.errors import BadInputError, EmptyTextError
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.simhash import hamming_distance, near_duplicate_pairs, simhash, simhash_many
@@ -115,12 +115,11 @@ def test_search_has_the_closure_of_the_package() -> None:
 
 def test_copies_cost_nothing() -> None:
     """300,000 equal fingerprints (a login wall) give one pair each, in a moment: equal values are never compared."""
-    started = time.perf_counter()
-    pairs = near_duplicate_pairs(np.full(300_000, 7, np.uint64))
+    with at_most(100):
+        pairs = near_duplicate_pairs(np.full(300_000, 7, np.uint64))
 
     assert len(pairs) == 299_999
     assert set(pairs[:, 0].tolist()) == {0}
-    assert time.perf_counter() - started < 5
 
 
 @pytest.mark.parametrize("max_distance", [-1, 8])

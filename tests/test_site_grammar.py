@@ -38,7 +38,7 @@ _IN_QUERIES = [
     "v;;,=1",
     ";v:=1",
 ]
-pieces = st.lists(st.sampled_from([*_IN_PATHS, *_IN_QUERIES, ";b/=2", ";v:;,=1"]), max_size=10).map(
+pieces = st.lists(st.sampled_from([*_IN_PATHS, *_IN_QUERIES, ";b/=2", ";v:;,=1", ";/=b/,v:"]), max_size=10).map(
     lambda parts: f"{START}/{''.join(parts).removeprefix('/')}"
 )
 
@@ -125,7 +125,9 @@ def test_is_learnt_from_eight_urls():
         ("/all?ids=3%7C4&x=1", "/all?ids;,=3&ids;,=4&x=1"),
         ("/all?ids=3", "/all?ids;,=3"),
         ("/all?ids;,=3", "/all?ids;;,=3"),
-        ("/page:2/scope:new/", "/page:2/scope:new/"),  # in another order
+        ("/all/page:2/scope:new/", "/all/?;/=page:,scope:&;page:=2&;scope:=new"),
+        ("/all/page:2/page:3/", "/all/page:2/page:3/"),
+        ("/all/page:2/other:3/", "/all/page:2/other:3/"),
         ("/scope:new/all", "/scope:new/all"),
         ("/scope:new", "/scope:new"),
         ("/scope:new/", "/?;scope:=new"),
@@ -145,11 +147,15 @@ def test_reads_names_and_lists(url: str, read: str):
 
 
 def test_names_of_segments_stand_beside_others():
-    """``scope:new/page:2`` is a list of names, a title with its kind in front is none."""
-    assert SiteGrammar.learn([f"{START}/all/scope:new/page:{n}" for n in range(8)]).segments == ("scope:", "page:")
-    assert SiteGrammar.learn([f"{START}/all/scope=new/page={n}/" for n in range(8)]).segments == ("scope=", "page=")
+    """``sort=new/page=2`` is a list of names; a title with its kind in front is none, nor are two of them."""
+    lists = [f"{START}/all/scope:new/sort:age/page:{n}" for n in range(8)]
+    two = [f"{START}/all/scope:new/page:{n}" for n in range(8)]
+    assert SiteGrammar.learn([*lists, *two]).segments == ("scope:", "sort:", "page:")
+    assert not SiteGrammar.learn(two)
+    assert SiteGrammar.learn([f"{START}/all/sort=new/page={n}/" for n in range(8)]).segments == ("sort=", "page=")
     assert not SiteGrammar.learn([f"{START}/wiki/Talk:Title_{n}" for n in range(40)])
-    titles = [f"{START}/wiki/Talk:Title_{n}{'/Sub:Page' if n < 10 else ''}" for n in range(40)]
+    assert not SiteGrammar.learn([f"{START}/wiki/Special:Links/Talk:Title_{n}" for n in range(40)])
+    titles = [f"{START}/wiki/Talk:Title_{n}{'/Sub:Page/Of:It' if n < 10 else ''}" for n in range(40)]
     assert not SiteGrammar.learn(titles)
 
 
@@ -158,7 +164,7 @@ def test_lists_are_learnt_from_their_orders():
     pairs = [(one, other) for one in "abcde" for other in "abcde" if one != other]
 
     assert SiteGrammar.learn([f"{START}/?tags={one},{other}" for one, other in pairs]).lists == {"tags": ","}
-    assert SiteGrammar.learn([f"{START}/a/x:1/t:{one}+{other}" for one, other in pairs]).lists == {";t:": "+"}
+    assert SiteGrammar.learn([f"{START}/a/x=1/t={one}+{other}" for one, other in pairs]).lists == {";t/": "+"}
     assert not SiteGrammar.learn([f"{START}/?at={n},{n + 1}" for n in range(50)])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from costs import at_most
 from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import load_model, make_method
@@ -131,11 +131,9 @@ def test_hostile_patterns_cost_nothing():
     evil = {"providers": {"evil": {"urlPattern": "^(a|a|.*)*x$", "rules": ["(a*)*b"], "rawRules": ["(a|aa)+$"]}}}
     stars = [{**DISCARDER[0], "urlPattern": {"include": ["forum.example/*a*b"]}}]
     rules = layer(evil, stars)
-    start = time.perf_counter()
-    for length in (1_000, 100_000):
-        rules.trace(f"{HOST}/{'a' * length}?{'a' * length}=1")
-
-    assert time.perf_counter() - start < 2
+    with at_most(40):
+        for length in (1_000, 100_000):
+            rules.trace(f"{HOST}/{'a' * length}?{'a' * length}=1")
 
 
 @settings(max_examples=100)

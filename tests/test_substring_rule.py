@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costs import at_most
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.rule import ANY, Drop, NoneOf, Rule, Set
@@ -44,6 +45,7 @@ others = st.sampled_from(
         Rule(HOST, {"query[id]": NoneOf(frozenset({"11"}))}, {"query[id]": Set("11")}),
     ]
 )
+
 site_urls = st.lists(st.sampled_from(PIECES), max_size=8).map(lambda pieces: f"http://{HOST}/{''.join(pieces)}")
 
 
@@ -136,12 +138,11 @@ def test_mistakes_in_a_file_are_named(substring, said):
 def test_a_hostile_url_takes_no_time():
     """A hundred thousand places to apply a rule in, or more passes than are made: the URL keeps its form."""
     rules = [substring("/a", at_end=True), *(substring(f"/a{'/a' * n}") for n in range(30))]
-    started = time.perf_counter()
 
-    for n in (100_000, 1_000):
-        assert form(rules[:1], "/b" + "/a" * n) == "/b" + "/a" * n
-    assert len(form(rules, "/b" + "/a" * 1_000)) <= 2_002
-    assert time.perf_counter() - started < 5
+    with at_most(100):
+        for n in (100_000, 1_000):
+            assert form(rules[:1], "/b" + "/a" * n) == "/b" + "/a" * n
+        assert len(form(rules, "/b" + "/a" * 1_000)) <= 2_002
 
 
 def test_the_cost_does_not_grow_with_the_rules():
@@ -150,10 +151,10 @@ def test_the_cost_does_not_grow_with_the_rules():
     asked = [f"http://{HOST}/section{n}/page{n}.html?id={n}" for n in range(3000)]
 
     def seconds(engine):
-        started = time.perf_counter()
+        started = time.process_time()
         for url in asked:
             engine.form(url)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     few, many = RuleEngine(rules[:50]), RuleEngine(rules)
     assert min(seconds(many) for _ in range(3)) < 4 * min(seconds(few) for _ in range(3))

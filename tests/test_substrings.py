@@ -143,8 +143,8 @@ def test_the_cost_is_about_that_of_sorting():
         urls = listed(
             [f"/a/b/c{i // 2 % 97}/t{i // 2}{'.html' * (i % 2)}" for i in range(n)], [i // 2 for i in range(n)]
         )
-        started = time.perf_counter()
+        started = time.process_time()
         assert likely_substitutions(urls)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     assert min(seconds(16_000) for _ in range(2)) < 24 * max(min(seconds(2_000) for _ in range(2)), 0.02)

@@ -1,7 +1,6 @@
 """Choosing target templates."""
 
-import time
-
+from costs import at_most
 from dedup_crawler.rules.targets import TemplatedUrl, TemplateMapping, cluster_targets, global_targets, mapping_between
 from dedup_crawler.urls.templates import Templater
 from dedup_crawler.urls.tokens import tokenize
@@ -92,7 +91,6 @@ def test_a_page_with_300_000_urls_is_looked_at_in_part():
     """Pairs within a page are of 50 URLs of it: a trap is no square of its URLs, and its target is found."""
     template, _ = TEMPLATER.split(f"{HOST}/q/1")
     crawl = [TemplatedUrl(f"{HOST}/q/{i}", template, (str(i),), 0) for i in range(300_000)]
-    start = time.process_time()
 
-    assert set(global_targets(crawl, lambda _: (0.0,))) <= {template}
-    assert time.process_time() - start < 10
+    with at_most(200):
+        assert set(global_targets(crawl, lambda _: (0.0,))) <= {template}

@@ -1,11 +1,11 @@
 """Many texts as one regular expression, and the rules that are found with it."""
 
 import re
-import time
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from costs import at_most
 from dedup_crawler.rules.substring_index import MAX_LENGTH, SubstringIndex
 from dedup_crawler.rules.substring_rule import END, START, SubstringRule
 from dedup_crawler.rules.text_trie import whole_tokens
@@ -90,7 +90,6 @@ def test_a_longer_url_is_left_alone():
 def test_hostile_texts_take_no_time():
     """Texts that are alike but for their ends, in a line that is alike too: nothing is gone through again and again."""
     known = ["/a" * 17 + f"/b{n}" for n in range(2_000)]
-    started = time.process_time()
 
-    assert whole_tokens(known).search("/a" * 2_000) is None
-    assert time.process_time() - started < 5
+    with at_most(100):
+        assert whole_tokens(known).search("/a" * 2_000) is None

@@ -306,7 +306,7 @@ class Decisions:
         if question.is_redirected or self._explorer.unreached.n_redirected:
             self._note_reached(question, Standing.NEW)
         if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
-            self._explorer.forget_owner(question.digest)
+            self._explorer.comparisons.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
         return self._kept(question)
@@ -410,9 +410,13 @@ class Decisions:
 
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
         expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
-        if expected == marks.AT_HAND and self._explorer.lacks_owner(question.digest):
+        if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
             expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
         meta = question.request.meta
+        if question.is_covered:
+            if meta.get(marks.TESTED_URL) == question.request.url:
+                expected = marks.TESTED_BEFORE
+            meta[marks.TESTED_URL] = question.request.url
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
@@ -420,11 +424,11 @@ class Decisions:
 
     async def _is_owner_fetched(self, question: Question) -> bool:
         """Fetch the page of a form's owner once more, unless that is under way; whether it is."""
-        if self._explorer.is_asked_again(question.digest):
+        if self._explorer.comparisons.is_asked_again(question.digest):
             return True
         owner = await self._owner_of(question)
         if owner is None:
-            self._explorer.has_no_owner(question.digest)
+            self._explorer.comparisons.has_no_owner(question.digest)
             return False
         self._count("explored/owners")
         self._fetch(owner)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.exploration.alike_answers import AlikeAnswers
 from dedup_crawler.live.exploration.alternatives import Alternatives
-from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
-from dedup_crawler.live.exploration.chrome import ChromeOfHosts
-from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.exploration.awaited_owners import Duplicate
+from dedup_crawler.live.exploration.comparisons import Comparisons
+from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.live.exploration.shown_text import ShownText, texts_of
 from dedup_crawler.live.exploration.unreached import Unreached, Waiting
 from dedup_crawler.live.walls import Walls
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
-_MAX_ASKED = 20_000
 _MAX_BEHIND = 20_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
@@ -63,10 +61,7 @@ class Explorer:
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self._pages = OwnerPages()
-        self._awaited = AwaitedOwners()
-        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
-        self._chrome = ChromeOfHosts()
+        self.comparisons = Comparisons(self._judged)
         self._reservoir: Reservoir[Request] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._alike = AlikeAnswers()
@@ -88,32 +83,19 @@ class Explorer:
             return False
         if is_covered and self._shown is None:
             self._shown = ShownText()
-            for page in self._pages.values():
+            for _, page in self.comparisons.pages():
                 self._shown.add(page)
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
-        chance = credit if is_covered or is_awaited or rate == 1 or form in self._pages else credit * _NEEDS_OWNER
+        chance = (
+            credit
+            if is_covered or is_awaited or rate == 1 or self.comparisons.has_owner(form)
+            else credit * _NEEDS_OWNER
+        )
         is_chosen = self._random.random() < chance
         self._credit[rules] = max(0.0, credit - 1) if is_chosen else credit
         return is_chosen
-
-    def lacks_owner(self, form: bytes) -> bool:
-        """Whether the page of a form's owner is not kept, and could be had by fetching it once more."""
-        return form not in self._pages and self._asked_again.get(form) is not False
-
-    def is_asked_again(self, form: bytes) -> bool:
-        """Whether the page of a form's owner is being fetched once more; it is from now on."""
-        if self._asked_again.get(form):
-            return True
-        if len(self._asked_again) >= _MAX_ASKED:
-            self._asked_again.clear()
-        self._asked_again[form] = True
-        return False
-
-    def has_no_owner(self, form: bytes) -> None:
-        """Hear that nobody knows the owner of a form, or that it does not answer any more."""
-        self._asked_again[form] = False
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
         """Whether one of *rules* is so little known that a kill must not forget what it drops."""
@@ -125,16 +107,12 @@ class Explorer:
         self._reservoir.add(rules, request)
         self.alternatives.add(form, request.url, request)
 
-    def forget_owner(self, form: bytes) -> None:
-        """Hear that another URL owns a form from now on."""
-        self._pages.forget(form)
-
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the one it was taken for."""
         form, expected, *rules = explores
         if expected in marks.OF_COVERED and len(self._behind) < _MAX_BEHIND:
             self._behind.add(response.url)
-        if self.walls.is_frozen(request.url):
+        if expected == marks.TESTED_BEFORE or self.walls.is_frozen(request.url):
             self.not_answered(explores)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
@@ -147,26 +125,16 @@ class Explorer:
             else:
                 self._wait(Waiting(self._n_answers, form, tuple(rules), texts))
         elif expected == marks.OWNER:
-            self._asked_again.pop(form, None)
-            self._came(form, _page(request, response))
-        elif (owner := self._pages.get(form)) is not None:
-            self._compare(form, owner, Duplicate(tuple(rules), _page(request, response)))
-        elif expected == marks.AWAITED:
-            duplicate = Duplicate(tuple(rules), _page(request, response))
-            for given_up in self._awaited.add(form, duplicate):
-                self._judged(form, given_up.rules, None)
+            self.comparisons.owner_came(form, _page(request, response))
         else:
-            # nobody knows the owner any more: the next duplicate is compared with this one
-            self._pages.put(form, _page(request, response))
-            self._judged(form, rules, None)
+            duplicate = Duplicate(tuple(rules), _page(request, response))
+            self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
 
     def not_answered(self, explores: Sequence[Any]) -> None:
         """Hear that an explored duplicate was not answered, or with nothing."""
         form, expected, *rules = explores
         if expected == marks.OWNER:
-            self.has_no_owner(form)
-            for duplicate in self._awaited.take(form):
-                self._judged(form, duplicate.rules, None)
+            self.comparisons.has_no_owner(form)
         else:
             self._judged(form, rules, None)
 
@@ -179,7 +147,7 @@ class Explorer:
         if expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
             return
-        owner = self._pages.get(form)
+        owner = self.comparisons.owner(form)
         is_same = owner is not None and request.url in (owner.url, owner.final_url)
         self._judged(form, rules, True if is_same else None)
 
@@ -192,7 +160,7 @@ class Explorer:
         if expected == marks.OWNER:
             self.not_answered(explores)
             return
-        owner = self._pages.get(form)
+        owner = self.comparisons.owner(form)
         is_owner = owner is not None and target in (owner.url, owner.final_url)
         is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
         self._judged(form, rules, True if is_same else None)
@@ -220,23 +188,12 @@ class Explorer:
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
-                    self._came(form, page)
+                    self.comparisons.owner_came(form, page)
             if forms[-1] not in refused:
-                self._chrome.of(host).offer(forms[-1], page)
+                self.comparisons.learn_frame(forms[-1], page)
                 if self._shown is not None and page.final_url not in self._behind:
                     self._shown.add(page)
         return refused
-
-    def _came(self, form: bytes, page: FetchedPage) -> None:
-        """Keep an owner's page, and compare the duplicates that wait for it."""
-        self._pages.put(form, page)
-        for duplicate in self._awaited.take(form) if self._awaited else ():
-            self._compare(form, page, duplicate)
-
-    def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate) -> None:
-        chrome = self._chrome.of(_host(duplicate.page))
-        chrome.catch_up(self._pages)
-        self._judged(form, duplicate.rules, same_page(owner, duplicate.page, chrome))
 
     def _wait(self, page: Waiting) -> None:
         """Have an explored page wait for its verdict; as long as it does, it is undecided."""
@@ -249,16 +206,17 @@ class Explorer:
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         if self._shown is None:
             return None
-        has_shown = self._shown.has_shown(texts)
-        # an earlier process may have seen it
-        return None if self.is_resumed and has_shown is False else has_shown
+        return self._shown.has_shown(texts)
 
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
+            if is_same is False and self.is_resumed and page.texts is not None:
+                self.evidence.undecided(page.rules, is_suspicious=True)  # an earlier process may have seen it
+                is_same = None
             self._judged(page.form, page.rules, is_same, was_counted=True)
-        for duplicate in self._awaited.take_all() if is_idle else ():
-            self._judged(b"", duplicate.rules, None)
+        if is_idle:
+            self.comparisons.run_dry()
 
     def take_failing(self) -> list[str]:
         """Rules that have to go by what was heard since this was last asked."""
@@ -287,15 +245,13 @@ class Explorer:
 
     def to_probe(self) -> list[bytes]:
         """Forms to be asked for under another URL, for they share their answer with others."""
-        return [probe.form for probe in self._alike.probes(self._pages.items(), self.alternatives.__contains__)]
+        return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Request]:
         """Say that forms are those of other models now; gives what rules had dropped that nobody has verified."""
         self._credit.clear()
-        self._asked_again.clear()
-        self._pages.clear()
+        self.comparisons.clear()
         self.unreached.clear()
-        self._awaited.take_all()
         on_trial = [rule for rule in self.evidence.drops.by_rule() if self.is_on_trial([rule])]
         return [request for rule in on_trial for request in self._recovered(rule)]
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 MIN_URLS = 8
 _MAX_NAMES = 100
+ORDER = "/"
+"""The name of the order of segments, where it is not the usual one."""
 _NAME = r"[A-Za-z][A-Za-z0-9_.~\-]*[:=]"
 _NAMED = re.compile(rf"({_NAME})([^;&]*)", re.ASCII).fullmatch
 _IS_NAME = re.compile(_NAME, re.ASCII).fullmatch
@@ -44,18 +45,22 @@ def spoken(name: str) -> str | None:
 
 
 def is_segment(part: str) -> bool:
-    """Whether a part of a query stands for a segment."""
-    return _SAID(part) is not None
+    """Whether a part of a query stands for a segment, or for the order of several."""
+    return _SAID(part) is not None or part.startswith(f";{ORDER}=")
 
 
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
-    """Names (with their delimiters) in at least 8 of a site's paths, mostly beside others, in their order there.
+    """Names (with their delimiters) that mostly stand beside others, in their order there.
 
-    >>> learn_names(f"/all/sort:{n}/page:{n}/" for n in range(8))
-    ('sort:', 'page:')
+    At least 8 paths have them in a list of two names, or of three where a colon ends one: wikis write
+    ``Special:Links/Talk:Title``.
+
+    >>> learn_names(f"/all/sort={n}/page={n}/" for n in range(8))
+    ('sort=', 'page=')
     """
     n_paths: Counter[str] = Counter()
     n_beside: Counter[str] = Counter()
+    n_listed: Counter[str] = Counter()
     places: dict[str, int] = defaultdict(int)
     for path in paths:
         if ":" in path or "=" in path:
@@ -63,10 +68,12 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
             n_paths.update(set(names))
             if len(names) > 1 and len(set(names)) == len(names):
                 n_beside.update(names)
+                n_listed.update(names if _are_list(names) else ())
                 for place, name in enumerate(names):
                     places[name] += place
-    common = [name for name, n in n_beside.most_common(_MAX_NAMES) if n >= MIN_URLS and 2 * n > n_paths[name]]
-    if len(common) < 2:
+    listed = [name for name, n in n_listed.most_common(_MAX_NAMES) if n >= MIN_URLS]
+    common = [name for name in listed if 2 * n_beside[name] > n_paths[name]]
+    if not _are_list(common):
         return ()
     return tuple(sorted(common, key=lambda name: (places[name] / n_beside[name], name)))
 
@@ -74,31 +81,48 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
     """What is left of a path, and the parts of a query that stand for its end.
 
-    None where a name is not known or they stand in another order.
+    None where a name is not known or comes twice. Where they stand in another order, one part says in which.
 
     >>> read_path("/all/sort:votes/page:2/", ("sort:", "page:"))
     ('/all/', [';sort:=votes', ';page:=2'])
+    >>> read_path("/all/page:2/sort:votes/", ("sort:", "page:"))
+    ('/all/', [';page:=2', ';sort:=votes', ';/=page:,sort:'])
     """
     left, found = _split(path)
     if not found or any(name not in names for name, _ in found):
         return path, []
     if path[-1:] != "/" and left[-1:] in ([], [""]):  # what is left would end in the slash of another path
         return path, []
-    if any(names.index(one) >= names.index(other) for (one, _), (other, _) in pairwise(found)):
+    parts = [f";{key_name(name)}={value}" for name, value in found]
+    ranks = [names.index(name) for name, _ in found]
+    if len(set(ranks)) < len(ranks):
         return path, []
-    return f"/{'/'.join(left)}", [f";{key_name(name)}={value}" for name, value in found]
+    if ranks != sorted(ranks):
+        parts.append(f";{ORDER}={','.join([key_name(name) for name, _ in found])}")
+    return f"/{'/'.join(left)}", parts
 
 
 def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
     """The path of which this is left; None if there is none."""
-    found = [(match[1].replace("/", "="), match[2]) for part in parts if (match := _SAID(part)) is not None]
+    found: list[tuple[str, str]] = []
+    order: list[str] = []
+    for part in parts:
+        if (match := _SAID(part)) is not None:
+            found.append((match[1].replace("/", "="), match[2]))
+        else:
+            order += part.partition("=")[2].replace("/", "=").split(",")
     if not found:
-        return path
-    if any(name not in names for name, _ in found):
+        return None if order else path
+    if any(name not in names for name, _ in found) or (order and sorted(order) != sorted(name for name, _ in found)):
         return None
-    found.sort(key=lambda said: names.index(said[0]))
+    found.sort(key=lambda said: (order or names).index(said[0]))
     end = "/" if path[-1:] == "/" else ""
     return "/".join([path.removesuffix("/"), *[name + value for name, value in found]]) + end
+
+
+def _are_list(names: Sequence[str]) -> bool:
+    """Whether so many names are a list, or may be a title with its kind in front."""
+    return len(names) > 2 or (len(names) == 2 and all(name[-1] == "=" for name in names))
 
 
 def _split(path: str) -> tuple[list[str], list[tuple[str, str]]]:

@@ -184,6 +184,8 @@ def spoken_name(name: str) -> str:
         name = name.removesuffix(value_lists.MARK)
     if name == f"{_MARK}{path_parameters.ENCLOSED}":
         return "the path part in parentheses"
+    if name == f"{_MARK}{named_segments.ORDER}":
+        return "the order of names in the path"
     if name[:1] == _MARK and (segment := named_segments.spoken(name[1:])) is not None:
         return f"`{segment}` of the path"
     if name[:1] == _MARK and path_parameters.is_name(name[1:]):

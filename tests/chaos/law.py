@@ -8,7 +8,7 @@ answers are those that come in the end. So it does not depend on which requests 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from .server import Asked, fault_of
@@ -53,12 +53,11 @@ class Crawled:
         return sum(value for stats in self.stats if isinstance(value := stats.get(stat), int))
 
 
-def left_unfetched(site: Site, crawled: Crawled) -> set[str]:
+def left_unfetched(site: Site, crawled: Crawled, settled: Set[str]) -> set[str]:
     """Paths that the spider had links to, or redirects led to, and whose last word nobody has heard."""
     linked = {"/"}
     for page in crawled.reached:
         linked.update(site.links[page])
-    settled = _settled(site, crawled)
     for path in settled:
         answer = site.answers.get(path)
         if isinstance(answer, Redirect):
@@ -67,14 +66,14 @@ def left_unfetched(site: Site, crawled: Crawled) -> set[str]:
     return left if len(left) > crawled.wall_left else set()
 
 
-def reachable(site: Site, starts: Iterable[str], reached: Iterable[str] = ()) -> set[str]:
+def reachable(site: Site, starts: Iterable[str], reached: Iterable[str], settled: Set[str]) -> set[str]:
     """Pages that a crawl without a filter gets from these paths on, beside those that it has."""
     known = set(reached)
     found: set[str] = set()
     queue = deque(starts)
     met = set(queue)
     while queue:
-        page = in_the_end(site, queue.popleft())
+        page = in_the_end(site, queue.popleft(), settled)
         if page is None or page in known or page in found:
             continue
         found.add(page)
@@ -85,8 +84,8 @@ def reachable(site: Site, starts: Iterable[str], reached: Iterable[str] = ()) ->
     return found
 
 
-def in_the_end(site: Site, path: str) -> str | None:
-    """The page that a path gives whoever asks often enough."""
+def in_the_end(site: Site, path: str, settled: Set[str]) -> str | None:
+    """The page that a path gives whoever asks often enough, but follows no redirect to what was asked for before."""
     for _ in range(20):
         if path in site.way_of:
             fault = fault_of(site, path)
@@ -96,10 +95,12 @@ def in_the_end(site: Site, path: str) -> str | None:
         if not isinstance(answer, Redirect):
             return answer.page if isinstance(answer, Shown) else None
         path = answer.target
+        if path in settled:  # Scrapy's dupefilter knows it
+            return None
     return None
 
 
-def _settled(site: Site, crawled: Crawled) -> set[str]:
+def settled_in(crawled: Crawled) -> set[str]:
     """Paths whose answer is the last that a crawl without a filter would get."""
     noted = {without_session(path) for _, path in crawled.got}
     n_asked: Counter[str] = Counter()

@@ -125,8 +125,7 @@ class Server:
             return "redirect", _response(known.status, b"", f"Location: {known.target}\r\n"), delay_s
         self._shown.add(known.page)
         self._n_shown += 1
-        session = f"/(S({self._n_shown * 7919:012x}))" if self.site.is_in_path else ""
-        return "page", _response(200, self.site.html(known.page, self._n_shown, session)), delay_s
+        return "page", _response(200, self.site.html(known.page, self._n_shown)), delay_s
 
 
 class _Connection(asyncio.Protocol):

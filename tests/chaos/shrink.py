@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from .spec import APART, IN_PATH, PLAIN, SIDE, Family, Spec
+from .spec import APART, IN_PATHS, PLAIN, SIDE, Family, Spec
 
 MAX_TRIALS = 80
 
@@ -75,7 +75,7 @@ def _smaller_family(family: Family) -> Iterator[Family]:
             yield replace(family, n_pages=least)
     if (
         family.n_ways > 2
-        and family.kind != IN_PATH
+        and family.kind not in IN_PATHS
         and (family.fault is None or family.fault.n_ways < family.n_ways - 1)
     ):
         yield replace(family, n_ways=family.n_ways - 1)

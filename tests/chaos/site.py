@@ -16,7 +16,9 @@ from .spec import (
     CHAIN,
     COVERED,
     DEFAULT,
+    IN_END,
     IN_PATH,
+    IN_PATHS,
     LATE,
     ONE_FORM,
     PLAIN,
@@ -44,6 +46,7 @@ _LETTERS = {
     ONE_FORM: "one",
     COVERED: "topic",
     IN_PATH: "inner",
+    IN_END: "inner",
 }
 _SOUNDS = [a + b for a in "bcdfghklmnprstvwz" for b in "aeiou"]
 _WORDS = [first + second + last for first in _SOUNDS for second in _SOUNDS[::7] for last in "nrst"]
@@ -99,11 +102,6 @@ class Site:
         for number, family in enumerate(spec.families):
             self._add_pages(number, family)
             self._add_lists(number, family)
-
-    @property
-    def is_in_path(self) -> bool:
-        """Whether a session stands in each path."""
-        return any(family.kind == IN_PATH for family in self.spec.families)
 
     def lookup(self, path: str) -> Shown | Redirect | None:
         """What a path shows, whatever session is in it."""
@@ -186,7 +184,7 @@ class Site:
         ]
         if family.links == SIBLINGS or family.n_ways == 1:
             return first
-        if family.kind == IN_PATH:  # the list a page stands on is its session
+        if family.kind in IN_PATHS:  # the list a page stands on is its session
             n_lists = len(first) + family.n_ways - 1
             return [[*chain.from_iterable(first[max(0, at - family.n_ways + 1) : at + 1])] for at in range(n_lists)]
         if family.links == LATE:
@@ -195,9 +193,11 @@ class Site:
             return [*first, [*chain.from_iterable(others)]]
         return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
 
-    def html(self, page: str, n_shown: int, session: str = "") -> bytes:
+    def html(self, page: str, n_shown: int) -> bytes:
         """The page as it is shown the *n_shown*-th time that anything is."""
         noise = self.spec.noise
+        session = f"{n_shown * 7919:012x}"
+        kind = next((family.kind for family in self.spec.families if family.kind in IN_PATHS), "")
         is_thin = page in self.family_of and self.spec.families[self.family_of[page]].is_thin
         clock = (
             f"<p>It is {n_shown // 3600 % 24:02}:{n_shown // 60 % 60:02}:{n_shown % 60:02}</p>"
@@ -210,9 +210,8 @@ class Site:
             if "column" in noise
             else ""
         )
-        links = "".join(
-            f'<li><a href="{session}{_escaped(path)}">{self._label(path)}</a></li>' for path in self.links[page]
-        )
+        hrefs = [(path, _escaped(with_session(path, session, kind))) for path in self.links[page]]
+        links = "".join(f'<li><a href="{href}">{self._label(path)}</a></li>' for path, href in hrefs)
         return (
             f'<html><head><meta name="page" content="{page}"><title>{name_of(page)}</title></head><body>{_CHROME}'
             f"{clock}{text_of(page, 0 if is_thin else N_LINES)}<ul>{links}</ul>{column}{counter}</body></html>"
@@ -223,9 +222,22 @@ class Site:
         return name_of(f"{way[0]}/{way[1]}") if way is not None else "onward"
 
 
+def with_session(path: str, session: str, kind: str) -> str:
+    """A path with a session in the place that a kind of families has it in."""
+    if kind == IN_PATH:
+        return f"/(S({session})){path}"
+    if kind == IN_END:
+        path, mark, query = path.partition("?")
+        return f"{path};jsessionid={session}{mark}{query}"
+    return path
+
+
 def without_session(path: str) -> str:
-    """A path without the session at its start."""
-    return path[path.index("))/") + 2 :] if path.startswith("/(S(") and "))/" in path else path
+    """A path without its session."""
+    if path.startswith("/(S(") and "))/" in path:
+        return path[path.index("))/") + 2 :]
+    head, mark, tail = path.partition(";jsessionid=")
+    return head + "".join(tail.partition("?")[1:]) if mark else path
 
 
 def _escaped(path: str) -> str:

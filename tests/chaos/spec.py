@@ -11,11 +11,12 @@ from random import Random
 from typing import Any
 
 QUERY, SESSION, SLUG, DEFAULT, TRACKING = "query", "session", "slug", "default", "tracking"
-PLAIN, ONE_FORM, COVERED, IN_PATH = "plain", "one-form", "covered", "in-path"
+PLAIN, ONE_FORM, COVERED, IN_PATH, IN_END = "plain", "one-form", "covered", "in-path", "in-end"
 WAYS = (QUERY, SESSION, SLUG, DEFAULT, TRACKING)
 """Families whose pages have several URLs. Of the others, ``plain`` pages have one URL; ``one-form`` ones too, but the
 model believes them all to be one page; ``covered`` ones are what the model believes to show nothing new; ``in-path``
-is a session in the path, new on each answer, of which the model knows nothing."""
+and ``in-end`` have a session at the start or the end of the path, new on each answer, of which no model knows."""
+IN_PATHS = (IN_PATH, IN_END)
 
 SIDE, LATE, APART, CHAIN, SIBLINGS = "side", "late", "apart", "chain", "siblings"
 LINKS = (SIDE, LATE, APART, CHAIN, SIBLINGS)
@@ -157,11 +158,13 @@ def _varied(spec: Spec, draw: Random) -> Spec:
     families = tuple(_varied_family(family, draw) for family in spec.families)
     if not spec.learn_after:
         return replace(spec, families=families)
+    first = families[0]
+    if first.kind == IN_PATH:
+        first = replace(first, kind=draw.choice(IN_PATHS))
+    else:
+        first = replace(first, matters_at=draw.choice((None, None, 0, 30, 50)))
     n_stops = draw.randint(0, 2) if spec.kept == "job" else 0
     stops = tuple(Stop(draw.randint(40, 150), draw.random() < 0.5) for _ in range(n_stops))
-    first = replace(
-        families[0], matters_at=draw.choice((None, None, 0, 30, 50)) if families[0].kind != IN_PATH else None
-    )
     return replace(spec, families=(first, *families[1:]), stops=stops)
 
 

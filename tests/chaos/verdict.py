@@ -8,9 +8,10 @@ explored is counted of what the site was asked and of the evidence that the craw
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .law import Crawled, in_the_end, left_unfetched, reachable
+from .law import Crawled, in_the_end, left_unfetched, reachable, settled_in
 from .site import Site, without_session
 from .spec import Spec
 
@@ -61,12 +62,13 @@ def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
     """Apply the law."""
     spec = site.spec
     reached = filtered.reached
-    paths = sorted(left_unfetched(site, filtered))
-    roots = {path: page for path in paths if (page := in_the_end(site, path)) is not None and page not in reached}
+    settled = settled_in(filtered)
+    shown = {path: in_the_end(site, path, settled) for path in sorted(left_unfetched(site, filtered, settled))}
+    roots = {path: page for path, page in shown.items() if page is not None and page not in reached}
     may_hide = [path for path, page in roots.items() if _was_hidden(site, filtered, page)]
-    hidden_paths = [path for path in may_hide if _is_within_promise(site, filtered, path, may_hide)]
-    lost = reachable(site, [path for path in roots if path not in hidden_paths], reached)
-    hidden = reachable(site, hidden_paths, reached | lost)
+    hidden_paths = [path for path in may_hide if _is_within_promise(site, filtered, path, roots, may_hide)]
+    lost = reachable(site, [path for path in roots if path not in hidden_paths], reached, settled)
+    hidden = reachable(site, hidden_paths, reached | lost, settled)
     if not spec.wall_from:  # whom a wall answers is chance; whatever else happens, happens to both crawls
         lost = plain.reached - reached - hidden
     n_high = sum(_number(stats.get("dedup/lost/high")) for stats in filtered.stats)
@@ -107,9 +109,9 @@ def _was_hidden(site: Site, filtered: Crawled, page: str) -> bool:
     return bool(matters_at) and first >= matters_at and _n_verified(site, filtered, number) >= VERIFIED
 
 
-def _is_within_promise(site: Site, filtered: Crawled, path: str, paths: list[str]) -> bool:
-    number = site.family_of[in_the_end(site, path) or ""]
-    n_lost = sum(site.family_of[in_the_end(site, other) or ""] == number for other in paths)
+def _is_within_promise(site: Site, filtered: Crawled, path: str, roots: Mapping[str, str], paths: list[str]) -> bool:
+    number = site.family_of[roots[path]]
+    n_lost = sum(site.family_of[roots[other]] == number for other in paths)
     n_verified = _n_verified(site, filtered, number)
     return n_lost <= promised_loss(site.spec.exploration, n_verified, site.spec.concurrency)
 
@@ -139,7 +141,7 @@ def _trace(site: Site, filtered: Crawled, page: str) -> str:
     """Each URL of a page with the answers that it got, and when, in requests since the start."""
     told = []
     for path in site.answers:
-        if in_the_end(site, path) == page:
+        if in_the_end(site, path, set()) == page:
             found = [
                 f"{asked.outcome} at {n}{' of a run that was killed' * (asked.run in filtered.killed)}"
                 for n, asked in enumerate(filtered.asked)
@@ -158,7 +160,8 @@ def _cause(spec: Spec, page: str) -> str:
 
 
 def _trouble(site: Site, plain: Crawled, filtered: Crawled) -> str:
-    if lost := reachable(site, left_unfetched(site, plain), plain.reached):
+    settled = settled_in(plain)
+    if lost := reachable(site, left_unfetched(site, plain, settled), plain.reached, settled):
         return f"the crawl without the filter lost {len(lost)} pages"
     if "Traceback" in filtered.log:
         return "traceback: " + filtered.log[filtered.log.index("Traceback") :].splitlines()[-1][:200]

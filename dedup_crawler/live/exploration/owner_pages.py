@@ -98,10 +98,6 @@ class OwnerPages:
         self._pages.move_to_end(form_digest)
         return FetchedPage(*page)
 
-    def values(self) -> Iterator[FetchedPage]:
-        """All pages that are kept."""
-        return (FetchedPage(*page) for page in self._pages.values())
-
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
         """All pages that are kept, with the forms that they answer for."""
         return ((form, FetchedPage(*page)) for form, page in self._pages.items())

@@ -10,6 +10,7 @@ survives 5,000 trials in more than 99 of 100 crawls (measured: tests/test_rule_e
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,11 +39,16 @@ SUSPECTED = 5
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
+SUSPICIOUS = 7
+"""As so many undecided explorations counts one that was wrong unless an earlier process has seen what it showed."""
+
 ENOUGH = 20
 """Explorations that make a rule verified of whose training nothing is known ..."""
-ENOUGH_IF_TRAINED = 5
+ENOUGH_IF_TRAINED = 10
 """... and one that was trained on TRAINED_GROUPS merge groups or more: they say that the site is still the same."""
 TRAINED_GROUPS = 20
+MORE_WRONG = 2
+"""A rule whose explorations go wrong so many times more often than it is granted is not verified."""
 
 MAX_WRONG_OF_FORM = 4
 """One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
@@ -65,6 +71,8 @@ class _Life:
     is_switched_off: bool
     n_explored: int
     """Also those of forms that had spoken before."""
+    n_wrong: int = 0
+    """Of the explored."""
     n_undecided: int = 0
     """Explorations since the last one that was decided, those included whose verdict is still to come."""
     recent: deque[_Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -150,10 +158,13 @@ class RuleEvidence:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
-    def undecided(self, rules: Iterable[str]) -> None:
-        """Hear that an exploration of *rules* could not be decided, or cannot be yet."""
+    def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
+        """Hear that an exploration of *rules* could not be decided, or cannot be yet.
+
+        One that speaks against the rule, though not for certain (*is_suspicious*), counts as several.
+        """
         for rule in dict.fromkeys(rules):
-            self._life_of(rule).n_undecided += 1
+            self._life_of(rule).n_undecided += SUSPICIOUS if is_suspicious else 1
 
     def is_held(self, rule: str) -> bool:
         """Whether so many explorations in a row were undecided that the rule may drop nothing."""
@@ -173,7 +184,8 @@ class RuleEvidence:
                 break
         else:
             n_good = SUSPECTED
-        return max(0, enough - life.n_explored, SUSPECTED - n_good)
+        n_wanted = max(enough, math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule))))
+        return max(0, n_wanted - life.n_explored, SUSPECTED - n_good)
 
     def is_well_known(self, rules: Iterable[str]) -> bool:
         """Whether all *rules* are verified, each by ENOUGH explorations, however it was trained."""
@@ -197,6 +209,7 @@ class RuleEvidence:
         for rule in sharing:
             life = self._life_of(rule)
             life.n_explored += 1
+            life.n_wrong += not is_same
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
                 life.recent.append(_Trial(is_same, sharing))
@@ -229,7 +242,9 @@ class RuleEvidence:
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
-                life.n_disagreed = max(0, life.n_disagreed - (len(life.recent) - len(kept)))
+                n_excused = len(life.recent) - len(kept)
+                life.n_disagreed = max(0, life.n_disagreed - n_excused)
+                life.n_wrong = max(0, life.n_wrong - n_excused)
                 life.recent = deque(kept, maxlen=WINDOW)
 
     def _life_of(self, rule: str) -> _Life:
@@ -261,4 +276,5 @@ class RuleEvidence:
 
 def _life(counts: RuleCounts) -> _Life:
     n_agreed, n_disagreed, is_switched_off = counts
-    return _Life(n_agreed, n_disagreed, is_switched_off, n_explored=n_agreed + n_disagreed)
+    n_explored = n_agreed + n_disagreed
+    return _Life(n_agreed, n_disagreed, is_switched_off, n_explored, n_wrong=n_disagreed)

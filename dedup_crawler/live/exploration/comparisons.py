@@ -1,0 +1,125 @@
+"""Explored duplicates beside the pages of their owners, which may come later, or have to be fetched once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.chrome import ChromeOfHosts
+from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.exploration.same_page import same_page
+from dedup_crawler.urls.normal import host_of, normal_form
+
+_MAX_ASKED = 20_000
+_MAX_EARLY = 200
+
+Verdict = Callable[[bytes, Sequence[str], "bool | None"], None]
+"""Takes a form, the rules that are tested, and whether the duplicate is the owner's page; None: it cannot be told."""
+
+
+class Comparisons:
+    """The pages of owners, and the duplicates that wait for one.
+
+    Parameters
+    ----------
+    on_verdict
+        Hears of each comparison.
+    """
+
+    def __init__(self, on_verdict: Verdict) -> None:
+        self._on_verdict = on_verdict
+        self._owners = OwnerPages()
+        self._awaited = AwaitedOwners()
+        self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
+        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
+        self._chrome = ChromeOfHosts()
+
+    def has_owner(self, form: bytes) -> bool:
+        """Whether the page of a form's owner is kept."""
+        return form in self._owners
+
+    def owner(self, form: bytes) -> FetchedPage | None:
+        """The page of a form's owner, if it is kept."""
+        return self._owners.get(form)
+
+    def pages(self) -> Iterator[tuple[bytes, FetchedPage]]:
+        """Form and page, of all owners whose page is kept."""
+        return self._owners.items()
+
+    def lacks_owner(self, form: bytes) -> bool:
+        """Whether the page of a form's owner is not kept, and could be had by fetching it once more."""
+        return form not in self._owners and self._asked_again.get(form) is not False
+
+    def is_asked_again(self, form: bytes) -> bool:
+        """Whether the page of a form's owner is being fetched once more; it is from now on."""
+        if self._asked_again.get(form):
+            return True
+        if len(self._asked_again) >= _MAX_ASKED:
+            self._asked_again.clear()
+        self._asked_again[form] = True
+        return False
+
+    def has_no_owner(self, form: bytes) -> None:
+        """Hear that nobody knows the owner of a form, or that it does not answer any more."""
+        self._asked_again[form] = False
+        for duplicate in self._awaited.take(form):
+            self._on_verdict(form, duplicate.rules, None)
+
+    def forget_owner(self, form: bytes) -> None:
+        """Hear that another URL owns a form from now on."""
+        self._owners.forget(form)
+
+    def owner_came(self, form: bytes, page: FetchedPage) -> None:
+        """Keep an owner's page, and compare the duplicates that wait for it."""
+        self._asked_again.pop(form, None)
+        self._owners.put(form, page)
+        for duplicate in self._awaited.take(form) if self._awaited else ():
+            self._compare(form, page, duplicate)
+
+    def learn_frame(self, form: bytes, page: FetchedPage) -> None:
+        """Say that the page of a form is one of its site: what many of them share is no content."""
+        self._chrome.of(_host(page)).offer(form, page)
+        if self._early:
+            self._compare_early(may_wait=True)
+
+    def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
+        """Compare a duplicate with its owner, now or when the owner's page comes."""
+        if (owner := self._owners.get(form)) is not None:
+            self._compare(form, owner, duplicate)
+        elif is_owner_awaited:
+            for given_up in self._awaited.add(form, duplicate):
+                self._on_verdict(form, given_up.rules, None)
+        else:  # nobody knows the owner any more: the next duplicate is compared with this one
+            self._owners.put(form, duplicate.page)
+            self._on_verdict(form, duplicate.rules, None)
+
+    def run_dry(self) -> None:
+        """Compare what can be compared now that no page comes any more."""
+        self._compare_early(may_wait=False)
+        for duplicate in self._awaited.take_all():
+            self._on_verdict(b"", duplicate.rules, None)
+
+    def clear(self) -> None:
+        """Forget all pages: the forms are those of another model."""
+        self._owners.clear()
+        self._asked_again.clear()
+        self._awaited.take_all()
+        self._early.clear()
+
+    def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
+        chrome = self._chrome.of(_host(duplicate.page))
+        chrome.catch_up(self._owners)
+        if may_wait and not chrome.is_known and len(self._early) < _MAX_EARLY:
+            self._early.append((form, owner, duplicate))
+        else:
+            self._on_verdict(form, duplicate.rules, same_page(owner, duplicate.page, chrome))
+
+    def _compare_early(self, *, may_wait: bool) -> None:
+        """Compare the pairs of pages that came before it was known what all pages of their site share."""
+        pairs, self._early = self._early, []
+        for form, owner, duplicate in pairs:
+            self._compare(form, owner, duplicate, may_wait=may_wait)
+
+
+def _host(page: FetchedPage) -> str:
+    return host_of(normal_form(page.final_url))
