@@ -111,7 +111,8 @@ def _condition(key: str, matcher: Matcher) -> str:
     if isinstance(matcher, OneOf):
         return f"{name} is {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
     if isinstance(matcher, NoneOf):
-        return f"{name} is there and not {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
+        there = "is" if key == "path.length" else "is there and"
+        return f"{name} {there} not {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
     return f"there is {name}" if matcher == ANY else f"{name} is {matcher.name}"
 
 

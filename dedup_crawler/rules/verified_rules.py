@@ -26,6 +26,8 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
 
+MIN_TESTED = 2
+"""URLs of one depth that a rule has to be right with, to be about that depth."""
 KIND_SHARE = 0.01
 """An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
 
@@ -137,7 +139,8 @@ class RuleLearner:
             and (column.numbers[matched] >= 0).sum() >= MIN_URLS
             and not (column.numbers[rows] >= 0).any()
         }
-        sections = self._strange_sections(matched, rows, touched | rule.context.keys())
+        spoken = touched | rule.context.keys()
+        sections = self._strange_sections(matched, rows, spoken) | self._strange_depths(matched, rows, spoken)
         rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
         matched = self.columns.matching(rule)
         for key in sorted(rule.absent - asked.absent):
@@ -182,6 +185,15 @@ class RuleLearner:
                 if strange:
                     sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
         return sections
+
+    def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """A condition that leaves out depths of the site that the rule matches and was hardly tested with."""
+        column = self.columns.columns.get("path.length")
+        if column is None or "path.length" in known:
+            return {}
+        n_tested = np.bincount(column.numbers[rows], minlength=len(column.values))
+        strange = [number for number in np.unique(column.numbers[matched]).tolist() if n_tested[number] < MIN_TESTED]
+        return {"path.length": NoneOf(frozenset(column.values[number] for number in strange))} if strange else {}
 
 
 def _coarse_to_fine() -> list[tuple[int, int]]:
