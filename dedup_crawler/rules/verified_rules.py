@@ -140,7 +140,9 @@ class RuleLearner:
             and not (column.numbers[rows] >= 0).any()
         }
         spoken = touched | rule.context.keys()
-        sections = self._strange_sections(matched, rows, spoken) | self._strange_depths(matched, rows, spoken)
+        sections = self._strange_sections(matched, rows, spoken)
+        if all(key.startswith("query[") for key in touched):
+            sections |= self._strange_depths(matched, rows, spoken)
         rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
         matched = self.columns.matching(rule)
         for key in sorted(rule.absent - asked.absent):
