@@ -29,9 +29,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
-IS_POSSIBLE = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
+_HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
 _MAX_REQUEST = 2**17
 _ENDED = 8  # bytes of a number
+
+
+def _of_python() -> dict[str, str]:
+    """What an interpreter reads of the environment before anything is imported."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+
+
+_AT_START = _of_python()
+
+
+def is_possible() -> bool:
+    """Whether a fork is as good as a process of its own: not where a test has changed how Python itself starts."""
+    return _HAS_FORKS and _of_python() == _AT_START
 
 
 def run(

@@ -160,7 +160,7 @@ def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
     """Run a crawl to its end; a deprecation warning of Scrapy fails the test."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
     scrapy = command(settings=None)[: len(crawl_server.PYTHON) + 2]
-    if crawl_server.IS_POSSIBLE and list(line[: len(scrapy)]) == scrapy:
+    if crawl_server.is_possible() and list(line[: len(scrapy)]) == scrapy:
         done = crawl_server.run(line[len(scrapy) :], cwd, environment, _HANGS_S)
     else:
         done = subprocess.run(

@@ -59,10 +59,12 @@ def test_a_page_with_a_text_of_its_own_says_something_new():
 
 
 def test_what_cannot_be_told_of_a_page():
-    """A page that has nothing but the menu; any page while few were seen."""
+    """A page that has nothing but the menu. While few pages were seen, nothing counts as shown."""
     menu = page("<ul><li>Home of the example</li><li>All of our articles</li></ul><p>Sorry</p>")
     assert crawled().has_shown(texts_of(menu)) is None
-    assert crawled(MIN_PAGES - 1).has_shown(texts_of(article(99))) is None
+    young = crawled(MIN_PAGES - 1)
+    assert not young.knows_frame
+    assert young.has_shown(texts_of(article(3))) is False
 
 
 def test_a_picture_is_one_text():

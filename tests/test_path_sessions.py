@@ -197,15 +197,19 @@ def test_learns_from_a_database_of_a_crawl(tmp_path: Path):
     assert len({model.canonicalize(f"{start}{page};jsessionid=f00d") for page in PAGES}) == len(PAGES)
 
 
-@pytest.mark.parametrize("kind", ["at the end", "a segment"])
-def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str):
+@pytest.mark.parametrize(("kind", "exploration"), [("at the end", 0.02), ("a segment", 0)])
+def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str, exploration: float):
     """
     Without the filter the crawl never ends, for every answer has new links. With it no page is lost, and behind the
-    first model no page is fetched that was there already.
+    first model no page is fetched that was there already, but for those that verify what was learnt.
     """
     models = tmp_path / "crawl.models"
     with SessionSite(kind, LEARN_AFTER + 40, models) as site:
-        settings = {"DEDUP_LEARN_AFTER": LEARN_AFTER, "DEDUP_COLLECT": tmp_path / "crawl.db"}
+        settings = {
+            "DEDUP_LEARN_AFTER": LEARN_AFTER,
+            "DEDUP_COLLECT": tmp_path / "crawl.db",
+            "DEDUP_EXPLORATION": exploration,
+        }
         crawl = walk(site, tmp_path, LOG_LEVEL="INFO", CONCURRENT_REQUESTS=4, CLOSESPIDER_PAGECOUNT=3_000, **settings)
         asked = site.pages_asked()
     learnt_from = re.search(r"its (\d+) pages are (\d+) different", crawl.log)
@@ -215,4 +219,7 @@ def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str):
     assert set(asked) == set(PAGES)
     assert learnt_from is not None
     n_missing = len(PAGES) - int(learnt_from[2])
-    assert asked.total() <= int(learnt_from[1]) + n_missing + 8  # requests that were on their way
+    n_tests = sum(int(str(crawl.stats.get(f"dedup/{name}", 0))) for name in ("request/explored", "explored/owners"))
+    assert asked.total() <= int(learnt_from[1]) + n_missing + n_tests + 8  # requests that were on their way
+    assert n_tests <= 400  # half of them owners: their pages were fetched before there was a model
+    assert bool(n_tests) == bool(exploration)

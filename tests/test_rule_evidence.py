@@ -221,19 +221,18 @@ def explored(evidence, outcomes, rule="r", first=0):
 
 
 def test_when_a_rule_is_verified():
-    """Twenty explorations, ten of a rule that was trained well; after one that went wrong there have to be 25."""
-    evidence = RuleEvidence(0.02, {"trained": (40, 0)})
-    assert (evidence.n_missing("r"), evidence.n_missing("trained")) == (20, 10)
-    explored(evidence, [True] * 10)
-    explored(evidence, [True] * 10, "trained")
-    assert (evidence.n_missing("r"), evidence.n_missing("trained")) == (10, 0)
-    assert not evidence.is_well_known(("trained",))
-    explored(evidence, [True] * 10, first=10)
-    assert evidence.is_well_known(("r",))
-    explored(evidence, [False], first=20)
-    assert evidence.n_missing("r") == 5
-    explored(evidence, [True] * 5, first=21)
-    assert evidence.n_missing("r") == 0
+    """Twenty explorations, whatever was known before; after one that went wrong there have to be 25."""
+    evidence = RuleEvidence(0.02, {"r": (40, 0)}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
+    assert (evidence.n_missing("r"), evidence.n_missing("new")) == (20, 20)
+    explored(evidence, [True] * 15, "new")
+    assert evidence.n_missing("new") == 5
+    explored(evidence, [True] * 5, "new", 15)
+    assert evidence.is_verified(("new",))
+    assert not evidence.is_verified(("new", "r"))
+    explored(evidence, [False], "new", 20)
+    assert evidence.n_missing("new") == 5
+    explored(evidence, [True] * 5, "new", 21)
+    assert evidence.n_missing("new") == 0
 
 
 def test_a_rule_that_is_never_decided_drops_nothing():

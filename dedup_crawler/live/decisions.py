@@ -13,6 +13,7 @@ from scrapy.http.request import NO_CALLBACK
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
+from dedup_crawler.live.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from dedup_crawler.live.drop_report import DropReport
     from dedup_crawler.live.explorer import Explorer
-    from dedup_crawler.live.rule_codes import RuleCodes
 
 _PORTION = 500
 _MAX_OWNERS = 10_000
@@ -253,6 +253,9 @@ class Decisions:
         # what no page links to is what somebody wants to start with
         is_covered = referrer is not None and not must_pass and model.is_covered(url)
         fired = model.fired(url, referrer, form) if form != url or is_covered else ()
+        is_behind = (is_redirected and _tests_covered(request)) or meta.get(marks.BEHIND) == asked
+        if is_behind:
+            meta[marks.BEHIND] = asked
         answers_again = is_wanted or was_decided or again is not None
         return Question(
             request,
@@ -263,7 +266,7 @@ class Decisions:
             form_digest(form),
             owner_tag(url),
             fired,
-            self._codes.code_of(fired) if fired else 0,
+            self._codes.code_of(fired) if fired else BEHIND if is_behind else 0,
             is_covered,
             must_pass,
             is_redirected,
@@ -304,7 +307,7 @@ class Decisions:
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._explorer.unreached.n_redirected:
-            self._note_reached(question, Standing.NEW)
+            self._note_reached(question, NEW_HOLDER)
         if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
             self._explorer.comparisons.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
@@ -313,7 +316,7 @@ class Decisions:
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
         """Whether a URL passes whose form somebody has."""
-        self._note_reached(question, holder.standing)
+        self._note_reached(question, holder)
         rules = question.fired
         if holder.rules not in (0, question.rules):
             rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(holder.rules)]))
@@ -335,13 +338,14 @@ class Decisions:
         if len(url := question.request.url) <= _MAX_URL:
             self._owners[url] = question.form
 
-    def _note_reached(self, question: Question, standing: Standing) -> None:
+    def _note_reached(self, question: Question, holder: Holder) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
-        explores = question.request.meta.get(marks.EXPLORES)
-        if explores is None or explores[1] not in marks.OF_COVERED:
+        if not _tests_covered(question.request):
             self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
         elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
-            explores[:2] = question.digest, marks.REACHED_ALONE if standing is Standing.NEW else marks.REACHED
+            is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND
+            expected = marks.REACHED_ALONE if is_alone else marks.REACHED
+            question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
         """Whether a URL is sent although its page is there or on its way, or nothing new is behind it."""
@@ -355,8 +359,9 @@ class Decisions:
             self._count("request/would_drop")
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
+        page = question.referrer.url if question.referrer is not None else None
         if question.is_tested or self._explorer.wants(
-            rules, question.digest, is_covered=question.is_covered, is_awaited=is_awaited
+            rules, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
         ):
             self._count("request/explored")
             return await self._explored(question, rules, is_awaited=is_awaited)
@@ -413,10 +418,6 @@ class Decisions:
         if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
             expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
         meta = question.request.meta
-        if question.is_covered:
-            if meta.get(marks.TESTED_URL) == question.request.url:
-                expected = marks.TESTED_BEFORE
-            meta[marks.TESTED_URL] = question.request.url
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
@@ -467,3 +468,9 @@ class Decisions:
         is_kept = self._seen.is_durable and rules and self._explorer.is_on_trial(rules)
         if is_kept and (text := question.text()) is not None:
             self._seen.keep_dropped(self._codes.code_of(rules), text)
+
+
+def _tests_covered(request: Request) -> bool:
+    """Whether a request tests that nothing new is behind a covered template."""
+    explores = request.meta.get(marks.EXPLORES)
+    return explores is not None and explores[1] in marks.OF_COVERED

@@ -307,7 +307,7 @@ class DuplicateFilter:
 
     def _flush(self) -> None:
         if self.seen.is_durable:
-            verified = self._codes.codes_of(self._models.evidence.is_well_known)
+            verified = self._codes.codes_of(self._models.evidence.is_verified)
             if verified := verified - self._let_go:
                 self._let_go |= verified
                 self.seen.forget_dropped(verified)

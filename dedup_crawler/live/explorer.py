@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
-_MAX_BEHIND = 20_000
+_MAX_TESTED = 20_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
@@ -67,19 +67,23 @@ class Explorer:
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
-        self._behind: set[str] = set()  # URLs of pages that covered URLs have shown
+        self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
         """Explored pages behind covered templates whose content nothing else has shown yet."""
         self._n_answers = 0
         self._failing: list[str] = []
 
-    def wants(self, rules: tuple[str, ...], form: bytes, *, is_covered: bool, is_awaited: bool) -> bool:
-        """Whether a duplicate is to be fetched all the same.
+    def wants(
+        self, rules: tuple[str, ...], form: bytes, linked_on: str | None, *, is_covered: bool, is_awaited: bool
+    ) -> bool:
+        """Whether a duplicate that a page links to is to be fetched all the same.
+
+        If that page was fetched to test a rule itself, it is not: where each answer has new links, it would never end.
 
         Its owner's page may still be on its way (*is_awaited*), or be kept no longer, and is fetched once more then.
         """
         rate = self.evidence.rate(rules)
-        if rate <= 0:
+        if rate <= 0 or (rate < 1 and linked_on in self._tested):
             return False
         if is_covered and self._shown is None:
             self._shown = ShownText()
@@ -95,11 +99,13 @@ class Explorer:
         )
         is_chosen = self._random.random() < chance
         self._credit[rules] = max(0.0, credit - 1) if is_chosen else credit
+        if is_chosen:
+            self.evidence.begun(rules)
         return is_chosen
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Whether one of *rules* is so little known that a kill must not forget what it drops."""
-        return self._explores and not self.evidence.is_well_known(rules)
+        """Whether one of *rules* is not verified yet: what it drops may have to be sent after all."""
+        return self._explores and not self.evidence.is_verified(rules)
 
     def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
@@ -110,9 +116,9 @@ class Explorer:
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the one it was taken for."""
         form, expected, *rules = explores
-        if expected in marks.OF_COVERED and len(self._behind) < _MAX_BEHIND:
-            self._behind.add(response.url)
-        if expected == marks.TESTED_BEFORE or self.walls.is_frozen(request.url):
+        if expected != marks.OWNER and len(self._tested) < _MAX_TESTED:
+            self._tested.add(response.url)
+        if self.walls.is_frozen(request.url):
             self.not_answered(explores)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
@@ -170,7 +176,7 @@ class Explorer:
 
         A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
         """
-        if not self.unreached.n_redirected or page in self._behind:
+        if not self.unreached.n_redirected or page in self._tested:
             return
         if (waiting := self.unreached.reached(form)) is not None:
             self._judged(form, waiting.rules, True)
@@ -191,7 +197,7 @@ class Explorer:
                     self.comparisons.owner_came(form, page)
             if forms[-1] not in refused:
                 self.comparisons.learn_frame(forms[-1], page)
-                if self._shown is not None and page.final_url not in self._behind:
+                if self._shown is not None and page.final_url not in self._tested:
                     self._shown.add(page)
         return refused
 
@@ -203,6 +209,10 @@ class Explorer:
             for shown in list(self.unreached.shown_by_now()):
                 self._judged(shown.form, shown.rules, True)
 
+    def _knows_pages(self) -> bool:
+        """Whether all that the crawl has shown is known: an earlier process may have seen what this one has not."""
+        return not self.is_resumed and self._shown is not None and self._shown.knows_frame
+
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         if self._shown is None:
             return None
@@ -211,8 +221,8 @@ class Explorer:
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
-            if is_same is False and self.is_resumed and page.texts is not None:
-                self.evidence.undecided(page.rules, is_suspicious=True)  # an earlier process may have seen it
+            if is_same is False and page.texts is not None and not self._knows_pages():
+                self.evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
             self._judged(page.form, page.rules, is_same, was_counted=True)
         if is_idle:

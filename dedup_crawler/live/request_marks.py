@@ -41,13 +41,12 @@ REACHED = "reached"
 REACHED_ALONE = "reached alone"
 """Nothing new, but it redirected to a form that no link has led to yet."""
 OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
-TESTED_BEFORE = "tested before"
-"""Nothing new, and an earlier process has tested it: what it redirects to may have been reached by that test alone."""
 OWNER = "owner"
 """The request is no test: it fetches an owner's page once more, to compare with."""
 
-TESTED_URL = "dedup_tested"
-"""The URL behind a covered template that the request has tested; written down with it, for the next process."""
+BEHIND = "dedup_behind"
+"""The URL of the request, if only one behind a covered template has led to it, which was fetched to test that rule;
+written down with it, for the next process."""
 
 UNFORMED = "dedup_unformed"
 """The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""

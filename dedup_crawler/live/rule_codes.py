@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Collection, Iterable
 
 _MAX_CODES = 10_000
+BEHIND = 1
+"""The code of a form to which only a URL behind a covered template has led, which was fetched to test that rule."""
 
 
 class RuleCodes:
@@ -41,8 +43,16 @@ class RuleCodes:
         return code
 
     def rules_of(self, code: int) -> tuple[str, ...]:
-        """What is known of the rules behind *code*."""
-        return self._rules.get(code, ())
+        """The rules behind *code*.
+
+        A process that was killed may not have noted them. Then the code itself stands for them, so that what it drops
+        can be tested, and sent after all, like the drops of any rule.
+        """
+        if code in (0, BEHIND):
+            return ()
+        if code not in self._rules:
+            self._remember(code, [f"unknown-{code:04x}"])
+        return self._rules[code]
 
     def codes_of(self, holds: Callable[[Iterable[str]], bool]) -> set[int]:
         """The codes for whose rules *holds* is true."""

@@ -20,7 +20,8 @@ from .zygote import Zygote
 
 TIMEOUT_S = 60
 """A crawl that takes longer has stopped going on."""
-LEARNING_S = 20.0
+LEARNING_S = 40.0
+LEARNT = "Learnt from the crawl so far"
 
 
 class Crawls:
@@ -53,7 +54,7 @@ class Crawls:
             settings["DOWNLOADER_MIDDLEWARES"] = {"dedup_crawler.DuplicateFilterMiddleware": 120}
         if spec.learn_after:
             settings |= {"DEDUP_LEARN_AFTER": spec.learn_after, "DEDUP_COLLECT": str(folder / "crawl.db")}
-            server.hold = _awaited(folder / "crawl.models", server, spec.learn_after + 30)
+            server.hold = _awaited(folder / "log", server, spec.learn_after + 30)
         else:
             settings["DEDUP_MODEL"] = str(save_model(server.site, server.host, folder / "model"))
         if spec.kept == "job":
@@ -146,11 +147,13 @@ def _evidence(server: Server, folder: Path) -> dict[int, tuple[int, int, bool]]:
     return found
 
 
-def _awaited(models: Path, server: Server, n_at_first: int) -> Callable[[], bool]:
+def _awaited(log: Path, server: Server, n_at_first: int) -> Callable[[], bool]:
     """Says whether the site has to wait for a crawl to learn, as if its pages took as long as learning does."""
     deadline = time.monotonic() + LEARNING_S
 
     def is_awaited() -> bool:
-        return len(server.log) > n_at_first and not list(models.glob("*/model.json")) and time.monotonic() < deadline
+        if len(server.log) <= n_at_first or time.monotonic() > deadline:
+            return False
+        return LEARNT not in log.read_text(encoding="utf-8", errors="replace")
 
     return is_awaited

@@ -162,7 +162,7 @@ def _varied(spec: Spec, draw: Random) -> Spec:
     if first.kind == IN_PATH:
         first = replace(first, kind=draw.choice(IN_PATHS))
     else:
-        first = replace(first, matters_at=draw.choice((None, None, 0, 30, 50)))
+        first = replace(first, matters_at=draw.choice((None, None, 0, 60, 100)))
     n_stops = draw.randint(0, 2) if spec.kept == "job" else 0
     stops = tuple(Stop(draw.randint(40, 150), draw.random() < 0.5) for _ in range(n_stops))
     return replace(spec, families=(first, *families[1:]), stops=stops)
@@ -206,7 +206,7 @@ def _fault(draw: Random, n_ways: int) -> Fault:
 
 def _self_driving(seed: int, draw: Random) -> Spec:
     families = (
-        Family(draw.choice((SESSION, IN_PATH, TRACKING)), 60, 3, LATE),
+        Family(draw.choice((SESSION, IN_PATH, TRACKING)), 120, 3, LATE),
         Family(PLAIN, 40, links=SIDE),
     )
-    return Spec(seed, families, kept=draw.choice(("memory", "job")), learn_after=80)
+    return Spec(seed, families, kept=draw.choice(("memory", "job")), learn_after=150)

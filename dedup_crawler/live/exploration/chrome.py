@@ -115,6 +115,10 @@ class ChromeOfHosts:
     def __init__(self) -> None:
         self._chromes: OrderedDict[str, Chrome] = OrderedDict()
 
+    def all(self) -> list[Chrome]:
+        """What is known of all sites."""
+        return list(self._chromes.values())
+
     def of(self, host: str) -> Chrome:
         """Chrome of a host, empty if it is not known yet."""
         chrome = self._chromes.get(host)

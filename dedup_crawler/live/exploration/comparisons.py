@@ -12,6 +12,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
+_MAX_FRAMED = 50_000
 
 Verdict = Callable[[bytes, Sequence[str], "bool | None"], None]
 """Takes a form, the rules that are tested, and whether the duplicate is the owner's page; None: it cannot be told."""
@@ -33,6 +34,7 @@ class Comparisons:
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
         self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
         self._chrome = ChromeOfHosts()
+        self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
 
     def has_owner(self, form: bytes) -> bool:
         """Whether the page of a form's owner is kept."""
@@ -78,12 +80,18 @@ class Comparisons:
 
     def learn_frame(self, form: bytes, page: FetchedPage) -> None:
         """Say that the page of a form is one of its site: what many of them share is no content."""
+        if form in self._framed:
+            return
+        if len(self._framed) >= _MAX_FRAMED:
+            self._framed.clear()
+        self._framed.add(form)
         self._chrome.of(_host(page)).offer(form, page)
         if self._early:
             self._compare_early(may_wait=True)
 
     def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
         """Compare a duplicate with its owner, now or when the owner's page comes."""
+        self.learn_frame(form, duplicate.page)  # of a site that was learnt anew there may come no other pages
         if (owner := self._owners.get(form)) is not None:
             self._compare(form, owner, duplicate)
         elif is_owner_awaited:
@@ -101,6 +109,9 @@ class Comparisons:
 
     def clear(self) -> None:
         """Forget all pages: the forms are those of another model."""
+        for chrome in self._chrome.all():
+            chrome.catch_up(self._owners)
+        self._framed.clear()
         self._owners.clear()
         self._asked_again.clear()
         self._awaited.take_all()

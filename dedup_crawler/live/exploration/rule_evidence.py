@@ -39,14 +39,9 @@ SUSPECTED = 5
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
-SUSPICIOUS = 7
-"""As so many undecided explorations counts one that was wrong unless an earlier process has seen what it showed."""
-
 ENOUGH = 20
-"""Explorations that make a rule verified of whose training nothing is known ..."""
-ENOUGH_IF_TRAINED = 10
-"""... and one that was trained on TRAINED_GROUPS merge groups or more: they say that the site is still the same."""
-TRAINED_GROUPS = 20
+"""Explorations of this process that make a rule verified, whatever its training and earlier processes say: a rule that
+has dropped less is tested on all of it."""
 MORE_WRONG = 2
 """A rule whose explorations go wrong so many times more often than it is granted is not verified."""
 
@@ -71,8 +66,12 @@ class _Life:
     is_switched_off: bool
     n_explored: int
     """Also those of forms that had spoken before."""
+    n_under_way: int = 0
+    """Explorations that were begun and have no verdict yet."""
+    n_here: int = 0
+    """Explored in this process."""
     n_wrong: int = 0
-    """Of the explored."""
+    """Explorations that went wrong, or seemed to."""
     n_undecided: int = 0
     """Explorations since the last one that was decided, those included whose verdict is still to come."""
     recent: deque[_Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -158,13 +157,21 @@ class RuleEvidence:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
+    def begun(self, rules: Iterable[str]) -> None:
+        """Hear that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
+        for rule in dict.fromkeys(rules):
+            self._life_of(rule).n_under_way += 1
+
     def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
         """Hear that an exploration of *rules* could not be decided, or cannot be yet.
 
-        One that speaks against the rule, though not for certain (*is_suspicious*), counts as several.
+        One that speaks against the rule, though not for certain (*is_suspicious*), keeps it from being verified.
         """
         for rule in dict.fromkeys(rules):
-            self._life_of(rule).n_undecided += SUSPICIOUS if is_suspicious else 1
+            life = self._life_of(rule)
+            life.n_undecided += 1
+            life.n_under_way = max(0, life.n_under_way - 1)
+            life.n_wrong += is_suspicious
 
     def is_held(self, rule: str) -> bool:
         """Whether so many explorations in a row were undecided that the rule may drop nothing."""
@@ -173,23 +180,19 @@ class RuleEvidence:
 
     def n_missing(self, rule: str) -> int:
         """Explorations that a rule lacks to be verified; 0: what it drops is not kept any more."""
-        life = self._lives.get(rule)
-        n_groups, _ = self._training.get(rule, (0, 0))
-        enough = ENOUGH_IF_TRAINED if n_groups >= TRAINED_GROUPS else ENOUGH
-        if life is None:
-            return enough
+        life = self._life_of(rule)
         n_good = 0
         for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - the place of the last wrong one
             if not trial.is_right:
                 break
         else:
             n_good = SUSPECTED
-        n_wanted = max(enough, math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule))))
-        return max(0, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
+        return max(0, ENOUGH - life.n_here, n_wanted - life.n_explored, SUSPECTED - n_good)
 
-    def is_well_known(self, rules: Iterable[str]) -> bool:
-        """Whether all *rules* are verified, each by ENOUGH explorations, however it was trained."""
-        return all(self.n_missing(rule) == 0 and self._life_of(rule).n_explored >= ENOUGH for rule in rules)
+    def is_verified(self, rules: Iterable[str]) -> bool:
+        """Whether all *rules* have been explored often enough, and well."""
+        return all(self.n_missing(rule) == 0 for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Take in one exploration of a drop that *rules* led to.
@@ -209,6 +212,8 @@ class RuleEvidence:
         for rule in sharing:
             life = self._life_of(rule)
             life.n_explored += 1
+            life.n_here += 1
+            life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
@@ -260,7 +265,7 @@ class RuleEvidence:
         if life.n_undecided >= MAX_UNDECIDED:
             return 1.0
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
-        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored))
+        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
 
     def _may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         key = rule, form_digest

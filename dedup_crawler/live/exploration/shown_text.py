@@ -39,6 +39,11 @@ class ShownText:
         self._n_on: Counter[bytes] = Counter()
         self._n_pages = 0
 
+    @property
+    def knows_frame(self) -> bool:
+        """Whether enough pages were seen to tell which text of a page is its own; until then none counts as shown."""
+        return self._n_pages >= MIN_PAGES
+
     def add(self, page: FetchedPage) -> None:
         """Take in a page that was reached otherwise."""
         texts = texts_of(page)
@@ -48,12 +53,9 @@ class ShownText:
             self._n_on.update(texts.keys())  # a mapping would be taken for counts
 
     def has_shown(self, texts: dict[bytes, int]) -> bool | None:
-        """Whether other pages show what a page with these *texts* does.
-
-        None if it has next to no text of its own, or too few pages were seen to tell which text is its own.
-        """
-        if self._n_pages < MIN_PAGES:
-            return None
+        """Whether other pages show what a page with these *texts* does; None if it has next to no text of its own."""
+        if not self.knows_frame:
+            return False
         least = max(FRAME_PAGES, FRAME_SHARE * self._n_pages)
         own = {text: n_bytes for text, n_bytes in texts.items() if self._n_on[text] < least}
         n_own = sum(own.values())

@@ -158,6 +158,8 @@ class SeenSet(ABC, Generic[T]):
         ----------
         claims
             The second claim for a form in one call meets the first.
+            A request that an earlier process left, and whose form another URL claims, is kept as one of the drops of
+            that claim's rules (:meth:`keep_dropped`).
         invalid
             Rule codes that were switched off: a form whose owner came by one of them counts as free and is taken over.
 

@@ -20,9 +20,13 @@ local function take(digest, tag, request, crawler, earlier_tag)
     redis.call('SREM', name .. ':of:' .. crawler, digest)
     local url = string.sub(tag, 3, 6)
     redis.call('HDEL', substitutes_of(digest), url)
-    -- the earlier owner's request may be on its way: it waits until its own URL claims the form
+    -- the earlier owner's request may be on its way: it waits until its own URL claims the form; or the rules of the
+    -- claim drop it
     local earlier = redis.call('HGET', requests, digest)
-    if earlier and earlier_tag ~= url then wait(digest, earlier_tag, earlier) end
+    if earlier and earlier_tag ~= url then
+      wait(digest, earlier_tag, earlier)
+      drop(string.sub(tag, 1, 2), earlier)
+    end
   end
   redis.call('HSET', awaited, digest, me .. 'c' .. tag)
   redis.call('SADD', name .. ':of:' .. me, digest)

@@ -93,8 +93,9 @@ class SQLiteSeenSet(SeenSet[str]):
                     return Holder(Standing.SEEN, rules)
                 return Holder(Standing.AWAITED, rules)
             if entry.request is not None and entry.tag != claim.owner:
-                # it may be on its way: it waits until its own URL claims the form
+                # it may be on its way: it waits until its own URL claims the form; or the rules of the claim drop it
                 self._file.substitutes.add(digest, entry.tag, entry.request)
+                self.keep_dropped(claim.rules, entry.request)
         self._file.substitutes.remove(digest, claim.owner)
         request = claim.text() if self._keeps_texts() else None
         taken = Entry(pack(self._run, claim.rules, claim.owner), True, claim.owner, request)
