@@ -9,25 +9,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+
+from dedup_crawler.evidence import comparing
+from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import belief, contexts, host_crawl, lateness, proposers, verified_rules
-from dedup_crawler.rules.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules import contexts, host_crawl, merge_trials, proposers, verified_rules
+from dedup_crawler.rules.belief import MIN_LATE, Belief
 from dedup_crawler.rules.budget import expected_lost
-from dedup_crawler.rules.columns import Mask, UrlColumns
+from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.new_words import NewWords
+from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
 from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 
-PROPOSED = 0.6
-"""Share of the crawl that proposes, where it does not judge."""
 LOST_COSTS = 10
 """Fetches that a lost page is worth."""
 
@@ -47,56 +51,40 @@ def _none(_: Iterable[str]) -> tuple[str, ...]:
     return ()
 
 
-def _bounded(self: Belief, evidence: Evidence) -> bool:
-    return self.may_hold(evidence.n_groups, evidence.n_wrong)
+_why_not = Belief.why_not
 
 
-def _counted(self: Belief, n_groups: int, n_wrong: int) -> bool:
-    return n_groups >= MIN_GROUPS and n_wrong <= self.risk.max_wrong * n_groups
+def _whenever(self: Belief, evidence: Evidence, stricter: int = 1) -> str:
+    return _why_not(self, replace(evidence, n_late=MIN_LATE, n_late_wrong=0), stricter)
 
 
-def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
+def _always_late(self: Belief, evidence: Evidence, stricter: int = 1) -> str:
+    return _why_not(self, replace(evidence, is_met_late=True), stricter)
+
+
+_weighed = merge_trials.weighed
+
+
+def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Any, Any, Any]:
+    weights, wrong, values = _weighed(groups, is_right, mask, values)
+    return np.ones(len(weights)), np.where(wrong > 0, 1.0, 0.0), values
+
+
+def _by_clusters(
+    self: PageEvidence, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int
+) -> list[Verdict]:
+    """Only pairs of two clusters are asked."""
+    return [Verdict.DIFFERENT for _ in groups]
+
+
+def _clusters(self: PageEvidence, clusters: Sequence[int]) -> Sequence[int]:
+    return clusters
+
+
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior) -> list[RuleStatistics]:
     """Every rule that saves more than ten times what it may be expected to lose."""
-    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule, prior)]
 
-
-def _judged_later(self: Belief, evidence: Evidence) -> bool:
-    return self.may_hold(evidence.n_late, evidence.n_late_wrong)
-
-
-def _of_earlier(options: Callable[[ContextSearch, Mask], Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    return lambda self, live: options(self, live & ~self._trials.is_late)
-
-
-def _proposed_earlier(self: ContextSearch, conditions: Any, live: Mask, options: Sequence[Any]) -> bool:
-    """Take the best condition whose earlier groups are right often enough; its later groups have to pass the bound."""
-    most = self._belief.risk.max_wrong
-    good = [each for each in options if each.n_groups >= MIN_GROUPS and each.n_wrong <= most * each.n_groups]
-    for option in sorted(good, key=lambda each: each.n_wrong - each.n_groups):
-        chosen = live & option.mask
-        evidence = self._trials.evidence(chosen)
-        if self._explains(live, chosen) and self._believed((*conditions, option.condition), chosen, evidence):
-            return True
-    return False
-
-
-_believed = ContextSearch._believed
-
-
-def _fresh_evidence(self: ContextSearch, conditions: Any, chosen: Mask, evidence: Evidence) -> bool:
-    """Where a condition was chosen, only groups that did not choose it count for the bound."""
-    if not conditions:
-        return _believed(self, conditions, chosen, evidence)
-    with patch.object(Belief, "holds", _judged_later):
-        return _believed(self, conditions, chosen, evidence)
-
-
-_EARLIER: tuple[Swap, ...] = (
-    (ContextSearch, "_item_options", _of_earlier(ContextSearch._item_options)),
-    (ContextSearch, "_value_options", _of_earlier(ContextSearch._value_options)),
-    (ContextSearch, "_take_best", _proposed_earlier),
-    (lateness, "LATE", PROPOSED),
-)
 
 PARTS: Mapping[str, tuple[Swap, ...]] = {
     "all of it": (),
@@ -117,17 +105,16 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
-    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
-    "no late confirmation": ((Belief, "holds", _bounded),),
-    "no correction for hypotheses tried": ((Belief, "confidence", property(lambda self: 1 - belief.LEVEL)),),
-    "no bound: 8 groups, 10 % wrong": ((Belief, "may_hold", _counted),),
+    "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
+    "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
+    "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
+    "what is shown elsewhere is lost": ((merge_trials, "MAX_SHOWN", -1.0),),
+    "a prior that is not fitted": ((Prior, "fit", classmethod(lambda cls, counts: cls())),),
+    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
+    "no late confirmation": ((Belief, "why_not", _whenever),),
+    "late confirmation of what is not met late": ((Belief, "why_not", _always_late),),
+    "groups of many values weigh one": ((merge_trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
-    "proposed on the first 60 %, judged on the rest": (*_EARLIER, (Belief, "holds", _judged_later)),
-    "contexts proposed on the first 60 %, judged on the rest": (
-        *_EARLIER,
-        (ContextSearch, "_believed", _fresh_evidence),
-    ),
-    "neither bound nor late confirmation": ((Belief, "may_hold", _counted), (Belief, "holds", _bounded)),
 }
 """What is taken out -> how."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import Canonicalizer, Referrer
@@ -19,6 +20,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
 
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
+ALL_NAMES = ("wordpress", "mediawiki", "trac", "qa", *NAMES)
 TRAINED = 0.75
 """Share of a crawl that is learnt from."""
 
@@ -35,6 +37,8 @@ class Crawl:
     """What each URL shows, by truth."""
     labels: Sequence[int]
     """Our labels of the training part alone; of a mirror, its hashes."""
+    evidence: PageEvidence | None = None
+    """Of the training part; of a mirror there is none."""
 
     @property
     def cut(self) -> int:
@@ -44,7 +48,7 @@ class Crawl:
     def fit(self, method: Canonicalizer) -> Canonicalizer:
         """Learn from the training part."""
         n = self.cut
-        return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n])
+        return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n], self.evidence)
 
     def cold(self, method: Canonicalizer) -> CrawlOutcome:
         """The simulated crawl of the rest, with nothing seen."""
@@ -123,8 +127,17 @@ def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> J
     return judged_crawl(name, pages, truth, TRAINED)
 
 
-def site(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], n_learnt: int | None = None) -> Crawl:
-    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us."""
+def site(
+    name: str,
+    pages: Sequence[LabelledPage],
+    truth: dict[str, str],
+    n_learnt: int | None = None,
+    labels: Sequence[int] | None = None,
+) -> Crawl:
+    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us.
+
+    *labels* are what we said of them before, where that is known.
+    """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
     return Crawl(
         name,
@@ -132,7 +145,8 @@ def site(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], n_lear
         [page.referrer and normal_form(page.referrer) for page in pages],
         [page.redirect_to and normal_form(page.redirect_to) for page in pages],
         [truth[page.url] for page in pages],
-        cluster_labelled(pages[:n_learnt]),
+        labels or cluster_labelled(pages[:n_learnt]),
+        PageEvidence.of_pages(pages[:n_learnt]),
     )
 
 

@@ -113,6 +113,9 @@ PAGES: dict[str, Callable[..., None]] = {
     "sweep": partial(script, "Rule miners by the false-positive rate that they allow", "sweep.py", shown="SITES WORK"),
     "growth": partial(script, "Rule miners by the number of URLs", "growth.py", shown="SITES WORK"),
     "verified": partial(script, "What `verified` saves and loses", "verified.py", shown="SITES WORK MIRRORS"),
+    "generalization": partial(
+        script, "What `verified` saves on software of all kinds", "generalization.py", shown="SITES WORK"
+    ),
     "same_page": partial(script, "Whether two pages are the same", "same_page.py", shown="SITES WORK"),
     "labels": labels,
     "logs": logs,

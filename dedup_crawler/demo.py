@@ -154,7 +154,7 @@ def _label(database: Path, say: Say) -> None:
 def _train(database: Path, model: Path, method: str, say: Say) -> None:
     with PageStore(database) as store:
         data = training_data(store)
-    learner = method_from_spec(method).fit(data.urls, data.clusters, data.referrers, data.redirects)
+    learner = method_from_spec(method).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
     learner.save(model)
     for line in learner.learnt():
         say(f"  {line}")

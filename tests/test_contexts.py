@@ -104,10 +104,3 @@ def test_a_crowd_is_told_by_all_that_it_has_in_common():
     assert found.is_crowd
     assert conditions(found)["path[0]"] == Literal("login")
     assert conditions(found)["query[g]"] == Literal("0")
-
-
-def test_what_is_tried_is_counted():
-    """The finer the contexts, the more of them, and the more evidence each needs."""
-    visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)
-
-    assert search(visits, depth=0)[1].n_tried < search(visits, depth=1)[1].n_tried

@@ -14,6 +14,7 @@ LAYERS = [
     {"urls"},
     {"pages", "rules", "networks"},
     {"labels"},
+    {"evidence"},
     {"methods"},
     {"evaluation"},
     {"live", "report"},

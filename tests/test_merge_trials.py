@@ -74,7 +74,7 @@ def test_late_groups_are_those_that_are_completed_late():
     filler = [(n, f"/{n}") for n in range(10, 20)]
     _, trials = asked(SID, [*early, *filler, (9, "/t?n=0&sid=a"), (8, "/t?n=2")])
 
-    assert all_of(trials) == Evidence(n_groups=2, n_wrong=1, n_late=1, n_late_wrong=1)
+    assert all_of(trials) == Evidence.of_groups(n_groups=2, n_wrong=1, n_late=1, n_late_wrong=1)
 
 
 def test_other_operations_are_asked_in_the_same_way():

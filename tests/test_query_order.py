@@ -21,8 +21,8 @@ def test_what_nobody_knows_says_nothing():
 
 def test_the_query_is_sorted_until_that_is_contradicted():
     """Without evidence too; two wrong groups are an accident, and so are three of a hundred."""
-    assert not order_matters(MergeEvidence(0, 0), 0.1)
-    assert not order_matters(MergeEvidence(2, 2), 0.1)
-    assert not order_matters(MergeEvidence(100, 3), 0.1)
-    assert order_matters(MergeEvidence(3, 3), 0.1)
-    assert order_matters(MergeEvidence(100, 11), 0.1)
+    assert not order_matters(MergeEvidence(0, 0))
+    assert not order_matters(MergeEvidence(2, 2))
+    assert not order_matters(MergeEvidence(100, 3))
+    assert order_matters(MergeEvidence(3, 3))
+    assert order_matters(MergeEvidence(100, 11))

@@ -179,18 +179,20 @@ def test_what_later_pages_contradict_is_not_believed(risk):
     assert forms_after(drifting(is_wrong_late=False), risk)("/article?a=7&version=1") == "/article?a=7"
 
 
-def test_what_later_pages_do_not_confirm_is_not_believed():
-    """A thousand early groups, and none in the last part of the crawl."""
+def test_what_is_met_late_has_to_be_confirmed_late():
+    """Two hundred early groups, and late the same kind of URL without a second one; not if it does not come late."""
     early = [(a, f"/article?a={a}") for a in range(200)] + [(a, f"/article?a={a}&version=1") for a in range(200)]
     filler = [(f"m{u}", f"/member?u={u}") for u in range(400)]
+    alone = [(f"new {a}", f"/article?a={a}&version=1") for a in range(1000, 1040)]
 
-    assert rules_of(shuffled(early) + filler) == []
-    assert rules_of(shuffled(early + filler)) != []
+    assert rules_of(shuffled(early) + filler + alone) == []
+    assert rules_of(shuffled(early) + filler) != []
+    assert rules_of(shuffled(early + filler + alone)) != []
 
 
-@pytest.mark.parametrize("n_groups", [1, 7, 12])
+@pytest.mark.parametrize("n_groups", [1, 5, 7])
 def test_few_groups_are_no_evidence(n_groups):
-    """A dozen pages seen twice teach nothing: the bound on the error does not hold."""
+    """A few pages seen twice teach nothing: too much error is still to be expected."""
     visits = topics(200) + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(n_groups))]
 
     assert rules_of(shuffled(visits)) == []

@@ -47,7 +47,7 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
             if pairs is not None and isinstance(learner, PairClassifier):
                 learner.fit_pairs(labelled)
             else:
-                learner.fit(data.urls, data.clusters, data.referrers, data.redirects)
+                learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         folder = learner.save(model or default_model_folder(urls))
         if as_json:
             print_json(model=str(folder), method=method.name, **learner.quality_)

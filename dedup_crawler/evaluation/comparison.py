@@ -10,11 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
@@ -37,6 +39,11 @@ class JudgedCrawl:
     test_pages: Sequence[Hashable]
     n_unjudged: int
     """Pages left out because the judge does not know their URL."""
+
+    @cached_property
+    def evidence(self) -> PageEvidence:
+        """What compares the pages of the training part."""
+        return PageEvidence.of_pages(self.training)
 
 
 @dataclass(frozen=True)
@@ -105,12 +112,14 @@ def evaluate(
     method: Canonicalizer, label: str, crawl: JudgedCrawl, clock: Callable[[], float] = time.perf_counter
 ) -> Row:
     """Fit *method* on the training part and judge it on the rest."""
+    evidence = crawl.evidence
     start = clock()
     method.fit(
         [page.url for page in crawl.training],
         crawl.training_clusters,
         [page.referrer for page in crawl.training],
         [page.redirect_to for page in crawl.training],
+        evidence,
     )
     fit_s = clock() - start
     passes = []

@@ -24,6 +24,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.methods.crawl_order import Record
     from dedup_crawler.rules.export.model_rules import ModelRules
 
@@ -86,6 +87,9 @@ class Canonicalizer(ABC):
     _redirects: Sequence[str | None] | None = None
     """While fitting: what the URLs redirect to, in normal form."""
 
+    _evidence: PageEvidence | None = None
+    """While fitting: what compares the pages of the URLs."""
+
     def __repr__(self) -> str:
         name = type(self).__name__
         if not hasattr(self, "data_digest_"):
@@ -100,6 +104,7 @@ class Canonicalizer(ABC):
         clusters: Sequence[int],
         referrers: Sequence[str | None] | None = None,
         redirects: Sequence[str | None] | None = None,
+        evidence: PageEvidence | None = None,
     ) -> Self:
         """Learn from a crawl.
 
@@ -114,6 +119,9 @@ class Canonicalizer(ABC):
         redirects
             ``redirects[i]`` is the URL that ``urls[i]`` redirects to; most methods ignore it, for the cluster says as
             much where that URL was crawled.
+        evidence
+            Compares the i-th page with the j-th, given what a rule changed (:mod:`dedup_crawler.evidence`), where the
+            pages are known. Without it the clusters are the evidence; most methods ignore it.
 
         Raises
         ------
@@ -125,8 +133,9 @@ class Canonicalizer(ABC):
         forms = [normal_form(url) for url in urls]
         self._remember(forms, clusters, referrers)
         self._redirects = [each and normal_form(each) for each in redirects] if redirects is not None else None
+        self._evidence = evidence
         self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
-        self._redirects = None
+        self._redirects = self._evidence = None
         self.quality_ = self._quality()
         return self
 

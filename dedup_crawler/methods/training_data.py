@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods.model_folder import folder_name
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -21,6 +22,8 @@ class TrainingData:
     clusters: list[int]
     referrers: list[str | None]
     redirects: list[str | None]
+    evidence: PageEvidence | None = None
+    """Compares the pages of the URLs, by their places."""
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
         """Some of the URLs."""
@@ -29,6 +32,7 @@ class TrainingData:
             [self.clusters[i] for i in rows],
             [self.referrers[i] for i in rows],
             [self.redirects[i] for i in rows],
+            self.evidence.of(rows) if self.evidence is not None else None,
         )
 
 
@@ -51,6 +55,7 @@ def training_data(store: PageStore) -> TrainingData:
         [page.cluster for page in pages if page.cluster is not None],
         [page.referrer for page in pages],
         [page.redirect_to for page in pages],
+        PageEvidence.of_pages(pages),
     )
 
 

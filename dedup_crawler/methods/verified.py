@@ -142,6 +142,7 @@ class Verified(Canonicalizer):
                 [each and read(each) for each in map(targets.__getitem__, places)],
                 [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
                 sum(place < n_unfiltered for place in places),
+                self._evidence.of(places) if self._evidence is not None else None,
             )
             belief = Belief(RISKS[self.risk])
             found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))

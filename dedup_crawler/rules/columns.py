@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.rules.substring_index import SubstringIndex
@@ -65,12 +65,20 @@ class UrlColumns:
         ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
     n_unfiltered
         Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
+    evidence
+        Compares the pages, where they are known; else different clusters are different pages.
     """
 
     def __init__(
-        self, host: str, urls: Sequence[str], clusters: Sequence[int], n_unfiltered: int | None = None
+        self,
+        host: str,
+        urls: Sequence[str],
+        clusters: Sequence[int],
+        n_unfiltered: int | None = None,
+        evidence: PairJudge | None = None,
     ) -> None:
         self.host = host
+        self.evidence = evidence
         self.n_urls = len(urls)
         self.late_from = late_from(len(urls), n_unfiltered)
         self.columns: dict[str, Column] = {}
@@ -81,6 +89,9 @@ class UrlColumns:
             self._maps.append(_KEY_VALUES.read(behind[behind.find("/") :], scheme))
             self._write(row, self._maps[row], len(urls))
         self.clusters: Integers = np.array(clusters, np.int64)
+        self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
+        """As the clusters, with pages together that may well be the same: what proposals are made from."""
+        self.alike[self.clusters == UNKNOWN] = UNKNOWN
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row ..."""
         self.last: Integers = np.arange(len(urls))
@@ -173,6 +184,7 @@ class UrlColumns:
         order = np.argsort(first)
         kept = first[order]
         self.clusters, self.last = pages[order], last[order]
+        self.alike = np.append(self.alike, UNKNOWN)[earliest][order]
         self.first, self.hashes = self.first[kept], self.hashes[kept]
         self._maps = [self._maps[row] for row in kept.tolist()]
         for column in self.columns.values():

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import xxhash
 
-from dedup_crawler.rules.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.belief import MIN_GROUPS, MIN_LATE, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import Evidence
-from dedup_crawler.rules.merge_trials import Trials
-from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf
+from dedup_crawler.rules.merge_trials import Trials, weighed
+from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf, OneOf
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""
@@ -27,6 +26,8 @@ FEW_VALUES = 20
 """Where fewer values of a key were compared, the rule is about these values, not about any."""
 EXPLAINED = 0.5
 """Share of wrong merge groups where a condition does not hold, at least."""
+MIN_MET_LATE = 8
+"""Late URLs that a hypothesis speaks of, for late groups to be asked for."""
 _BEAM = 8  # contexts that hold in part and are refined further
 _MAX_FOUND = 200  # of one hypothesis; a site that needs more is better left alone
 
@@ -49,15 +50,15 @@ class Context:
     evidence: Evidence
     trials: Mask
     is_crowd: bool = False
-    """Whether this is a single group of very many values: its conditions say which, and nothing is known of others."""
+    """Whether these are few groups of many values: its conditions say which, and nothing is known of others."""
 
 
 @dataclass(frozen=True)
 class _Option:
     condition: Condition
     mask: Mask
-    n_groups: int
-    n_wrong: int
+    weight: float
+    wrong: float
 
 
 class ContextSearch:
@@ -78,11 +79,10 @@ class ContextSearch:
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
         self._columns = columns
-        self._name = str(hypothesis.rule)
-        self._urls = columns.first[trials.rows]
         touched = hypothesis.touched()
         self._belief = belief
         self._has_values = hypothesis.key is not None
+        self._is_exact = hypothesis.is_exact()
         self._live = np.ones(len(trials), bool)
         self._items = {
             key: column.numbers[trials.rows]
@@ -106,12 +106,9 @@ class ContextSearch:
             if (live & trials.is_right).sum() < MIN_GROUPS:
                 return
             evidence = trials.evidence(live)
-            self._count(live)
             if self._believed(conditions, live, evidence):
                 return
             options = [*self._value_options(live), *(self._item_options(live) if depth else ())]
-            for option in options:
-                self._count(live & option.mask)
             if not self._take_best(conditions, live, options):
                 break
         if depth > 1:
@@ -119,8 +116,8 @@ class ContextSearch:
                 self._search((*conditions, option.condition), mask & option.mask, depth - 1)
 
     def _take_best(self, conditions: tuple[Condition, ...], live: Mask, options: list[_Option]) -> bool:
-        good = [option for option in options if self._belief.may_hold(option.n_groups, option.n_wrong)]
-        good.sort(key=lambda option: option.n_wrong - option.n_groups)
+        good = [option for option in options if self._belief.may_hold(option.weight, option.wrong)]
+        good.sort(key=lambda option: option.wrong - option.weight)
         for option in good:
             chosen = live & option.mask
             evidence = self._trials.evidence(chosen)
@@ -141,25 +138,45 @@ class ContextSearch:
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
         """Take a context if it is believable; where few values were compared, for those alone that were right."""
         trials = self._trials
-        if not self._belief.holds(evidence):
+        if not self._holds(conditions, chosen, evidence):
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
         compared = np.union1d(gone, trials.beside[chosen])
-        if (compared >= 0).sum() < FEW_VALUES:
+        if (compared >= 0).sum() < FEW_VALUES and not self._is_exact:
             if not self._has_values:
                 return False
             gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])
             values = frozenset(trials.gone_values[number] for number in gone.tolist())
             chosen = chosen & np.isin(trials.gone, gone)
             evidence = trials.evidence(chosen)
-            if not self._belief.holds(evidence):
+            if not self._holds(conditions, chosen, evidence):
                 return False
-        self._take(Context(conditions, values, evidence, chosen))
+        is_crowd = evidence.n_groups < MIN_GROUPS
+        self._take(Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd))
         return True
 
-    def _count(self, chosen: Mask) -> None:
-        self._belief.count(self._name, xxhash.xxh3_128_digest(self._urls[chosen].tobytes()))
+    def _holds(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
+        if evidence.n_late < MIN_LATE:
+            evidence = replace(evidence, is_met_late=self._is_met_late(conditions, chosen))
+        return self._belief.holds(evidence)
+
+    def _is_met_late(self, conditions: tuple[Condition, ...], chosen: Mask) -> bool:
+        """Whether many of the late URLs are of the kind that the hypothesis speaks of, and no trials.
+
+        A breadth-first crawl moves on to other sections: nothing late can confirm what is no longer met.
+        """
+        is_met = np.ones(len(self._trials.alone_late), bool)
+        for condition in conditions:
+            if condition.key:
+                column = self._columns.columns[condition.key]
+                numbers = column.numbers[self._trials.alone_late]
+                if condition.matcher is None:
+                    is_met &= numbers < 0
+                else:
+                    fits = np.array([*map(condition.matcher.matches, column.values), False])
+                    is_met &= fits[numbers]
+        return int(is_met.sum() + (chosen & self._trials.is_late).sum()) >= MIN_MET_LATE
 
     def _take(self, context: Context) -> None:
         self.found.append(context)
@@ -170,9 +187,9 @@ class ContextSearch:
         """That one value says as much as no value."""
         if self._has_values:
             compared = live & self._trials.has_base
-            for number, n_groups, n_wrong in self._counts(self._trials.gone, compared):
+            for number, weight, wrong in self._counts(self._trials.gone, compared):
                 condition = Condition("", Literal(self._trials.gone_values[number]))
-                yield _Option(condition, compared & (self._trials.gone == number), n_groups, n_wrong)
+                yield _Option(condition, compared & (self._trials.gone == number), weight, wrong)
 
     def _item_options(self, live: Mask) -> Iterator[_Option]:
         n_live = int(live.sum())
@@ -182,13 +199,13 @@ class ContextSearch:
                 chosen = live & mask
                 if 0 < chosen.sum() < n_live:
                     yield self._option(Condition(key, matcher), mask, chosen)
-            for number, n_groups, n_wrong in self._counts(numbers, live & is_there):
+            for number, weight, wrong in self._counts(numbers, live & is_there):
                 mask = numbers == number
-                if n_groups - n_wrong >= MIN_GROUPS and (live & mask).sum() < n_live:
-                    yield _Option(Condition(key, Literal(self._values[key][number])), mask, n_groups, n_wrong)
-            wrong = numbers[live & is_there & ~self._trials.is_right]
-            if len(wrong):
-                n_wrong_of = np.bincount(wrong)
+                if weight - wrong >= MIN_GROUPS and (live & mask).sum() < n_live:
+                    yield _Option(Condition(key, Literal(self._values[key][number])), mask, weight, wrong)
+            contradicted = numbers[live & is_there & ~self._trials.is_right]
+            if len(contradicted):
+                n_wrong_of = np.bincount(contradicted)
                 worst = int(n_wrong_of.argmax())
                 mask = is_there & (numbers != worst)
                 if n_wrong_of[worst] >= MIN_GROUPS and (live & mask).any():
@@ -196,19 +213,17 @@ class ContextSearch:
                     yield self._option(Condition(key, others), mask, live & mask)
 
     def _option(self, condition: Condition, mask: Mask, chosen: Mask) -> _Option:
-        groups = self._trials.groups
-        n_wrong = len(np.unique(groups[chosen & ~self._trials.is_right]))
-        return _Option(condition, mask, len(np.unique(groups[chosen])), n_wrong)
+        return _Option(condition, mask, *self._trials.weigh(chosen))
 
-    def _counts(self, numbers: Integers, chosen: Mask) -> Iterator[tuple[int, int, int]]:
-        """Number, merge groups and wrong groups of each value that has enough of them."""
+    def _counts(self, numbers: Integers, chosen: Mask) -> Iterator[tuple[int, float, float]]:
+        """Number, weight and wrong weight of each value whose groups weigh enough."""
         if not chosen.any():
             return
-        n_values = int(numbers[chosen].max()) + 1
-        n_groups = _groups_per_value(numbers, self._trials.groups, chosen, n_values)
-        n_wrong = _groups_per_value(numbers, self._trials.groups, chosen & ~self._trials.is_right, n_values)
-        for number in np.flatnonzero(n_groups >= MIN_GROUPS).tolist():
-            yield number, int(n_groups[number]), int(n_wrong[number])
+        weights, wrong, values = weighed(self._trials.groups, self._trials.is_right, chosen, numbers)
+        weight_of = np.bincount(values, weights=weights)
+        wrong_of = np.bincount(values, weights=wrong)
+        for number in np.flatnonzero(weight_of >= MIN_GROUPS).tolist():
+            yield number, float(weight_of[number]), float(wrong_of[number])
 
     def _promising(self, live: Mask, options: list[_Option]) -> list[_Option]:
         """Conditions under which the hypothesis is right often enough to look further, the best first."""
@@ -233,26 +248,23 @@ class ContextSearch:
         n_values = np.bincount(pairs[0], minlength=1)
         for group in np.flatnonzero(n_values >= FEW_VALUES).tolist():
             chosen = live & (trials.groups == group)
-            n_wrong = int((chosen & ~trials.is_right).sum())
-            self._count(chosen)
-            if self._belief.may_hold(int(n_values[group]), n_wrong) and (chosen & trials.is_late).any():
-                evidence = Evidence(int(n_values[group]), n_wrong, int(n_values[group]), n_wrong)
+            n_wrong = int((chosen & ~trials.is_same).sum())
+            n_met = int(n_values[group])
+            if self._belief.may_hold(n_met, n_wrong) and (chosen & trials.is_late).any():
+                evidence = Evidence.of_groups(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
-        """All items that the trials of a group have in common, but for those that every URL of the host has."""
-        row = int(self._trials.rows[np.flatnonzero(chosen)[0]])
+        """All items that some trials were met with, but for those that every URL of the host has."""
         conditions = []
-        for key in self._items:
-            numbers = self._columns.columns[key].numbers
-            number = int(numbers[row])
-            if key == "scheme" or (numbers == number).all():
+        for key, met in self._items.items():
+            numbers = np.unique(met[chosen])
+            is_everywhere = len(numbers) == 1 and (self._columns.columns[key].numbers == numbers[0]).all()
+            if key == "scheme" or is_everywhere:
                 continue
-            matcher = Literal(self._values[key][number]) if number >= 0 else None
-            conditions.append(Condition(key, matcher))
+            if numbers[-1] < 0:
+                conditions.append(Condition(key, None))
+            elif numbers[0] >= 0:
+                values = frozenset(self._values[key][number] for number in numbers.tolist())
+                conditions.append(Condition(key, Literal(*values) if len(values) == 1 else OneOf(values)))
         return tuple(conditions)
-
-
-def _groups_per_value(numbers: Integers, groups: Integers, chosen: Mask, n_values: int) -> Integers:
-    pairs = np.unique(numbers[chosen].astype(np.int64) * (int(groups.max()) + 1) + groups[chosen])
-    return np.bincount(pairs // (int(groups.max()) + 1), minlength=n_values)

@@ -15,13 +15,13 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.belief import MIN_LATE, Belief
+from dedup_crawler.rules.belief import Belief
 from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
 from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 
-STRICTER = 2
+STRICTER = 5
 """An alias may be wrong so many times less often than a rule."""
 _MAX_HOSTS = 20  # that one path is compared on: a crawl of very many hosts is no crawl of one site
 
@@ -93,13 +93,12 @@ def learn_host_aliases(
         late, late_wrong = _counted(found, first_late)
         if not belief.may_hold(judged.n_groups, judged.n_wrong):
             continue
-        belief.count(f"host {one} is {other}", b"")
-        is_late = late >= MIN_LATE and late_wrong <= belief.risk.max_wrong * late
-        if is_late and judged.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER:
+        belief.n_tried += 1
+        found_evidence = Evidence.of_groups(judged.n_groups, judged.n_wrong, late, late_wrong)
+        if not (reason := belief.why_not(found_evidence, STRICTER)):
             belief.n_believed += 1
             evidence[one, other] = judged
         else:
-            reason = belief.why_not(Evidence(judged.n_groups, judged.n_wrong, late, late_wrong), STRICTER)
             belief.refusals.add((one, other), Refused(HostAlias(one, other, judged), reason, judged))
     return HostAliases(_to_shortest(evidence))
 

@@ -11,7 +11,7 @@ from dedup_crawler.rules.budget import within_budget
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.engine import RuleEngine, read_url
 from dedup_crawler.rules.hypotheses import MIN_URLS
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.link_files import HostLinks
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.proposers import proposals
@@ -39,6 +39,8 @@ class HostCrawl:
     referrers: Sequence[str | None]
     n_unfiltered: int | None = None
     """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
+    evidence: PairJudge | None = None
+    """Compares the pages by their places in these lists, where they are known."""
 
 
 def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
@@ -47,12 +49,13 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
     rules.
     """
-    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered)
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered, crawl.evidence)
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
-    kept = within_budget([rule.statistics for rule in found], belief.risk.lost_per_thousand * n_pages / 1000)
+    budget = belief.risk.lost_per_thousand * n_pages / 1000
+    kept = within_budget([rule.statistics for rule in found], budget, belief.prior)
     rules = []
     for rule in found:
         if any(rule.statistics is statistics for statistics in kept):
@@ -86,7 +89,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
     order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)
     return HostLinks(
         query_keys=_common_query_keys(crawl.urls),
-        is_ordered=order_matters(order, belief.risk.max_wrong),
+        is_ordered=order_matters(order),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},

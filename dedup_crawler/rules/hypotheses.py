@@ -33,6 +33,13 @@ class Hypothesis:
     stage: int = 0
     """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
 
+    def is_exact(self) -> bool:
+        """Whether the rule says of every value that it takes away which one it is."""
+        if isinstance(self.rule, SubstringRule):
+            return False
+        gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
+        return bool(gone) and all(isinstance(self.rule.context.get(key), Literal) for key in gone)
+
     def touched(self) -> frozenset[str] | None:
         """Keys that the rule changes or copies: no context can be told by them; None for all."""
         if isinstance(self.rule, SubstringRule):

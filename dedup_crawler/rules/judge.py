@@ -8,9 +8,9 @@ clusters count like any other, they are the negatives.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from dedup_crawler.json_values import JsonValue
 
@@ -18,6 +18,19 @@ Source = TypeVar("Source", bound=Hashable)
 
 UNKNOWN = -1
 """Cluster of a URL of which nobody knows what it shows."""
+
+
+class PairJudge(Protocol):
+    """Compares the pages that a rule would make one; ``evidence/`` has it, where the pages are known."""
+
+    def alike(self, clusters: Sequence[int]) -> Sequence[int]:
+        """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
+
+    def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
+        """Of each pair (by places in the crawl) in one merge group: 1 the same, 0 different, -1 nothing to tell by.
+
+        *n_same* groups of the rule more are known to show one page each.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,17 @@ class Evidence:
     """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
     n_late: int
     n_late_wrong: int
+    weight: float
+    """What the groups weigh: each the square root of the trials in it, for a group of many is more than one of two."""
+    wrong_weight: float
+    """Of the wrong trials in them; at least one for each wrong group."""
+    is_met_late: bool = True
+    """Whether URLs that the hypothesis speaks of are still met late in the crawl."""
+
+    @classmethod
+    def of_groups(cls, n_groups: int, n_wrong: int, n_late: int, n_late_wrong: int) -> Evidence:
+        """Groups that weigh one each."""
+        return cls(n_groups, n_wrong, n_late, n_late_wrong, n_groups, n_wrong)
 
 
 @dataclass(frozen=True)

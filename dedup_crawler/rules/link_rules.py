@@ -30,6 +30,10 @@ MIN_LINKED = 0.5
 """Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
 
 
+Way = tuple[Shape, "Shape | None", str]
+"""How a page is shown: the shape of a URL, that of the URL that it redirects to, and its form."""
+
+
 @dataclass(frozen=True)
 class ReferrerRule:
     """A link of one shape on a page of another shows that same page."""
@@ -81,7 +85,7 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places, first_late)
         if evidence.n_groups >= MIN_GROUPS:
-            belief.count(f"referrer {pair}", b"")
+            belief.n_tried += 1
             rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
             if belief.holds(evidence):
                 belief.n_believed += 1
@@ -104,15 +108,20 @@ def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> 
         is_late[referrer] |= place >= first_late
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
     late = [referrer for referrer, late in is_late.items() if late]
-    return Evidence(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
+    return Evidence.of_groups(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
-    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later."""
-    ways_to: dict[int, set[tuple[Shape, Shape | None]]] = defaultdict(set)
+    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later.
+
+    A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
+    """
+    ways_to: dict[int, set[Way]] = defaultdict(set)
     old_pages: dict[Shape, set[int]] = defaultdict(set)
+    all_pages: dict[Shape, set[int]] = defaultdict(set)
     for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
-        ways_to[page].add((shape, target))
+        ways_to[page].add((shape, target, links.forms[place]))
+        all_pages[shape].add(page)
         if place < OLD * len(links.pages):
             old_pages[shape].add(page)
     found: list[CoverageRule] = []
@@ -120,25 +129,32 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         return found
     skipped: set[Shape] = set()
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
-        pages = old_pages[shape]
-        if len(pages) < MIN_GROUPS:
+        if len(all_pages[shape]) < MIN_GROUPS:
             continue
-        # a redirect to a URL that is skipped as well is no other way to the page
         gone = skipped | {shape}
-        n_alone = sum(all(not gone.isdisjoint(way) for way in ways_to[page]) for page in pages)
-        belief.count(f"coverage {shape}", b"")
-        evidence = MergeEvidence(len(pages), n_alone)
-        is_covered = evidence.error_bound(belief.confidence) <= belief.risk.max_wrong / STRICTER
+        belief.n_tried += 1
+        for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
+            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
+            evidence = MergeEvidence(len(pages), n_alone)
+            judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
+            is_covered = belief.holds(judged, STRICTER)
+            if is_covered:
+                break
         rule = CoverageRule(shape, evidence, n_urls)
         if is_covered and not _leads_further(links, shape):
             belief.n_believed += 1
             skipped.add(shape)
             found.append(rule)
         else:
-            judged = Evidence(evidence.n_groups, evidence.n_wrong, evidence.n_groups, evidence.n_wrong)
             reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
             belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found
+
+
+def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
+    """Whether a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
+    own = {form for its, _, form in ways if its == shape}
+    return any(its not in gone and target not in gone and form not in own for its, target, form in ways)
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:

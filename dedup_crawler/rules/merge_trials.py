@@ -11,11 +11,17 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dedup_crawler.rules.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
+
+MAX_SHOWN = 0.1
+"""Share (0-1) of the trials that may show another page, where that page is shown elsewhere."""
+
+Weights = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -26,12 +32,16 @@ class Trials:
     """Rows of the columns."""
     groups: Integers
     is_right: Mask
+    """Whether nothing is lost: it shows the same page, or one that other URLs show that the rule does not change."""
+    is_same: Mask
     is_late: Mask
     has_base: Mask
     """Whether the group's reference has the form already: the key's value is compared with no value."""
     gone: Integers
     """Number of what the rule takes away."""
     gone_values: list[str | None]
+    alone_late: Integers
+    """Rows met late that the rule changes, and that fall together with no other."""
     beside: Integers
     """Number of what it takes away of the group's reference; -1 where that is no value."""
 
@@ -40,13 +50,44 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
-        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late))
+        counted = self._counted(mask, self.is_same)
+        is_shown = mask & self.is_right & ~self.is_same
+        if is_shown.sum() > MAX_SHOWN * mask.sum():
+            is_right = self.is_same
+        else:
+            mask, is_right = mask & ~is_shown, self.is_right
+        late = mask & self.is_late
+        late_counted = self._counted(late, is_right)
+        return Evidence(*counted, *late_counted, *self._weigh(mask, is_right))
 
-    def _counted(self, mask: Mask) -> tuple[int, int]:
-        is_wrong = mask & ~self.is_right
+    def weigh(self, mask: Mask) -> tuple[float, float]:
+        """What the groups of some of the trials weigh, and the wrong ones of them."""
+        return self._weigh(mask, self.is_right)
+
+    def _weigh(self, mask: Mask, is_right: Mask) -> tuple[float, float]:
+        weights, wrong, _ = weighed(self.groups, is_right, mask, np.zeros(len(self), np.int64))
+        return float(weights.sum()), float(wrong.sum())
+
+    def _counted(self, mask: Mask, is_right: Mask) -> tuple[int, int]:
+        is_wrong = mask & ~is_right
         n_groups = len(np.unique(self.groups[mask]))
         share = is_wrong.sum() / max(1, mask.sum())
         return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
+
+
+def weighed(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
+    """Weights, wrong weights, and value of each pair of value and group among some trials.
+
+    A group weighs the square root of its trials; of these, as much is wrong as their share says, and one at least.
+    """
+    width = int(groups.max()) + 1 if len(groups) else 1
+    pairs, place, sizes = np.unique(
+        values[mask].astype(np.int64) * width + groups[mask], return_inverse=True, return_counts=True
+    )
+    n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))
+    weights = np.sqrt(sizes)
+    wrong = np.where(n_wrong > 0, np.maximum(1.0, weights * n_wrong / sizes), 0.0)
+    return weights, wrong, pairs // width
 
 
 def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
@@ -75,18 +116,44 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     if gone_values:
         gone_of[rows] = gone
     beside = gone_of[reference[of_rows]]
-    is_trial = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
-    rows, of_rows, gone = rows[is_trial], of_rows[is_trial], gone[is_trial]
+    may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
+    alone = rows[size[of_rows] == 1]
+    is_trial = np.flatnonzero(may_tell)
+    verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
+    is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
+    rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
+    is_elsewhere = np.isin(columns.clusters[rows], _clusters_apart(hypothesis, columns))
     return Trials(
         rows=rows,
         groups=of_rows,
-        is_right=columns.clusters[rows] == columns.clusters[reference[of_rows]],
+        is_right=(verdicts > 0) | is_elsewhere,
+        is_same=verdicts > 0,
         is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
-        beside=beside[is_trial],
+        alone_late=alone[columns.first[alone] >= columns.late_from],
+        beside=beside,
     )
+
+
+def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
+    """Of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
+    verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
+    asked = np.flatnonzero(verdicts == 0)
+    if columns.evidence is not None and len(asked):
+        n_same = len(np.setdiff1d(groups, groups[asked]))
+        pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
+        verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
+    return verdicts
+
+
+def _clusters_apart(hypothesis: Hypothesis, columns: UrlColumns) -> Integers:
+    """Clusters that URLs show which the rule does not change."""
+    is_apart = np.ones(len(columns), bool)
+    is_apart[_changed(hypothesis, columns)[0]] = False
+    apart: Integers = np.unique(columns.clusters[is_apart])
+    return apart
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:

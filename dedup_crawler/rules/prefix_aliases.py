@@ -24,7 +24,7 @@ _MAX_URLS = 6  # of one page
 def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
     """Rules from the longer to the shorter start, those that most pages propose first."""
     rests: dict[int, list[str]] = defaultdict(list)
-    for row, page in enumerate(columns.clusters.tolist()):
+    for row, page in enumerate(columns.alike.tolist()):
         if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
             rests[page].append(columns.rest(row))
     votes: Counter[tuple[str, str]] = Counter()

@@ -94,7 +94,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
 def _unexplained(columns: UrlColumns) -> MappedCrawl:
     """The rows whose page other rows show as well, of not too many pages."""
     rows_of_page: dict[int, list[int]] = defaultdict(list)
-    for row, page in enumerate(columns.clusters.tolist()):
+    for row, page in enumerate(columns.alike.tolist()):
         if page != UNKNOWN:
             rows_of_page[page].append(row)
     pages = [rows for rows in rows_of_page.values() if len(rows) > 1]
@@ -105,4 +105,4 @@ def _unexplained(columns: UrlColumns) -> MappedCrawl:
             taken += rows[:MAX_URLS]
     taken.sort()
     urls = [f"{columns.row(row)['scheme']}://{columns.host}{columns.rest(row)}" for row in taken]
-    return MappedCrawl(columns.host, urls, [int(columns.clusters[row]) for row in taken])
+    return MappedCrawl(columns.host, urls, [int(columns.alike[row]) for row in taken])

@@ -9,6 +9,8 @@ from dedup_crawler.rules.judge import UNKNOWN, MergeEvidence
 
 MIN_WRONG = 3
 """So many contradictions are no accident."""
+MAX_WRONG = 0.1
+"""Share (0-1) of the groups that may be contradicted."""
 
 
 def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence[int]) -> MergeEvidence:
@@ -24,6 +26,6 @@ def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence
     return MergeEvidence(len(groups), sum(len(shown) > 1 for shown in groups))
 
 
-def order_matters(evidence: MergeEvidence, max_wrong: float) -> bool:
+def order_matters(evidence: MergeEvidence) -> bool:
     """Whether URLs have to keep their order: it is sorted, as Scrapy itself does, until that is contradicted."""
-    return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > max_wrong * evidence.n_groups
+    return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > MAX_WRONG * evidence.n_groups

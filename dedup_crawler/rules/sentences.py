@@ -45,7 +45,7 @@ def rule_sentence(rule: AnyRule) -> str:
         if matcher != ANY or key not in rule.transformation
     ]
     missing = [key for key in sorted(rule.absent) if not _is_repeat(key, rule.transformation)]
-    where += [f"there is no {_name(key).removeprefix('a ')}" for key in missing]
+    where += [f"there is no {_name(key).removeprefix('a ').removeprefix('the ')}" for key in missing]
     place = f" where {_listed(where)}" if where else " anywhere"
     return f"{does}{place}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
 
@@ -111,7 +111,8 @@ def _condition(key: str, matcher: Matcher) -> str:
     if isinstance(matcher, OneOf):
         return f"{name} is {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
     if isinstance(matcher, NoneOf):
-        return f"{name} is there and not {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
+        there = "is" if key == "path.length" else "is there and"
+        return f"{name} {there} not {_listed([_value(value) for value in _sorted(matcher.values)], 'or')}"
     return f"there is {name}" if matcher == ANY else f"{name} is {matcher.name}"
 
 

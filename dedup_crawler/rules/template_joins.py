@@ -47,7 +47,7 @@ def _pages(columns: UrlColumns) -> Mapping[int, list[int]]:
     for key, column in columns.columns.items():
         of_keys[column.numbers >= 0] += np.uint64(item_hash(key, None))
     kinds: dict[int, dict[int, int]] = defaultdict(dict)
-    for row, (page, kind) in enumerate(zip(columns.clusters.tolist(), of_keys.tolist(), strict=True)):
+    for row, (page, kind) in enumerate(zip(columns.alike.tolist(), of_keys.tolist(), strict=True)):
         if page != UNKNOWN and len(kinds[page]) < _MAX_URLS:
             kinds[page].setdefault(kind, row)
     return {page: list(rows.values()) for page, rows in kinds.items() if len(rows) > 1}

@@ -6,7 +6,7 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from dedup_crawler.rules.contexts import FEW_VALUES, MAX_DEPTH, Context, Context
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Trials, trials_of
+from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
@@ -24,6 +25,11 @@ from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
+
+MIN_TESTED = 2
+"""URLs of one depth that a rule has to be right with, to be about that depth."""
+KIND_SHARE = 0.01
+"""An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
 
 _PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
@@ -41,6 +47,7 @@ class RuleLearner:
 
     def learn(self) -> list[AnyRule]:
         """Rules in the order in which they were found; each was tested on what those before it had left."""
+        self.belief.prior = Prior.fit(self._weights())
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
             for stage, depth in _coarse_to_fine():
@@ -55,6 +62,13 @@ class RuleLearner:
         for depth in range(_PROPOSED_DEPTH + 1):
             self._ask_all(asked, depth)
         return self.rules
+
+    def _weights(self) -> Iterator[tuple[float, float]]:
+        """Weight and wrong weight of the merge groups of every hypothesis, wherever it may hold."""
+        for hypothesis in self._hypotheses():
+            trials = self._trials(hypothesis)
+            if len(trials):
+                yield trials.weigh(np.ones(len(trials), bool))
 
     def _ask(self, stage: int, depth: int) -> None:
         self._ask_all([hypothesis for hypothesis in self._hypotheses() if hypothesis.stage == stage], depth)
@@ -81,6 +95,7 @@ class RuleLearner:
         return self._known_trials[identity]
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
+        self.belief.n_tried += 1
         found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
         rules = [self._learnt(hypothesis, context, trials) for context in found]
         for rule in rules:
@@ -115,7 +130,7 @@ class RuleLearner:
         What it never met are query keys, and sections of the site whose URLs it matches but never compared. What the
         query says is kept in any case, for the next URL may say it elsewhere, and so is all that says where a crowd is.
         """
-        rows = trials.rows[context.trials]
+        rows = trials.rows[context.trials & trials.is_same]
         matched = self.columns.matching(rule)
         strange = {
             key
@@ -124,7 +139,10 @@ class RuleLearner:
             and (column.numbers[matched] >= 0).sum() >= MIN_URLS
             and not (column.numbers[rows] >= 0).any()
         }
-        sections = self._strange_sections(matched, rows, touched | rule.context.keys())
+        spoken = touched | rule.context.keys()
+        sections = self._strange_sections(matched, rows, spoken)
+        if all(key.startswith("query[") for key in touched):
+            sections |= self._strange_depths(matched, rows, spoken)
         rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
         matched = self.columns.matching(rule)
         for key in sorted(rule.absent - asked.absent):
@@ -135,7 +153,27 @@ class RuleLearner:
                 fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
                 shorter = replace(rule, context=fewer)
                 rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
-        return rule
+        return self._of_observed_kinds(rule, rows, touched)
+
+    def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
+        """The rule without the file extensions that many URLs of the site have and none that it was tested on.
+
+        Nobody knows what it does to a feed where only pages were compared.
+        """
+        column = self.columns.columns.get("ext")
+        if column is None or "ext" in touched | rule.context.keys() | rule.absent:
+            return rule
+        tested = np.unique(column.numbers[rows])
+        n_urls = np.bincount(column.numbers[column.numbers >= 0], minlength=len(column.values))
+        n_urls[tested[tested >= 0]] = 0
+        if not (n_urls >= max(MIN_URLS, KIND_SHARE * len(self.columns))).any() or not len(tested):
+            return rule
+        if tested[-1] < 0:
+            return replace(rule, absent=rule.absent | {"ext"})
+        if tested[0] < 0:
+            return rule
+        met = _one_of(frozenset(column.values[number] for number in tested.tolist()))
+        return replace(rule, context={**rule.context, "ext": met})
 
     def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
         """Conditions on the path that leave out what many of the *matched* URLs have and none of the tested *rows*."""
@@ -149,6 +187,15 @@ class RuleLearner:
                 if strange:
                     sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
         return sections
+
+    def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """A condition that leaves out depths of the site that the rule matches and was hardly tested with."""
+        column = self.columns.columns.get("path.length")
+        if column is None or "path.length" in known:
+            return {}
+        n_tested = np.bincount(column.numbers[rows], minlength=len(column.values))
+        strange = [number for number in np.unique(column.numbers[matched]).tolist() if n_tested[number] < MIN_TESTED]
+        return {"path.length": NoneOf(frozenset(column.values[number] for number in strange))} if strange else {}
 
 
 def _coarse_to_fine() -> list[tuple[int, int]]:

@@ -1,0 +1,155 @@
+"""What ``verified`` saves on the software that nothing was chosen by: eight recorded sites, each judged by itself.
+
+    python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME...]
+    python benchmarks/generalization.py ../shared/corpora/sites build/results --constants [NAME...]
+
+The folders hold the recorded sites and their labelled databases, which are made where they are missing. A cell is the
+share of the avoidable fetches that is saved, and the needed pages that are lost. ``--part`` takes a part out;
+``--constants`` tries other values of each constant and judges each site by the value that is best for the other seven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+from unittest.mock import patch
+
+from ablation import PARTS, without
+from recorded import ALL_NAMES, Crawl, continued, labelled_pages, site
+
+from dedup_crawler.evidence import comparing
+from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.methods import Canonicalizer
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules import contexts, merge_trials, posterior
+
+LOST_COSTS = 0.02
+"""Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""
+CONSTANTS = (
+    (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
+    (contexts, "FEW_VALUES", (10, 40)),
+    (merge_trials, "MAX_SHOWN", (0.0, 0.2)),
+    (comparing, "SYSTEMATIC_SHARE", (0.15, 0.4)),
+    (comparing, "NEW_SHARE", (0.4, 0.8)),
+    (comparing, "MAX_NEW", (1, 6)),
+    (comparing, "MAX_SHARED", (0, 6)),
+    (comparing, "FRAME_SHARE", (0.04, 0.16)),
+    (comparing, "MIN_COMMON", (5.0, 45.0)),
+    (comparing, "MAX_EXCUSED", (0.3, 3.0)),
+)
+"""Where a constant is, its name, and other values."""
+
+
+def main() -> None:
+    """Print a table, a row a part that is taken out."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path)
+    parser.add_argument("databases", type=Path)
+    parser.add_argument("names", nargs="*", default=ALL_NAMES)
+    parser.add_argument("--part", action="append", choices=PARTS, help="what is taken out; may be repeated")
+    parser.add_argument("--risk", default="balanced")
+    names = [name for _, name, _ in CONSTANTS]
+    parser.add_argument(
+        "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"
+    )
+    parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
+    given = parser.parse_args()
+    crawls = {name: recorded(name, given.sites, given.databases) for name in given.names}
+    print("| | " + " | ".join(crawls) + " | mean | lost |")
+    print("|---|" + "---:|" * (len(crawls) + 2))
+    if given.constants is not None:
+        leave_one_out(crawls, given.risk, given.constants or names)
+        return
+    for part in given.part or ["all of it"]:
+        with without(part):
+            row(part, [fitted(crawl, given.risk, notes=given.notes) for crawl in crawls.values()])
+
+
+Cell = tuple[float, int]
+"""Share of the avoidable fetches that is saved (0-1), and pages lost."""
+
+
+def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
+    """Learn from a site and go on with its crawl."""
+    if crawl.evidence is not None:  # what the site's frame is was told with the constants of that time
+        crawl = replace(crawl, evidence=PageEvidence(crawl.evidence.digests))
+    method = crawl.fit(Verified(risk=risk))
+    warm = crawl.warm(method)
+    for line in noted(method, crawl) if notes else ():
+        print(line, file=sys.stderr)
+    return warm.saved, warm.n_lost
+
+
+def row(name: str, cells: Sequence[Cell]) -> None:
+    """Print one row, as soon as it is known."""
+    shown = " | ".join(f"{saved:.3f} / {lost}" for saved, lost in cells)
+    lost = sum(lost for _, lost in cells)
+    print(f"| {name} | {shown} | {mean(saved for saved, _ in cells):.3f} | {lost} |", flush=True)
+
+
+def leave_one_out(crawls: Mapping[str, Crawl], risk: str, asked: Sequence[str]) -> None:
+    """Of each constant the rows of its values, and the row in which each site gets the value that others choose."""
+    whole = [fitted(crawl, risk) for crawl in crawls.values()]
+    row("as it is", whole)
+    for place, name, values in CONSTANTS:
+        if name not in asked:
+            continue
+        rows = [whole]
+        for value in values:
+            with patch.object(place, name, value):
+                rows.append([fitted(crawl, risk) for crawl in crawls.values()])
+            row(f"`{name}` = {value}", rows[-1])
+        chosen = []
+        for left in range(len(crawls)):
+            best = max(rows, key=lambda cells: sum(_worth(cell) for i, cell in enumerate(cells) if i != left))
+            chosen.append(best[left])
+        row(f"`{name}` as the other sites choose", chosen)
+
+
+def _worth(cell: Cell) -> float:
+    saved, lost = cell
+    return saved - LOST_COSTS * lost
+
+
+def recorded(name: str, sites: Path, databases: Path) -> Crawl:
+    """A site with our labels of its first three quarters, which are remembered beside its database."""
+    database = databases / f"{name}.db"
+    if not database.exists():
+        _run("import", sites / name / "crawl.warc.zst", "--db", database)
+        _run("label", "--db", database)
+    pages, truth = labelled_pages(name, sites, databases)
+    known = databases / f"{name}.labels.json"
+    labels = json.loads(known.read_text("utf-8")) if known.exists() else None
+    crawl = site(name, pages, truth, labels=labels)
+    known.write_text(json.dumps(list(crawl.labels)), "utf-8")
+    return crawl
+
+
+def noted(method: Canonicalizer, crawl: Crawl) -> Iterator[str]:
+    """What was learnt, what was lost by it, and some of the fetches in vain."""
+    yield f"## {crawl.name}"
+    yield from method.learnt()
+    yield from (f"REFUSED {each.sentence} BECAUSE {each.reason}" for each in method.refused())
+    went = continued(method, crawl)
+    for drop in went.dropped:
+        if crawl.pages[drop.place] in went.lost:
+            url = crawl.urls[drop.place]
+            yield f"LOST {url} AS {drop.same_form}: {'; '.join(map(method.rule_sentences().get, method.fired(url)))}"
+    step = max(1, len(went.useless) // 40)
+    for place in went.useless[::step]:
+        first = crawl.pages.index(crawl.pages[place])
+        yield f"IN VAIN {crawl.urls[place]} SHOWN BY {crawl.urls[first]}"
+
+
+def _run(*arguments: object) -> None:
+    subprocess.run([sys.executable, "-m", "dedup_crawler", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()

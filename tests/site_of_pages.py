@@ -1,0 +1,37 @@
+"""A planted blog whose pages differ by what a site puts on them: forms, side columns, names."""
+
+import random
+
+from dedup_crawler.pages.records import LabelledPage
+
+HOST = "https://blog.example"
+NAMES = ["Anna", "Bert", "Clara", "Dora", "Emil", "Frida", "Gerd", "Hanna", "Ivan", "Jana"]
+
+
+def words(n, seed):
+    """So many invented words."""
+    draw = random.Random(seed)
+    return " ".join("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(4, 9))) for _ in range(n))
+
+
+def page(rest, title, *lines, status=200, redirect_to=None):
+    """A page with these lines, the frame of the site around them."""
+    text = "\n".join(["Home", "About this blog", *lines, "Powered by nothing at all"]) if lines else ""
+    return LabelledPage(HOST + rest, None, status, redirect_to, title, text, None, None)
+
+
+def article(n, *more):
+    """The article with number *n*: three lines of its own."""
+    own = [words(30, f"{n} {line}") for line in range(3)]
+    return f"Article {words(3, n)}", [*own, *more]
+
+
+def blog(n=60):
+    """Articles, each also with a form that answers to somebody: (pages, place of each address)."""
+    pages = []
+    for number in range(n):
+        title, lines = article(number, f"{NAMES[number % 10]} wrote this")
+        pages.append(page(f"/{number}/", title, *lines, "Leave a comment"))
+        answered = f"Leave a reply to {NAMES[number % 10]} {words(1, number)}"
+        pages.append(page(f"/{number}/?reply={number}", title, *lines, answered))
+    return pages, {each.url.removeprefix(HOST): place for place, each in enumerate(pages)}

@@ -1,0 +1,160 @@
+"""Whether pages that a rule would make one show the same, on a planted blog."""
+
+import pytest
+
+from dedup_crawler.evidence.comparing import PageEvidence, Verdict
+from dedup_crawler.evidence.digests import PageDigests, words_of
+from dedup_crawler.methods import make_method
+from site_of_pages import HOST, article, blog, page, words
+
+SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
+
+
+def judged(pages, asked, n_same=0):
+    """Verdicts of pairs of addresses, each a merge group of its own."""
+    place = {each.url.removeprefix(HOST): number for number, each in enumerate(pages)}
+    pairs = [(place[one], place[other]) for one, other in asked]
+    return PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)), n_same)
+
+
+def replies(n=60):
+    return [(f"/{number}/", f"/{number}/?reply={number}") for number in range(n)]
+
+
+def test_what_is_systematic_for_a_rule_is_no_difference():
+    """Every form says whom it answers, with words that stand nowhere else: that is the form, not the page."""
+    assert set(judged(blog()[0], replies())) == {SAME}
+
+
+def test_a_single_pair_excuses_nothing():
+    """The same two pages, asked by themselves: who knows what the line means."""
+    assert judged(blog()[0], replies()[:1]) == [DIFFERENT]
+
+
+def test_groups_that_are_known_to_be_the_same_make_a_line_rare():
+    """Ten forms among a thousand groups without any are no habit of the rule."""
+    assert judged(blog()[0], replies()[:10], n_same=1000) == [DIFFERENT] * 10
+
+
+def test_another_article_is_different_among_a_thousand_that_are_not():
+    """What is left says words of its own, unlike those of any other group."""
+    pages, _ = blog()
+    title, _ = article(7)
+    pages[15] = page("/7/?reply=7", title, *article(1007)[1], "Leave a reply to Hanna")
+
+    found = judged(pages, replies())
+    assert found[7] is DIFFERENT
+    assert found.count(SAME) == 59
+
+
+def test_an_edited_line_is_different():
+    """A long page of which one sentence differs is another version of it, however long it is."""
+    pages, _ = blog()
+    title, lines = article(7, "Hanna wrote this")
+    pages[15] = page("/7/?reply=7", title, *lines[:2], words(28, "edited"), *lines[3:], "Leave a reply to Hanna")
+
+    assert judged(pages, replies())[7] is DIFFERENT
+
+
+def test_pages_without_anything_of_their_own_say_nothing():
+    """Two empty lists have the frame of the site in common, and that is on every page."""
+    pages, _ = blog()
+    pages += [page(f"/tag/{tag}", f"Tagged {tag}", f"Tagged {tag}") for tag in ("gnu", "cow")]
+
+    assert judged(pages, [("/tag/gnu", "/tag/cow")]) == [SILENT]
+
+
+def test_what_differs_as_the_addresses_do_is_left_out():
+    """A page that prints its own address, at whichever of its two addresses it is asked for."""
+    pages, _ = blog()
+    title, lines = article("named")
+    pages += [page(f"/{name}", title, *lines, f"Permalink: {name}") for name in ("old-name", "new-name")]
+
+    assert judged(pages, [("/old-name", "/new-name")]) == [SAME]
+
+
+def test_a_redirect_shows_what_it_leads_to():
+    """And nobody knows what that is where nobody went."""
+    pages, _ = blog()
+    pages += [page("/p=7", "", redirect_to=f"{HOST}/7/", status=301)]
+    pages += [page("/p=8", "", redirect_to=f"{HOST}/nowhere", status=301)]
+    pages += [page("/p=9", "", redirect_to=f"{HOST}/p=9", status=301)]
+
+    assert judged(pages, [("/7/", "/p=7"), ("/8/", "/p=8"), ("/7/", "/8/"), ("/9/", "/p=9")]) == [
+        SAME,
+        SILENT,
+        DIFFERENT,
+        DIFFERENT,
+    ]
+
+
+@pytest.mark.parametrize("other", [{"status": 404}, {"lines": ()}, {"title": ""}])
+def test_what_cannot_be_compared_is_different(other):
+    """An error page, a page without text, and a text file, where two labels said so."""
+    pages, _ = blog()
+    title, lines = article("kind")
+    made = {"title": title, "lines": (*lines, "a little more"), "status": 200} | other
+    pages += [page("/one", title, *lines), page("/two", made["title"], *made["lines"], status=made["status"])]
+
+    assert judged(pages, [("/one", "/two")]) == [DIFFERENT]
+
+
+def test_some_of_the_pages_are_asked_by_their_places():
+    """One host of two: the third of its pages is the fifth of the crawl."""
+    pages, place = blog(4)
+    evidence = PageEvidence.of_pages(pages)
+    some = evidence.of([place["/0/"], place["/1/"], place["/2/"]]).of([0, 2])
+
+    assert some.judge([(0, 0), (0, 1)], [0, 1], 0) == [SAME, DIFFERENT]
+    assert some.alike([5, 6]) == [0, 1]
+
+
+def test_pages_that_are_much_alike_are_found():
+    """With another form the article is alike; another article is not; what a cluster joins stays together."""
+    pages, place = blog()
+    alike = PageEvidence.of_pages(pages).alike(range(len(pages)))
+
+    assert all(alike[place[one]] == alike[place[other]] for one, other in replies())
+    assert len(set(alike)) == 60
+    assert len(set(PageEvidence.of_pages(pages).alike([0] * len(pages)))) == 1
+
+
+def test_a_crowd_of_addresses_is_one_title():
+    """A hundred addresses of one page do not make its lines the frame of the site."""
+    pages = [page(f"/login?to={n}", "Log in", "Please log in to go on") for n in range(100)]
+    digests = PageDigests([*pages, *blog(5)[0]])
+
+    assert digests.n_titles == 6
+    assert max(digests.n_of_line.values()) == 6
+    assert digests.n_of_word["please"] == 1
+
+
+def test_words():
+    """Letters and digits apart, without underscores and signs."""
+    assert words_of("Fix_the 2nd: naïve-Idea") == ("fix", "the", "2", "nd", "naïve", "idea")
+
+
+def test_evidence_teaches_what_labels_do_not_see():
+    """Labels call every article another page than its form; the pages together say that ``reply`` does not matter."""
+    pages, _ = blog()
+    urls = [each.url for each in pages]
+    by_labels = make_method("verified").fit(urls, range(len(urls)))
+    by_pages = make_method("verified").fit(urls, range(len(urls)), evidence=PageEvidence.of_pages(pages))
+
+    assert by_labels.canonicalize(f"{HOST}/7/?reply=9") == f"{HOST}/7/?reply=9"
+    assert by_pages.canonicalize(f"{HOST}/7/?reply=9") == f"{HOST}/7/"
+
+
+def test_evidence_contradicts_as_well():
+    """Where every address has an article of its own nothing is learnt, with evidence or without."""
+    pages = [page(f"/{n}/?id={k}", *_flat(article(f"{n} {k}"))) for n in range(30) for k in range(3)]
+    method = make_method("verified").fit(
+        [each.url for each in pages], range(len(pages)), evidence=PageEvidence.of_pages(pages)
+    )
+
+    assert method.learnt() == []
+
+
+def _flat(made):
+    title, lines = made
+    return title, *lines
