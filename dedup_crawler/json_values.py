@@ -39,7 +39,7 @@ class JsonValue:
         return JsonValue(self.raw[key], f"{self.place}, {key!r}")
 
     def __contains__(self, key: str) -> bool:
-        """Whether a table has *key*."""
+        """Tell whether a table has *key*."""
         return isinstance(self.raw, dict) and key in self.raw
 
     def table(self) -> dict[str, JsonValue]:

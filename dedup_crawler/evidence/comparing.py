@@ -218,7 +218,7 @@ class _Habits:
         self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
 
     def excuse(self, line: _Line) -> bool:
-        """Whether a line of this kind is left so often that it says nothing of the two pages."""
+        """Tell whether a line of this kind is left so often that it says nothing of the two pages."""
         n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
         return n_groups >= (self._least_new if line.is_new else self._least)
 

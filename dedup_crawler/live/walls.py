@@ -33,11 +33,11 @@ class Walls:
         self._forms: OrderedDict[bytes, None] = OrderedDict()  # that got a wall for a page
 
     def is_frozen(self, url: str) -> bool:
-        """Whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
+        """Tell whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
         return bool(self._frozen) and host_of(url) in self._frozen
 
     def is_walled(self, form: bytes) -> bool:
-        """Whether a wall has answered for *form*, and still stands."""
+        """Tell whether a wall has answered for *form*, and still stands."""
         return form in self._forms
 
     def take_unwalled(self, *, is_idle: bool) -> list[bytes]:

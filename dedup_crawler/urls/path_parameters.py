@@ -30,12 +30,12 @@ _SAID = re.compile(rf";({_NAME}|\(\))=(?:([0-9]{{1,4}})/)?([^/;&]*)", re.ASCII).
 
 
 def is_name(name: object) -> bool:
-    """Whether this may be the name of a parameter."""
+    """Tell whether this may be the name of a parameter."""
     return isinstance(name, str) and _IS_NAME(name) is not None
 
 
 def is_parameter(part: str) -> bool:
-    """Whether a part of a query stands for a parameter of the path."""
+    """Tell whether a part of a query stands for a parameter of the path."""
     return _SAID(part) is not None
 
 

@@ -77,12 +77,12 @@ class SiteGrammar:
         return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
 
     def __bool__(self) -> bool:
-        """Whether any URL is read otherwise than it stands."""
+        """Tell whether any URL is read otherwise than it stands."""
         return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
 
     @property
     def reads_queries(self) -> bool:
-        """Whether queries are read otherwise than they stand."""
+        """Tell whether queries are read otherwise than they stand."""
         return self.has_semicolons or not all(name[:1] == _MARK for name in self.lists)
 
     def read(self, url: str) -> str:
@@ -194,12 +194,12 @@ def spoken_name(name: str) -> str:
 
 
 def is_marked(name: str) -> bool:
-    """Whether a name of the usual grammar is none of the query, or not as it stands there."""
+    """Tell whether a name of the usual grammar is none of the query, or not as it stands there."""
     return name[:1] == _MARK or name.endswith(value_lists.MARK)
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two URLs are the same but for the order of their names."""
+    """Tell whether two URLs are the same but for the order of their names."""
     if one == other:
         return True
     path, _, query = one.partition("?")

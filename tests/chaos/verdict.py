@@ -50,7 +50,7 @@ class Outcome:
 
     @property
     def is_lawful(self) -> bool:
-        """Whether nothing is to be said against the filter."""
+        """Tell whether nothing is to be said against the filter."""
         return not self.lost and not self.trouble
 
     def causes(self) -> list[str]:

@@ -37,7 +37,7 @@ class Comparisons:
         self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
 
     def has_owner(self, form: bytes) -> bool:
-        """Whether the page of a form's owner is kept."""
+        """Tell whether the page of a form's owner is kept."""
         return form in self._owners
 
     def owner(self, form: bytes) -> FetchedPage | None:
@@ -49,11 +49,11 @@ class Comparisons:
         return self._owners.items()
 
     def lacks_owner(self, form: bytes) -> bool:
-        """Whether the page of a form's owner is not kept, and could be had by fetching it once more."""
+        """Tell whether the page of a form's owner is not kept, and could be had by fetching it once more."""
         return form not in self._owners and self._asked_again.get(form) is not False
 
     def is_asked_again(self, form: bytes) -> bool:
-        """Whether the page of a form's owner is being fetched once more; it is from now on."""
+        """Tell whether the page of a form's owner is being fetched once more; it is from now on."""
         if self._asked_again.get(form):
             return True
         if len(self._asked_again) >= _MAX_ASKED:

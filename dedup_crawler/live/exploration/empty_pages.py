@@ -17,7 +17,7 @@ _LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE
 
 
 def says_nothing(body: bytes, content_type: str) -> bool:
-    """Whether a body is empty, or short HTML that shows no text and leads nowhere."""
+    """Tell whether a body is empty, or short HTML that shows no text and leads nowhere."""
     if len(body) > MAX_BYTES:
         return False
     if not body.strip():

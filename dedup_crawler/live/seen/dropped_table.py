@@ -63,7 +63,7 @@ class DroppedTable:
 
     @property
     def has_news(self) -> bool:
-        """Whether something is not written yet."""
+        """Tell whether something is not written yet."""
         return self._forgets_all or bool(self._forgotten or self._added)
 
     @property

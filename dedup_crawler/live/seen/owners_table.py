@@ -37,7 +37,7 @@ class OwnersTable:
 
     @property
     def has_news(self) -> bool:
-        """Whether something is not written yet."""
+        """Tell whether something is not written yet."""
         return bool(self._added)
 
     def add(self, digest: bytes, request: str) -> None:

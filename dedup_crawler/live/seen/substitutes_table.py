@@ -82,7 +82,7 @@ class SubstitutesTable:
 
     @property
     def has_news(self) -> bool:
-        """Whether something is not written yet."""
+        """Tell whether something is not written yet."""
         return bool(self._emptied or self._removed or self._added)
 
     def add(self, digest: bytes, tag: int, request: str) -> None:
