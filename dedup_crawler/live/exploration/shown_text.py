@@ -41,7 +41,7 @@ class ShownText:
 
     @property
     def knows_frame(self) -> bool:
-        """Tell whether enough pages were seen to tell which text of a page is its own; until then none counts as shown."""
+        """Tell whether so many pages were seen that a page's own text is known; until then none counts as shown."""
         return self._n_pages >= MIN_PAGES
 
     def add(self, page: FetchedPage) -> None:
@@ -53,7 +53,7 @@ class ShownText:
             self._n_on.update(texts.keys())  # a mapping would be taken for counts
 
     def has_shown(self, texts: dict[bytes, int]) -> bool | None:
-        """Tell whether other pages show what a page with these *texts* does; None if it has next to no text of its own."""
+        """Tell whether other pages show what a page with these *texts* does; None if it has hardly any of its own."""
         if not self.knows_frame:
             return False
         least = max(FRAME_PAGES, FRAME_SHARE * self._n_pages)
