@@ -82,7 +82,8 @@ def test_endless_duplicates_cost_no_more_than_the_bounds(tmp_path: Path):
     crawl = filter_of(tmp_path)
     urls = [f"{HOST}/topic.php?t=5&sid={n:016x}" for n in range(N_LINKS)]
     kept = [at_once(crawl.decide([Request(url)]))[0] for url in urls]
-    assert kept == [True] + [False] * (N_LINKS - 1)
+    assert kept[0]
+    assert sum(kept) < 0.03 * N_LINKS  # the explored ones
     assert len(crawl._explorer._reservoir) == MAX_OF_RULE
     assert len(crawl._explorer.alternatives) <= MAX_ALL
 

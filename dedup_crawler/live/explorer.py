@@ -92,13 +92,9 @@ class Explorer:
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
-        chance = (
-            credit
-            if is_covered or is_awaited or rate == 1 or self.comparisons.has_owner(form)
-            else credit * _NEEDS_OWNER
-        )
-        is_chosen = self._random.random() < chance
-        self._credit[rules] = max(0.0, credit - 1) if is_chosen else credit
+        is_cheap = is_covered or is_awaited or self.comparisons.has_owner(form)
+        is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
+        self._credit[rules] = credit - 1 if is_chosen else credit
         if is_chosen:
             self.evidence.begun(rules)
         return is_chosen
