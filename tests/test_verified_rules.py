@@ -199,7 +199,7 @@ def test_few_groups_are_no_evidence(n_groups):
 
 
 def test_a_rule_is_not_about_depths_that_it_was_hardly_tested_with():
-    """``sid`` was tested on topics; of what lies two folders deeper one URL has it, and no other shows the same page."""
+    """``sid`` was tested on topics; of what lies deeper one URL has it, and nothing else shows that page."""
     visits = topics(60) + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(60))]
     form = forms_after(shuffled([*visits, ("deep", "/a/b/c?sid=7")]))
 
