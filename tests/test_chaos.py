@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from redis_server import require_redis
-from tests.chaos import spec as names
 from tests.chaos.crawl import Crawls
 from tests.chaos.many import told
 from tests.chaos.report import report
 from tests.chaos.shrink import shrunk
-from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spec, Stop, invent, written
+from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spec, Stop, invent, read, written
 from tests.chaos.verdict import Outcome, judge, promised_loss
 from tests.chaos.zygote import Zygote
 
@@ -82,7 +81,7 @@ def test_a_right_model_saves_and_loses_nothing(crawls: Crawls):
 @pytest.mark.parametrize("seed", range(30))
 def test_a_printed_spec_can_be_pasted(seed: int):
     """It is the same crawl again."""
-    assert eval(written(invent(seed)), vars(names)) == invent(seed)
+    assert read(written(invent(seed))) == invent(seed)
 
 
 def test_a_spec_is_shrunk_to_what_breaks_the_law():

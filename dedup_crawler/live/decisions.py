@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
+from dedup_crawler.live.question import Question
 from dedup_crawler.live.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
@@ -27,41 +27,6 @@ if TYPE_CHECKING:
 _PORTION = 500
 _MAX_OWNERS = 10_000
 _MAX_URL = 1_000  # characters of a URL that is remembered
-
-
-@dataclass(slots=True)
-class Question:
-    """What is known of a request before the seen set is asked who owns its form; that is the :class:`Claimant`."""
-
-    request: Request
-    model: Canonicalizer
-    url: str
-    """In normal form."""
-    referrer: Referrer | None
-    form: str
-    digest: bytes
-    owner: int
-    """Tag of the URL in normal form."""
-    fired: tuple[str, ...]
-    """Identifiers of the rules that lead from the URL to its form."""
-    rules: int
-    """Their code in the seen set."""
-    is_covered: bool
-    """Whether the whole template shows nothing new."""
-    must_pass: bool
-    is_redirected: bool
-    """Whether a redirect led to it."""
-    is_tested: bool
-    """Whether it is sent to verify the rules that dropped it."""
-    answers_again: bool
-    """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
-    may_be_noted: bool
-    """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
-    text_of: Callable[[Request], str | None]
-
-    def text(self) -> str | None:
-        """The request as text."""
-        return self.text_of(self.request)
 
 
 class Decisions:

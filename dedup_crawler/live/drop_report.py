@@ -18,7 +18,7 @@ from dedup_crawler.errors import BadInputError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from dedup_crawler.live.decisions import Question
+    from dedup_crawler.live.question import Question
 
 logger = logging.getLogger("dedup_crawler.live")
 

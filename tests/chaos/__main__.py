@@ -8,10 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from . import spec as names
 from .many import outcomes_of, smallest, told
 from .report import report
-from .spec import invent, written
+from .spec import invent, read, written
 from .verdict import Outcome
 
 
@@ -19,7 +18,7 @@ def main() -> int:
     """Exit status: 1 if a page was lost."""
     arguments = _parser().parse_args()
     if arguments.spec is not None:
-        specs = [eval(arguments.spec, {"__builtins__": {}}, vars(names))]
+        specs = [read(arguments.spec)]
     else:
         first, _, last = arguments.seeds.partition(":")
         specs = [invent(seed) for seed in range(int(first), int(last or int(first) + 1))]

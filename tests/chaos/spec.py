@@ -6,6 +6,7 @@ faults and its own rule in the model; so a page that is lost names the ingredien
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any
@@ -116,6 +117,23 @@ def written(value: Any) -> str:
         if getattr(value, field.name) != field.default
     ]
     return f"{type(value).__name__}({', '.join(said)})"
+
+
+def read(text: str) -> Spec:
+    """The spec that :func:`written` gave as *text*; nothing in it is run."""
+    spec = _read(ast.parse(text.strip(), mode="eval").body)
+    if not isinstance(spec, Spec):
+        raise ValueError(f"{text!r} is no spec: give what a failing seed prints, Spec(seed=...)")
+    return spec
+
+
+def _read(node: ast.expr) -> Any:
+    if isinstance(node, ast.Tuple):
+        return tuple(map(_read, node.elts))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+        kind = {kind.__name__: kind for kind in (Spec, Family, Fault, Stop)}[node.func.id]
+        return kind(**{str(keyword.arg): _read(keyword.value) for keyword in node.keywords})
+    return ast.literal_eval(node)
 
 
 def invent(seed: int) -> Spec:

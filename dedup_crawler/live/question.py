@@ -1,0 +1,47 @@
+"""One request, with all that is known of it before the seen set is asked who owns its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+    from dedup_crawler.methods import Canonicalizer, Referrer
+
+
+@dataclass(slots=True)
+class Question:
+    """What is known of a request before the seen set is asked who owns its form; that is the :class:`Claimant`."""
+
+    request: Request
+    model: Canonicalizer
+    url: str
+    """In normal form."""
+    referrer: Referrer | None
+    form: str
+    digest: bytes
+    owner: int
+    """Tag of the URL in normal form."""
+    fired: tuple[str, ...]
+    """Identifiers of the rules that lead from the URL to its form."""
+    rules: int
+    """Their code in the seen set."""
+    is_covered: bool
+    """Whether the whole template shows nothing new."""
+    must_pass: bool
+    is_redirected: bool
+    """Whether a redirect led to it."""
+    is_tested: bool
+    """Whether it is sent to verify the rules that dropped it."""
+    answers_again: bool
+    """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
+    may_be_noted: bool
+    """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
+    text_of: Callable[[Request], str | None]
+
+    def text(self) -> str | None:
+        """The request as text."""
+        return self.text_of(self.request)
