@@ -198,6 +198,15 @@ def test_few_groups_are_no_evidence(n_groups):
     assert rules_of(shuffled(visits)) == []
 
 
+def test_a_rule_is_not_about_depths_that_it_was_hardly_tested_with():
+    """``sid`` was tested on topics; of what lies deeper one URL has it, and nothing else shows that page."""
+    visits = topics(60) + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(60))]
+    form = forms_after(shuffled([*visits, ("deep", "/a/b/c?sid=7")]))
+
+    assert form("/topic?sid=abc&t=7") == "/topic?t=7"
+    assert form("/a/b/d?sid=8") == "/a/b/d?sid=8"
+
+
 def test_a_rule_is_not_about_query_keys_that_it_never_met():
     """``sid`` was tested on topics; beside ``token`` no two URLs ever spoke of it, so that it stays there."""
     visits = topics() + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(60))]
