@@ -94,7 +94,7 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
     if isinstance(new, Verified) and old is not None and old.n_learnt():
         # what the crawl has shown since it is filtered says nothing of what the filter drops
         new.unfiltered = int(old.options().get("unfiltered") or old.n_urls_)
-    new.fit(data.urls, data.clusters, data.referrers, data.redirects)
+    new.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
     reason = _objection(old, new, data) if old is not None else None
     if reason is not None:
         done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
