@@ -260,3 +260,17 @@ def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
 def shown_well(site: Site, n: int) -> bool:
     """Whether a URL of an item was asked for that had its page to show."""
     return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))
+
+
+def test_a_page_that_links_to_itself_is_tested_once(tmp_path: Path):
+    """
+    The link is met again on each page that tests the rule: it is no drop that anybody misses, or the crawl never ended.
+    """
+    with Site() as site:
+        build_items(site, 40)
+        for n in range(40):
+            answer = site.answers[item(n)]
+            answer.body = answer.body.replace(b"</body>", f'<a href="{item(n)}">here</a></body>'.encode())
+        model = covering_model(tmp_path / "model", site.host)
+        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        assert {site.count(item(n)) for n in range(40)} == {1}

@@ -384,6 +384,7 @@ class Decisions:
             expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
         meta = question.request.meta
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
+        self._explorer.sent(question.request)
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
@@ -420,10 +421,10 @@ class Decisions:
         return owner
 
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
-        """Drop a request, and remember it, unless this very URL was answered before."""
+        """Drop a request, and remember it, unless this very URL was fetched before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
-        if not is_answered:
+        if not (is_answered or self._explorer.was_sent(question.request)):
             self._explorer.dropped(rules, question.request, question.digest)
             self._keep_on_trial(question, rules)
         return False

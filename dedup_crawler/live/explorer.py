@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import xxhash
+
 from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.exploration.alike_answers import AlikeAnswers
 from dedup_crawler.live.exploration.alternatives import Alternatives
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_TESTED = 20_000
+_MAX_SENT = 200_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
@@ -67,6 +70,7 @@ class Explorer:
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
+        self._sent: set[int] = set()  # hashes of the URLs of tests
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
         """Explored pages behind covered templates whose content nothing else has shown yet."""
@@ -102,6 +106,15 @@ class Explorer:
     def is_on_trial(self, rules: Iterable[str]) -> bool:
         """Whether one of *rules* is not verified yet: what it drops may have to be sent after all."""
         return self._explores and not self.evidence.is_verified(rules)
+
+    def sent(self, request: Request) -> None:
+        """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
+        if len(self._sent) < _MAX_SENT:
+            self._sent.add(xxhash.xxh3_64_intdigest(request.url.encode("utf-8", "surrogatepass")))
+
+    def was_sent(self, request: Request) -> bool:
+        """Tell whether the URL of a duplicate was fetched to test its rules."""
+        return bool(self._sent) and xxhash.xxh3_64_intdigest(request.url.encode("utf-8", "surrogatepass")) in self._sent
 
     def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
