@@ -46,6 +46,8 @@ class Answers:
         Called with a rule that has to go.
     form_of
         Gives the digest of the form of a URL, and the rules that lead to it.
+    is_covered
+        Says whether a URL belongs to a template that shows nothing new.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Answers:
         report: DropReport,
         on_failing: Callable[[str], None],
         form_of: Callable[[str], tuple[bytes, tuple[str, ...]]],
+        is_covered: Callable[[str], bool],
     ) -> None:
         self.has_spider_side = False
         """Whether somebody says when the spider is through with a page; otherwise its answer is the end of it."""
@@ -66,6 +69,7 @@ class Answers:
         self._report = report
         self._on_failing = on_failing
         self._form_of = form_of
+        self._is_covered = is_covered
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self.is_resumed = False
@@ -120,6 +124,9 @@ class Answers:
         target = redirect_target(response)
         if target is None:
             self._explorer.not_answered(explores)
+        elif explores[1] in marks.OF_COVERED:
+            form, _ = self._form_of(target)
+            self._explorer.led_behind(explores, form, is_covered=self._is_covered(target))
         else:
             self._explorer.led_on(explores, target, *self._form_of(target))
 

@@ -306,6 +306,8 @@ class Decisions:
     def _note_reached(self, question: Question, holder: Holder) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
         if not _tests_covered(question.request):
+            if REDIRECTED_KEY in question.request.meta:
+                return  # no link: the spider follows a redirect
             self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
         elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
             is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND

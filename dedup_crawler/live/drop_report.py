@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dedup_crawler.live")
 
-_MAX_OWNERS = 40_000  # of whom the later half stays
+MAX_OWNERS = 20_000
+"""Owners of forms that are remembered for sure: of twice as many the later half stays."""
 _MAX_RULES = 200  # rules with a log line and a counter of their own
 
 
@@ -61,8 +62,8 @@ class DropReport:
     def owned(self, digest: bytes, url: str) -> None:
         """Remember who owns a form."""
         self._owners[digest] = url
-        if len(self._owners) > _MAX_OWNERS:
-            self._owners = dict(islice(self._owners.items(), _MAX_OWNERS // 2, None))
+        if len(self._owners) > 2 * MAX_OWNERS:
+            self._owners = dict(islice(self._owners.items(), MAX_OWNERS, None))
 
     def owner_of(self, digest: bytes) -> str | None:
         """The URL that owns a form, where it is remembered."""

@@ -17,7 +17,7 @@ from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collector import write_pages
 from dedup_crawler.live.crawl_database import database_of, models_folder
 from dedup_crawler.live.decisions import Decisions
-from dedup_crawler.live.drop_report import DropReport
+from dedup_crawler.live.drop_report import MAX_OWNERS, DropReport
 from dedup_crawler.live.explorer import Explorer
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
@@ -63,7 +63,9 @@ class DuplicateFilter:
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._explorer = Explorer(models.evidence, self._report, options.exploration, is_dry_run=options.is_dry_run)
-        self.answers = Answers(crawler, seen, self._explorer, self._report, self._switch_off, self._form_of)
+        self.answers = Answers(
+            crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
+        )
         writer = RequestWriter()
         self._decisions = Decisions(
             models.of,
@@ -154,6 +156,7 @@ class DuplicateFilter:
         self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
         self._explorer.is_resumed = len(self.seen) > 0
+        self._explorer.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
         if self._job is not None:
@@ -251,6 +254,11 @@ class DuplicateFilter:
             return form_digest(url), ()
         form = model.canonicalize(url)
         return form_digest(form), model.fired(url, None, form) if form != url else ()
+
+    def _is_covered(self, url: str) -> bool:
+        """Tell whether a URL belongs to a template that shows nothing new."""
+        model = self._models.of(host_of(normal_form(url)))
+        return model is not None and model.is_covered(url)
 
     def _new_learner(self, options: Options) -> Learner | None:
         folder = _learning_folder(self._crawler, options)

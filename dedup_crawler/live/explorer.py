@@ -61,6 +61,8 @@ class Explorer:
         """What was dropped, by its form."""
         self.is_resumed = False
         """Whether pages were fetched by an earlier process: what they showed is not known."""
+        self.knows_owners = True
+        """Whether the owner of each form that was seen is remembered."""
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
@@ -70,6 +72,7 @@ class Explorer:
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
+        self._led: set[bytes] = set()  # forms to which only tests have led, in spiders that follow redirects themselves
         self._sent: set[int] = set()  # hashes of the URLs of tests
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
@@ -179,6 +182,24 @@ class Explorer:
         is_owner = owner is not None and target in (owner.url, owner.final_url)
         is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
         self._judged(form, rules, True if is_same else None)
+
+    def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
+        """Hear that a URL behind a covered template redirects to a form, for which the spider will ask by itself.
+
+        If that form has an owner, it was reached otherwise, unless another such redirect has led there first. If it has
+        none, a link may still come.
+        """
+        form, _, *rules = explores
+        is_known = self._report.owner_of(target_form) is not None and target_form not in self._led
+        if is_known and not is_covered:
+            self._judged(form, rules, True)
+            return
+        if len(self._led) < _MAX_TESTED:
+            self._led.add(target_form)
+        if is_covered or not self.knows_owners:
+            self._judged(form, rules, None)
+        else:
+            self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
 
     def reached(self, form: bytes, page: str | None) -> None:
         """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
