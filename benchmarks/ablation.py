@@ -108,7 +108,6 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
     "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
-    "what is shown elsewhere is lost": ((merge_trials, "MAX_SHOWN", -1.0),),
     "a prior that is not fitted": ((Prior, "fit", classmethod(lambda cls, counts: cls())),),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
     "no late confirmation": ((Belief, "why_not", _whenever),),

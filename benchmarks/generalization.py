@@ -27,14 +27,13 @@ from dedup_crawler.evidence import comparing
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import contexts, merge_trials, posterior
+from dedup_crawler.rules import contexts, posterior
 
 LOST_COSTS = 0.02
 """Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""
 CONSTANTS = (
     (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (contexts, "FEW_VALUES", (10, 40)),
-    (merge_trials, "MAX_SHOWN", (0.0, 0.2)),
     (comparing, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (comparing, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),

@@ -248,7 +248,7 @@ class ContextSearch:
         n_values = np.bincount(pairs[0], minlength=1)
         for group in np.flatnonzero(n_values >= FEW_VALUES).tolist():
             chosen = live & (trials.groups == group)
-            n_wrong = int((chosen & ~trials.is_same).sum())
+            n_wrong = int((chosen & ~trials.is_right).sum())
             n_met = int(n_values[group])
             if self._belief.may_hold(n_met, n_wrong) and (chosen & trials.is_late).any():
                 evidence = Evidence.of_groups(n_met, n_wrong, n_met, n_wrong)

@@ -18,9 +18,6 @@ from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
 
-MAX_SHOWN = 0.1
-"""Share (0-1) of the trials that may show another page, where that page is shown elsewhere."""
-
 Weights = npt.NDArray[np.float64]
 
 
@@ -32,8 +29,7 @@ class Trials:
     """Rows of the columns."""
     groups: Integers
     is_right: Mask
-    """Whether nothing is lost: it shows the same page, or one that other URLs show that the rule does not change."""
-    is_same: Mask
+    """Whether it shows the same page."""
     is_late: Mask
     has_base: Mask
     """Whether the group's reference has the form already: the key's value is compared with no value."""
@@ -50,26 +46,15 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
-        counted = self._counted(mask, self.is_same)
-        is_shown = mask & self.is_right & ~self.is_same
-        if is_shown.sum() > MAX_SHOWN * mask.sum():
-            is_right = self.is_same
-        else:
-            mask, is_right = mask & ~is_shown, self.is_right
-        late = mask & self.is_late
-        late_counted = self._counted(late, is_right)
-        return Evidence(*counted, *late_counted, *self._weigh(mask, is_right))
+        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late), *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """What the groups of some of the trials weigh, and the wrong ones of them."""
-        return self._weigh(mask, self.is_right)
-
-    def _weigh(self, mask: Mask, is_right: Mask) -> tuple[float, float]:
-        weights, wrong, _ = weighed(self.groups, is_right, mask, np.zeros(len(self), np.int64))
+        weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
 
-    def _counted(self, mask: Mask, is_right: Mask) -> tuple[int, int]:
-        is_wrong = mask & ~is_right
+    def _counted(self, mask: Mask) -> tuple[int, int]:
+        is_wrong = mask & ~self.is_right
         n_groups = len(np.unique(self.groups[mask]))
         share = is_wrong.sum() / max(1, mask.sum())
         return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
@@ -122,12 +107,10 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
-    is_elsewhere = np.isin(columns.clusters[rows], _clusters_apart(hypothesis, columns))
     return Trials(
         rows=rows,
         groups=of_rows,
-        is_right=(verdicts > 0) | is_elsewhere,
-        is_same=verdicts > 0,
+        is_right=verdicts > 0,
         is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
@@ -146,14 +129,6 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
         pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
         verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
     return verdicts
-
-
-def _clusters_apart(hypothesis: Hypothesis, columns: UrlColumns) -> Integers:
-    """Clusters that URLs show which the rule does not change."""
-    is_apart = np.ones(len(columns), bool)
-    is_apart[_changed(hypothesis, columns)[0]] = False
-    apart: Integers = np.unique(columns.clusters[is_apart])
-    return apart
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:

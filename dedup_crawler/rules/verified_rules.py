@@ -130,7 +130,7 @@ class RuleLearner:
         What it never met are query keys, and sections of the site whose URLs it matches but never compared. What the
         query says is kept in any case, for the next URL may say it elsewhere, and so is all that says where a crowd is.
         """
-        rows = trials.rows[context.trials & trials.is_same]
+        rows = trials.rows[context.trials & trials.is_right]
         matched = self.columns.matching(rule)
         strange = {
             key
