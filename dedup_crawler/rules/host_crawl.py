@@ -82,7 +82,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         pages=_resolved(crawl, forms, engine),
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
         shapes=[shapes.of(url) for url in crawl.urls],
-        targets=[shapes.of(target) if target is not None else None for target in crawl.targets],
+        targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
         n_unfiltered=crawl.n_unfiltered,
     )
     sorted_urls = [read_url(url, _KEY_VALUES)[0] for url in crawl.urls]

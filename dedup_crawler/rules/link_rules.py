@@ -30,8 +30,8 @@ MIN_LINKED = 0.5
 """Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
 
 
-Way = tuple[Shape, "Shape | None", str]
-"""How a page is shown: the shape of a URL, that of the URL that it redirects to, and its form."""
+Way = tuple[Shape, "tuple[Shape, str] | None", str]
+"""How a page is shown: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Links:
     referrers: Sequence[int]
     """Place of the referrer, where it was crawled earlier; else -1."""
     shapes: Sequence[Shape]
-    targets: Sequence[Shape | None]
-    """Shape of the URL that each one redirects to; None for a page."""
+    targets: Sequence[tuple[Shape, str] | None]
+    """Shape and form of the URL that each one redirects to; None for a page."""
     n_unfiltered: int | None = None
     """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
@@ -154,7 +154,10 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
     """Whether a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
     own = {form for its, _, form in ways if its == shape}
-    return any(its not in gone and target not in gone and form not in own for its, target, form in ways)
+    return any(
+        its not in gone and form not in own and (target is None or (target[0] not in gone and target[1] not in own))
+        for its, target, form in ways
+    )
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:
