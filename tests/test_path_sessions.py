@@ -155,7 +155,7 @@ def exported() -> tuple[Verified, list[tuple[str, str]]]:
     draw = random.Random(0)
     rows = [
         (f"{HOST}/item/{n}{session}?from={draw.randrange(40)}", n)
-        for n in range(400)
+        for n in range(800)
         for session in ("", *(f";jsessionid={draw.getrandbits(64):016x}" for _ in range(3)))
         for _ in range(2)
     ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from dedup_crawler.live.drop_report import DropReport
+    from dedup_crawler.live.exploration.owner_pages import FetchedPage
     from dedup_crawler.live.explorer import Explorer
 
 _PORTION = 500
@@ -50,6 +51,8 @@ class Decisions:
         What tells requests apart that are no question of forms.
     fetch
         Downloads a request past the queue; its answer goes to no callback.
+    stored_page
+        Gives the page of a URL that an earlier crawl has stored; None if there is none.
     is_dry_run
         Decide and count, drop nothing.
     """
@@ -65,6 +68,7 @@ class Decisions:
         request_of: Callable[[str], Request | None],
         fingerprint_of: Callable[[Request], bytes],
         fetch: Callable[[Request], None],
+        stored_page: Callable[[str], FetchedPage | None],
         *,
         is_dry_run: bool,
     ) -> None:
@@ -77,6 +81,7 @@ class Decisions:
         self._request_of = request_of
         self._fingerprint_of = fingerprint_of
         self._fetch = fetch
+        self._stored_page = stored_page
         self._count = report.count
         self._is_dry_run = is_dry_run
         # of the request before: the links of a page share it, and most lead to one host
@@ -392,12 +397,15 @@ class Decisions:
         return True
 
     async def _is_owner_fetched(self, question: Question) -> bool:
-        """Fetch the page of a form's owner once more, unless that is under way; whether it is."""
+        """Fetch the page of a form's owner once more, unless it is stored, or that is under way; whether it is."""
         if self._explorer.comparisons.is_asked_again(question.digest):
             return True
         owner = await self._owner_of(question)
         if owner is None:
             self._explorer.comparisons.has_no_owner(question.digest)
+            return False
+        if (stored := self._stored_page(owner.url)) is not None:
+            self._explorer.comparisons.owner_came(question.digest, stored)
             return False
         self._count("explored/owners")
         self._fetch(owner)

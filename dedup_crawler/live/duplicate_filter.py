@@ -27,7 +27,7 @@ from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.request_text import RequestWriter, request_of
 from dedup_crawler.live.rule_codes import RuleCodes
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
-from dedup_crawler.live.seeding import earlier_urls
+from dedup_crawler.live.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
@@ -77,11 +77,13 @@ class DuplicateFilter:
             lambda text: request_of(text, crawler.spider),
             lambda request: crawler.request_fingerprinter.fingerprint(request),
             lambda request: download(crawler, request),
+            lambda url: self._earlier.page(url),
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = self._decisions.is_decided
         self.decide = self._decisions.decide
         self._database = database_of(crawler)
+        self._earlier = EarlierPages(self._database)
         self._learner = self._new_learner(options)
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
@@ -175,6 +177,7 @@ class DuplicateFilter:
             return
         for clock in self._clocks:
             clock.stop()
+        self._earlier.close()
         if self._learner is not None:
             self._learner.close()
         self._explorer.run_dry(is_idle=reason == "finished")
