@@ -64,8 +64,8 @@ def test_the_wheel_is_what_is_imported(environment: Environment, project: Path) 
 
 def test_it_collects_learns_and_filters(environment: Environment, project: Path, address: str) -> None:
     """
-    What its README says, command by command: the filtered crawl drops duplicates and finds the same topics. On a site so
-    small it fetches about as many again to verify its rules.
+    What its README says, command by command: the filtered crawl drops duplicates and finds the same topics. On a site
+    so small it fetches about as many again to verify its rules.
     """
     logs = []
     for command in commands():

@@ -232,8 +232,9 @@ class Explorer:
         return refused
 
     def _wait(self, page: Waiting) -> None:
-        """Have an explored page wait for its verdict; as long as it does, it is undecided."""
-        self.evidence.undecided(page.rules)
+        """Have an explored page wait for its verdict; as long as one that answered in place does, it is undecided."""
+        if page.texts is not None:  # a redirect mostly leads to a page that a link will reach
+            self.evidence.undecided(page.rules)
         self.unreached.add(page)
         if len(self.unreached) % _LOOK_AGAIN == 0:
             for shown in list(self.unreached.shown_by_now()):
@@ -254,7 +255,7 @@ class Explorer:
             if is_same is False and page.texts is not None and not self._knows_pages():
                 self.evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
-            self._judged(page.form, page.rules, is_same, was_counted=True)
+            self._judged(page.form, page.rules, is_same, was_counted=page.texts is not None)
         if is_idle:
             self.comparisons.run_dry()
 
