@@ -18,9 +18,10 @@ from .site import Site
 from .spec import Spec, Stop
 from .zygote import Zygote
 
-TIMEOUT_S = 60
+TIMEOUT_S = 90
 """A crawl that takes longer has stopped going on."""
 LEARNING_S = 40.0
+_ANSWERS_FIRST = 30  # of a process, before it is waited for: it learns from what it has stored
 LEARNT = "Learnt from the crawl so far"
 
 
@@ -54,7 +55,7 @@ class Crawls:
             settings["DOWNLOADER_MIDDLEWARES"] = {"dedup_crawler.DuplicateFilterMiddleware": 120}
         if spec.learn_after:
             settings |= {"DEDUP_LEARN_AFTER": spec.learn_after, "DEDUP_COLLECT": str(folder / "crawl.db")}
-            server.hold = _awaited(folder / "log", server, spec.learn_after + 30)
+            server.hold = _awaited(folder / "log", server, spec.learn_after)
         else:
             settings["DEDUP_MODEL"] = str(save_model(server.site, server.host, folder / "model"))
         if spec.kept == "job":
@@ -147,12 +148,18 @@ def _evidence(server: Server, folder: Path) -> dict[int, tuple[int, int, bool]]:
     return found
 
 
-def _awaited(log: Path, server: Server, n_at_first: int) -> Callable[[], bool]:
-    """Says whether the site has to wait for a crawl to learn, as if its pages took as long as learning does."""
-    deadline = time.monotonic() + LEARNING_S
+def _awaited(log: Path, server: Server, learn_after: int) -> Callable[[], bool]:
+    """Says whether the site has to wait for a crawl to learn, as if its pages took as long as learning does.
+
+    Each process of a crawl learns anew, so each is waited for.
+    """
+    deadlines: dict[int, float] = {}
 
     def is_awaited() -> bool:
-        if len(server.log) <= n_at_first or time.monotonic() > deadline:
+        n_of_run = sum(asked.run == server.run for asked in server.log[-_ANSWERS_FIRST:])
+        if len(server.log) <= learn_after + _ANSWERS_FIRST or n_of_run < _ANSWERS_FIRST:
+            return False
+        if time.monotonic() > deadlines.setdefault(server.run, time.monotonic() + LEARNING_S):
             return False
         return LEARNT not in log.read_text(encoding="utf-8", errors="replace")
 
