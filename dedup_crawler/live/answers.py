@@ -262,12 +262,12 @@ class Answers:
         await self.release(forms)
         return bool(forms)
 
-    def recover(self, requests: Iterable[Request]) -> None:
+    def recover(self, requests: Iterable[Request | str]) -> None:
         """Send what a rule dropped that was wrong."""
         for request in requests:
             self._send(request, marks.RECOVERED)
 
-    def verify(self, requests: Iterable[Request]) -> bool:
+    def verify(self, requests: Iterable[Request | str]) -> bool:
         """Send what was dropped by rules that nobody has verified; whether there was anything."""
         return sum(self._send(request, marks.TESTED) for request in requests) > 0
 

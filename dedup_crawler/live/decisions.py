@@ -343,7 +343,7 @@ class Decisions:
 
     async def _waits(self, question: Question) -> bool:
         """Whether *question* can be dropped before its owner is answered, because it will be sent if that fails."""
-        substitute = self._text_of(question.request) if self._seen.is_durable else question.request
+        substitute = question.text() if self._seen.is_durable else question.kept()
         try:
             return substitute is not None and await self._seen.wait(question.digest, substitute, question.owner)
         except SeenUnavailableError:
@@ -435,7 +435,7 @@ class Decisions:
         self._count("request/dropped")
         self._report.dropped(question, rules)
         if not (is_answered or self._explorer.was_sent(question.request)):
-            self._explorer.dropped(rules, question.request, question.digest)
+            self._explorer.dropped(rules, question.request.url, question.kept(), question.digest)
             self._keep_on_trial(question, rules)
         return False
 

@@ -18,6 +18,7 @@ from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.shown_text import ShownText, texts_of
 from dedup_crawler.live.exploration.unreached import Unreached, Waiting
+from dedup_crawler.live.request_text import url_of
 from dedup_crawler.live.walls import Walls
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from dedup_crawler.live.drop_report import DropReport
+    from dedup_crawler.live.request_text import Kept
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
@@ -57,7 +59,7 @@ class Explorer:
     ) -> None:
         self.evidence = evidence
         self.walls = Walls(report)
-        self.alternatives: Alternatives[Request] = Alternatives()
+        self.alternatives: Alternatives[Kept] = Alternatives()
         """What was dropped, by its form."""
         self.is_resumed = False
         """Whether pages were fetched by an earlier process: what they showed is not known."""
@@ -67,7 +69,7 @@ class Explorer:
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
         self.comparisons = Comparisons(self._judged)
-        self._reservoir: Reservoir[Request] = Reservoir()
+        self._reservoir: Reservoir[Kept] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
@@ -119,11 +121,11 @@ class Explorer:
         """Tell whether the URL of a duplicate was fetched to test its rules."""
         return bool(self._sent) and xxhash.xxh3_64_intdigest(request.url.encode("utf-8", "surrogatepass")) in self._sent
 
-    def dropped(self, rules: tuple[str, ...], request: Request, form: bytes) -> None:
+    def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
         """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
         self.evidence.drops.dropped(rules)
         self._reservoir.add(rules, request)
-        self.alternatives.add(form, request.url, request)
+        self.alternatives.add(form, url, request)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the one it was taken for."""
@@ -266,12 +268,12 @@ class Explorer:
         failing, self._failing = self._failing, []
         return failing
 
-    def to_verify(self) -> list[Request]:
+    def to_verify(self) -> list[Kept]:
         """Some of the requests that were dropped by rules which nobody has verified, now that nothing else is left.
 
         As many of each rule as it lacks, chosen at random; of a rule whose explorations are never decided, all.
         """
-        wanted: dict[str, Request] = {}
+        wanted: dict[str, Kept] = {}
         for rule in self.evidence.drops.by_rule() if self._explores else ():
             if self.evidence.is_held(rule):
                 kept = self._reservoir.take(rule)
@@ -281,14 +283,14 @@ class Explorer:
                 continue
             for request, rules in kept:
                 self.evidence.drops.dropped(rules, -1)
-                wanted[request.url] = request
-        return list(wanted.values())
+                wanted[url_of(request)] = request
+        return [*wanted.values()]
 
     def to_probe(self) -> list[bytes]:
         """Forms to be asked for under another URL, for they share their answer with others."""
         return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
-    def begin_anew(self) -> list[Request]:
+    def begin_anew(self) -> list[Kept]:
         """Say that forms are those of other models now; gives what rules had dropped that nobody has verified."""
         self._credit.clear()
         self.comparisons.clear()
@@ -296,17 +298,17 @@ class Explorer:
         on_trial = [rule for rule in self.evidence.drops.by_rule() if self.is_on_trial([rule])]
         return [request for rule in on_trial for request in self._recovered(rule)]
 
-    def switch_off(self, rule: str) -> list[Request]:
+    def switch_off(self, rule: str) -> list[Kept]:
         """Give back what *rule* dropped."""
         self._credit.clear()
         return self._recovered(rule)
 
-    def _recovered(self, rule: str) -> list[Request]:
-        by_url: dict[str, Request] = {}
+    def _recovered(self, rule: str) -> list[Kept]:
+        by_url: dict[str, Kept] = {}
         for request, rules in self._reservoir.take(rule):
             self.evidence.drops.dropped(rules, -1)
-            by_url[request.url] = request
-        return list(by_url.values())
+            by_url[url_of(request)] = request
+        return [*by_url.values()]
 
     def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
         if is_same is None:

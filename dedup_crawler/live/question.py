@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from dedup_crawler.live.request_text import Kept
     from dedup_crawler.methods import Canonicalizer, Referrer
 
 
@@ -41,7 +42,15 @@ class Question:
     may_be_noted: bool
     """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
     text_of: Callable[[Request], str | None]
+    written: str | None = None
+    """The request as text, once that was asked for."""
 
     def text(self) -> str | None:
-        """The request as text."""
-        return self.text_of(self.request)
+        """The request as text; None where it cannot be written."""
+        if self.written is None:
+            self.written = self.text_of(self.request)
+        return self.written
+
+    def kept(self) -> Kept:
+        """What stands for the request while it is kept."""
+        return self.text() or self.request

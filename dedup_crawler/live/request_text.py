@@ -15,6 +15,9 @@ from dedup_crawler.live.request_marks import unmarked
 if TYPE_CHECKING:
     from scrapy import Spider
 
+Kept = Request | str
+"""A request that is kept: as text, which takes a tenth of the memory, where it can be written."""
+
 _STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # what a spider may put anything into
 _METHODS = "callback", "errback"
 _USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
@@ -110,6 +113,11 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
 def _is_plain(told: Any) -> bool:
     """Whether this is a mapping that JSON gives back for sure."""
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
+
+
+def url_of(kept: Kept) -> str:
+    """The URL of a request, or of what :func:`request_text` wrote of one."""
+    return str(json.loads(kept)["url"]) if isinstance(kept, str) else kept.url
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:

@@ -29,7 +29,7 @@ class MemorySeenSet(SeenSet[T]):
     is_durable = False
     is_local = True
 
-    def __init__(self, *, max_substitutes: int = 20_000) -> None:
+    def __init__(self, *, max_substitutes: int = 200_000) -> None:
         self._max_substitutes = max_substitutes
         self._seen = DigestTable()
         self._awaited: dict[bytes, int] = {}

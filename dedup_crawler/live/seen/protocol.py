@@ -5,8 +5,8 @@ form *seen*, and all substitutes are forgotten together. A failure *releases* th
 substitute is to be fetched in the owner's place. The others stay with the form while it is free, and when another URL
 claims it: as long as one of them is left, an unanswered form is asked for again.
 
-No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request object for a set that dies
-with its process, and text for one that outlives it (*durable*).
+No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request as text; a set that dies
+with its process takes request objects too, where no text can be written.
 """
 
 from __future__ import annotations
