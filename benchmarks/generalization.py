@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,13 +54,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=ALL_NAMES)
     parser.add_argument("--part", action="append", choices=PARTS, help="what is taken out; may be repeated")
     parser.add_argument("--risk", default="balanced")
+    parser.add_argument("--shuffled", type=int, metavar="SEED", help="crawl in a random order instead of the recorded one")
     names = [name for _, name, _ in CONSTANTS]
     parser.add_argument(
         "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"
     )
     parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
     given = parser.parse_args()
-    crawls = {name: recorded(name, given.sites, given.databases) for name in given.names}
+    crawls = {name: recorded(name, given.sites, given.databases, given.shuffled) for name in given.names}
     print("| | " + " | ".join(crawls) + " | mean | lost |")
     print("|---|" + "---:|" * (len(crawls) + 2))
     if given.constants is not None:
@@ -116,14 +118,19 @@ def _worth(cell: Cell) -> float:
     return saved - LOST_COSTS * lost
 
 
-def recorded(name: str, sites: Path, databases: Path) -> Crawl:
-    """A site with our labels of its first three quarters, which are remembered beside its database."""
+def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -> Crawl:
+    """A site with our labels of its first three quarters, which are remembered beside its database.
+
+    With a *seed* its pages come in a random order.
+    """
     database = databases / f"{name}.db"
     if not database.exists():
         _run("import", sites / name / "crawl.warc.zst", "--db", database)
         _run("label", "--db", database)
     pages, truth = labelled_pages(name, sites, databases)
-    known = databases / f"{name}.labels.json"
+    if seed is not None:
+        random.Random(seed).shuffle(pages)
+    known = databases / f"{name}{'' if seed is None else f'.{seed}'}.labels.json"
     labels = json.loads(known.read_text("utf-8")) if known.exists() else None
     crawl = site(name, pages, truth, labels=labels)
     known.write_text(json.dumps(list(crawl.labels)), "utf-8")
