@@ -6,6 +6,9 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+# the many processes that tests start read the package compiled: to compile it anew each time is a third of their start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 import crawl_server
 from redis_server import RedisServer, require_redis
 

@@ -51,21 +51,55 @@ def run(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
     """Run ``python -m scrapy`` with *arguments* in a fork; as :func:`subprocess.run` that captures the output."""
-    request = json.dumps({"arguments": [*arguments], "cwd": str(cwd), "environment": dict(environment)}).encode()
-    ours, theirs = socket.socketpair()
-    with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        socket.send_fds(_server().door, [request], [out.fileno(), err.fileno(), theirs.fileno()])
-        theirs.close()
-        ours.settimeout(timeout_s)
-        pid = _number(ours)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        fork = Fork(arguments, cwd, environment, out.fileno(), err.fileno())
         try:
-            status = _number(ours)
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(arguments, timeout_s) from None
+            status = fork.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            fork.kill()
+            raise
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(arguments, status, out.read().decode(), err.read().decode())
+
+
+class Fork:
+    """``python -m scrapy`` with *arguments* in a fork, begun: as much of :class:`subprocess.Popen` as tests need."""
+
+    def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], out: int, err: int) -> None:
+        request = json.dumps({"arguments": [*arguments], "cwd": str(cwd), "environment": dict(environment)}).encode()
+        self.arguments = arguments
+        self._ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(_server().door, [request], [out, err, theirs.fileno()])
+        self.pid = _number(self._ours)
+        self._status: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Exit status, once it has ended."""
+        if self._status is None:
+            self._ours.settimeout(timeout)
+            try:
+                self._status = _number(self._ours)
+            except (TimeoutError, BlockingIOError):  # the latter of a timeout of 0
+                raise subprocess.TimeoutExpired(self.arguments, timeout or 0) from None
+            self._ours.close()
+        return self._status
+
+    def poll(self) -> int | None:
+        """Exit status, None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it by force."""
+        self.send_signal(signal.SIGKILL)
 
 
 class _Server:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from live_site import Answer, Site, walk_command
+from live_site import Answer, Site, start, walk_command
 
 if TYPE_CHECKING:
     from random import Random
@@ -67,7 +66,7 @@ def crawl_with_kills(
         target = n_before + draw.randint(1, per_run) if killed < n_kills else None
         jitter_s = draw.random() * 0.1
         with (folder / "log").open("w+") as log:
-            crawl = subprocess.Popen(line, cwd=folder, stderr=log, start_new_session=True)
+            crawl = start(line, folder, log)
             deadline = time.monotonic() + TIME_LIMIT_S
             while crawl.poll() is None:
                 if time.monotonic() > deadline:
@@ -104,7 +103,7 @@ def stop_after(site: Site, folder: Path, n_asked: int, how: signal.Signals, **se
     """Begin a crawl, stop it by a signal when the site was asked *n_asked* times more, and give its log."""
     target = len(site.asked) + n_asked
     with (folder / "log").open("w+") as log:
-        crawl = subprocess.Popen(walk_command(site, folder, **settings), cwd=folder, stderr=log, start_new_session=True)
+        crawl = start(walk_command(site, folder, **settings), folder, log)
         deadline = time.monotonic() + TIME_LIMIT_S
         while len(site.asked) < target and crawl.poll() is None:
             assert time.monotonic() < deadline, (folder / "log").read_text()[-2000:]

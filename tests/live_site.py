@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 from scrapy import version_info
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[1]
 _HANGS_S = 900.0
 """A crawl that has not ended by then never will, on however slow a machine."""
-QUICK = {"AUTOTHROTTLE_ENABLED": "False", "RETRY_TIMES": "1", "DEDUP_EXPLORATION": "0"}
+QUICK = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "RETRY_TIMES": "1",
+    "DEDUP_EXPLORATION": "0",
+    "CONCURRENT_ITEMS": "4",  # Scrapy makes so many tasks for each answer: its 100 cost as much as the rest of a crawl
+}
 HAS_BARE_ASYNCIO = version_info[:2] >= (2, 15)  # Scrapy can run without a Twisted reactor
 needs_bare_asyncio = pytest.mark.skipif(not HAS_BARE_ASYNCIO, reason="this Scrapy needs a Twisted reactor")
 MODE: dict[str, object] = {"TWISTED_REACTOR_ENABLED": "False"} if os.environ.get("BARE_ASYNCIO") else {}
@@ -158,16 +163,32 @@ def command(*arguments: str, settings: dict[str, object] | None = None) -> list[
 
 def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
     """Run a crawl to its end; a deprecation warning of Scrapy fails the test."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
-    scrapy = command(settings=None)[: len(crawl_server.PYTHON) + 2]
-    if crawl_server.is_possible() and list(line[: len(scrapy)]) == scrapy:
-        done = crawl_server.run(line[len(scrapy) :], cwd, environment, _HANGS_S)
+    if (scrapy := _of_scrapy(line)) is not None:
+        done = crawl_server.run(scrapy, cwd, _environment(), _HANGS_S)
     else:
         done = subprocess.run(
-            line, cwd=cwd, env=environment, capture_output=True, text=True, timeout=_HANGS_S, check=False
+            line, cwd=cwd, env=_environment(), capture_output=True, text=True, timeout=_HANGS_S, check=False
         )
     assert "DeprecationWarning" not in done.stderr, done.stderr
     return Crawl(done.returncode, done.stderr)
+
+
+def start(line: Sequence[str], cwd: Path, log: IO[Any]) -> subprocess.Popen[bytes] | crawl_server.Fork:
+    """Begin a crawl whose log goes to a file: for tests that stop it."""
+    if (scrapy := _of_scrapy(line)) is not None:
+        return crawl_server.Fork(scrapy, cwd, _environment(), log.fileno(), log.fileno())
+    return subprocess.Popen(line, cwd=cwd, env=_environment(), stdout=log, stderr=log, start_new_session=True)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])}
+
+
+def _of_scrapy(line: Sequence[str]) -> Sequence[str] | None:
+    """What a fork has to be told, if *line* may run in one."""
+    beginning = command(settings=None)[: len(crawl_server.PYTHON) + 2]
+    is_scrapy = list(line[: len(beginning)]) == beginning
+    return line[len(beginning) :] if is_scrapy and crawl_server.is_possible() else None
 
 
 def crawl_content(url: str, db: Path, *arguments: str, **settings: object) -> Crawl:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import sqlite3
-import subprocess
 import time
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from live_site import (
     crawl_content,
     needs_bare_asyncio,
     run,
+    start,
     strip_query_model,
 )
 
@@ -116,7 +116,8 @@ def test_a_crawl_that_was_ended_by_force_goes_on(tmp_path: Path, signals: list[s
         ring(site, 150)
         site.delay_s = 0.02
         line = command("crawl", "content", "-a", f"url={site.url}/", "-a", f"db={db}", settings=settings)
-        with subprocess.Popen(line, cwd=REPOSITORY, stderr=subprocess.DEVNULL) as process:
+        with (tmp_path / "log").open("w") as log:
+            process = start(line, REPOSITORY, log)
             wait_until(lambda: len(site.asked) > 40)
             for number in signals:
                 with contextlib.suppress(ProcessLookupError):

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import dedup_crawler.live
+from crawl_server import Fork
 from killing import PER_KILL, build, crawl_with_kills, form_of
-from live_site import Answer, Crawl, Site, strip_query_model, walk, walk_command
+from live_site import Answer, Crawl, Site, start, strip_query_model, walk, walk_command
 from redis_server import RedisServer, require_redis
 
 N_PAGES = 60
@@ -85,7 +86,7 @@ def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tm
         site.page("/slow", delay_s=30)
         model = strip_query_model(tmp_path / "model", site.host)
         settings = {"DEDUP_MODEL": model, "JOBDIR": tmp_path / "job", "REDIRECT_ENABLED": False}
-        crawl = start(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
+        crawl = begin(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
         deadline = time.monotonic() + 600
         while not (tmp_path / "got").exists() or "/post" not in (tmp_path / "got").read_text():
             assert time.monotonic() < deadline
@@ -105,10 +106,10 @@ def statuses(crawl: Crawl, *paths: str) -> list[object]:
     return [crawl.seen.get(path, {}).get("status") for path in paths]
 
 
-def start(site: Site, folder: Path, **settings: object) -> subprocess.Popen[bytes]:
+def begin(site: Site, folder: Path, **settings: object) -> subprocess.Popen[bytes] | Fork:
     """Begin a crawl."""
     with (folder / "log").open("w") as log:
-        return subprocess.Popen(walk_command(site, folder, **settings), cwd=folder, stderr=log, start_new_session=True)
+        return start(walk_command(site, folder, **settings), folder, log)
 
 
 def wait_for(site: Site, n_asked: int) -> None:
@@ -126,7 +127,7 @@ def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
         build(site, N_PAGES)
         settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
         for n_asked, stop in ((15, signal.SIGKILL), (30, signal.SIGINT), (45, signal.SIGINT)):
-            crawl = start(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
+            crawl = begin(site, tmp_path, CONCURRENT_REQUESTS=4, **settings)
             wait_for(site, n_asked)
             crawl.send_signal(stop)
             crawl.wait(timeout=600)
@@ -151,7 +152,7 @@ def test_what_the_queue_on_disk_loses_after_a_kill_is_fetched_all_the_same(tmp_p
             site.page(f"/behind{n}?1")
         settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
         for n_asked in (8, 20):
-            crawl = start(site, tmp_path, CONCURRENT_REQUESTS=1, **settings)
+            crawl = begin(site, tmp_path, CONCURRENT_REQUESTS=1, **settings)
             wait_for(site, n_asked)
             crawl.kill()
             crawl.wait(timeout=600)
@@ -171,7 +172,7 @@ def test_a_redirect_target_that_was_on_its_way_at_the_kill_is_fetched_after_all(
         site.redirect("/loop?2", "/loop?1")
         site.page("/many", *(f"/none{n}" for n in range(900)), delay_s=0.5)
         settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
-        crawl = start(site, tmp_path, CONCURRENT_REQUESTS=3, **settings)
+        crawl = begin(site, tmp_path, CONCURRENT_REQUESTS=3, **settings)
         wait_for(site, 40)  # by then the dupefilter has written what it knows, which it does in pieces of 8 KB
         crawl.kill()
         crawl.wait(timeout=600)
@@ -331,7 +332,7 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
         settings = {"CONCURRENT_REQUESTS": 4, "DEDUP_MODEL": model, "DEDUP_SEEN": redis.url("shared")}
         for name in "ab":
             (tmp_path / name).mkdir()
-            crawls.append(start(site, tmp_path / name, **settings))
+            crawls.append(begin(site, tmp_path / name, **settings))
         assert [crawl.wait(timeout=600) for crawl in crawls] == [0, 0]
         got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
     pages = [form_of(url.removeprefix(site.url)) for url in got[0] + got[1]]

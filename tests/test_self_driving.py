@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
-from live_site import Answer, Site, walk, walk_command
+from live_site import Answer, Site, start, walk, walk_command
 
 N_TOPICS = 400
 LEARN_AFTER = 240
@@ -90,7 +89,7 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
         build(site)
         log = tmp_path / "log"
         with log.open("w") as file:
-            crawl = subprocess.Popen(walk_command(site, tmp_path, **settings), cwd=tmp_path, stderr=file)
+            crawl = start(walk_command(site, tmp_path, **settings), tmp_path, file)
         deadline = time.monotonic() + 600
         while "Learnt from the crawl so far" not in log.read_text():
             assert time.monotonic() < deadline, log.read_text()

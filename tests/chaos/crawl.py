@@ -124,6 +124,7 @@ def _settings(spec: Spec) -> dict[str, Any]:
     return {
         "CONCURRENT_REQUESTS": spec.concurrency,
         "CONCURRENT_REQUESTS_PER_DOMAIN": spec.concurrency,
+        "CONCURRENT_ITEMS": 4,  # Scrapy makes so many tasks for each answer: 100 of them cost as much as the rest
         "DOWNLOAD_DELAY": 0,
         "AUTOTHROTTLE_ENABLED": False,
         "RETRY_TIMES": RETRY_TIMES,
