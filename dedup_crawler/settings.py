@@ -14,8 +14,8 @@ ROBOTSTXT_OBEY = True
 # One site a crawl. What is in flight when the last page comes in was fetched for nothing.
 CONCURRENT_REQUESTS = 4
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
-# A page is one item, and pages are written one at a time: for more, Scrapy makes that many tasks for every page.
-CONCURRENT_ITEMS = 1
+# A page is one item. Scrapy makes so many tasks for each response: its usual 100 cost a quarter of a crawl's CPU time.
+CONCURRENT_ITEMS = 32
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 1.0
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0

@@ -170,8 +170,8 @@ def _serve(door: socket.socket) -> dict[str, Any] | None:
                 _send(asker, child)
 
 
-def _load() -> None:
-    """Import what a crawl imports, but for a reactor."""
+def load() -> None:
+    """Import what a crawl imports, but for a reactor, and leave it to forks as it is."""
     from scrapy.settings import default_settings
     from scrapy.utils.misc import load_object
 
@@ -185,13 +185,13 @@ def _load() -> None:
     for name in ("addon", "duplicate_filter", "spider_middleware", "collector", "recorder"):
         import_module(f"dedup_crawler.live.{name}")
     assert "twisted.internet.reactor" not in sys.modules
+    gc.collect()
+    gc.freeze()
 
 
 def _main() -> None:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
-    _load()
-    gc.collect()
-    gc.freeze()
+    load()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
         return

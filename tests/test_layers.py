@@ -75,6 +75,17 @@ def test_methods_do_not_know_each_other():
             assert there[-1] in BASES, f"{path} imports its sibling {there[-1]!r}"
 
 
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    """The folder of a model that was trained with torch."""
+    from dedup_crawler.methods import make_method
+    from planted_site import session_ids
+
+    crawl = session_ids()
+    model = make_method("seq2seq", hidden=16).fit(crawl.urls, crawl.clusters)
+    return model.save(tmp_path_factory.mktemp("translator") / "model")
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -84,14 +95,9 @@ def test_methods_do_not_know_each_other():
         "from dedup_crawler.methods import load_model; load_model(MODEL).canonicalize('http://forum.example/topic.php')",
     ],
 )
-def test_a_crawl_imports_no_training_library(code, tmp_path):
+def test_a_crawl_imports_no_training_library(code, translator):
     """Neither torch, scikit-learn, scipy nor jusText is loaded by what runs inside a crawl."""
-    from dedup_crawler.methods import make_method
-    from planted_site import session_ids
-
-    crawl = session_ids()
-    folder = make_method("seq2seq", hidden=16).fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
-    code = f"MODEL = {str(folder)!r}; {code}\nimport sys\n" + (
+    code = f"MODEL = {str(translator)!r}; {code}\nimport sys\n" + (
         "print([name for name in ('torch', 'sklearn', 'scipy', 'justext') if name in sys.modules])"
     )
 

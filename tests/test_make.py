@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
 import subprocess
 import sys
-import zlib
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,13 +14,11 @@ import zstandard
 
 from built_wheel import copy_sources
 from doc_blocks import PAGES, ROOT, blocks, sh_commands
+from short_forum import short_recording, short_truth
 
 HERE = {"bench", "demo", "reference"}
-RECORD = b"WARC/1.0\r\n"
 N_RECORDED = 2_600
-"""Answers of the forum that the demo is run on, each in two records; it learns from 2,000 pages."""
-ORIGIN = b"https://forum.example.org"
-LINK = re.compile(rb'href="(/[^"]*)"')
+"""Answers of the forum that the demo is run on; it learns from 2,000 pages."""
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
@@ -61,26 +56,15 @@ def make(target: str, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-def without_link(urls: set[bytes], link: re.Match[bytes]) -> bytes:
-    """A link to a URL of the site that is not among *urls* is none any more; what it leads to picks those that stay."""
-    leads_to = link[1].partition(b"#")[0]
-    if ORIGIN + leads_to in urls or zlib.crc32(leads_to) % 10 == 0:
-        return link[0]
-    return link[0].replace(b"href", b"name", 1)
-
-
 def shorten(examples: Path) -> None:
-    """Leave the beginning of the recording, and of its truth; of the links that lead out of it, every tenth."""
+    """Leave the beginning of the recording, and of its truth."""
     recording, truth = examples / "forum.warc.zst", examples / "forum.truth.csv.gz"
-    whole = zstandard.ZstdDecompressor().decompressobj().decompress(recording.read_bytes())
-    start, *records = whole.split(RECORD)
-    kept = RECORD.join([start, *records[: 2 * N_RECORDED]])
-    head, *lines = gzip.decompress(truth.read_bytes()).splitlines(keepends=True)
-    urls = set(re.findall(rb"^WARC-Target-URI: (\S+)", kept, re.MULTILINE))
+    kept = short_recording(recording, N_RECORDED)
+    about = short_truth(truth, kept)
     recording.unlink()
-    recording.write_bytes(zstandard.compress(LINK.sub(partial(without_link, urls), kept)))
+    recording.write_bytes(zstandard.compress(kept))
     truth.unlink()
-    truth.write_bytes(gzip.compress(head + b"".join(line for line in lines if line.split(b",")[1] in urls)))
+    truth.write_bytes(about)
 
 
 def test_every_target_that_is_named_is_run() -> None:

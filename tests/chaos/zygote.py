@@ -87,21 +87,14 @@ def crawl(job: dict[str, Any]) -> None:
 
 def main() -> None:
     """Fork for each line."""
-    import scrapy.core.downloader.handlers.http11
-    import scrapy.core.engine
-    import scrapy.crawler
-    import scrapy.extensions.logstats
-    import scrapy.pqueues  # noqa: F401
-
-    import dedup_crawler.live.addon
     import dedup_crawler.live.exploration.same_page
     import dedup_crawler.live.seen.sqlite
     import dedup_crawler.methods.verified  # noqa: F401
+    from tests.crawl_server import load
 
     from . import spider  # noqa: F401
 
-    if "twisted.internet.reactor" in sys.modules:
-        raise SystemExit("a reactor was installed: no child could choose its own")
+    load()
     for line in sys.stdin:
         job = json.loads(line)
         pid = os.fork()
