@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import crawl_server
 from redis_server import RedisServer, require_redis
+
+sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
 
 # No test depends on the machine's speed: examples have no deadline, and slow ones are no failure. Continuous
 # integration tries the same examples each time, so that a change is to blame where it fails.
