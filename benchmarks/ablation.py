@@ -26,7 +26,6 @@ from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
@@ -81,9 +80,9 @@ def _clusters(self: PageEvidence, clusters: Sequence[int]) -> Sequence[int]:
     return clusters
 
 
-def _greedy(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior) -> list[RuleStatistics]:
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
     """Every rule that saves more than ten times what it may be expected to lose."""
-    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule, prior)]
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
 
 
 PARTS: Mapping[str, tuple[Swap, ...]] = {
@@ -108,8 +107,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
     "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
-    "a prior that is not fitted": ((Prior, "fit", classmethod(lambda cls, counts: cls())),),
-    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
+    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "no late confirmation": ((Belief, "why_not", _whenever),),
     "late confirmation of what is not met late": ((Belief, "why_not", _always_late),),
     "groups of many values weigh one": ((merge_trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),

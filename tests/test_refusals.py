@@ -11,7 +11,6 @@ from dedup_crawler.methods.model_folder import ModelFiles, read_model
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import Evidence, MergeEvidence
-from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.refusals import (
     MAX_REFUSALS,
     Refusals,
@@ -62,8 +61,8 @@ def test_contradictions_are_said_with_their_counts():
 
 
 def test_too_little_evidence_is_said():
-    """Eight pages without a contradiction are too few to be sure on a site where little holds."""
-    refusals = Belief(RISKS["balanced"], Prior(0.1))
+    """Eight pages without a contradiction are too few to be sure for who wants to be safe."""
+    refusals = Belief(RISKS["safe"])
 
     assert refusals.why_not(Evidence.of_groups(8, 0, 8, 0)).startswith("too few groups to be sure")
 

@@ -55,7 +55,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     budget = belief.risk.lost_per_thousand * n_pages / 1000
-    kept = within_budget([rule.statistics for rule in found], budget, belief.prior)
+    kept = within_budget([rule.statistics for rule in found], budget)
     rules = []
     for rule in found:
         if any(rule.statistics is statistics for statistics in kept):
