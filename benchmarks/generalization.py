@@ -55,7 +55,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=ALL_NAMES)
     parser.add_argument("--part", action="append", choices=PARTS, help="what is taken out; may be repeated")
     parser.add_argument("--risk", default="balanced")
-    parser.add_argument("--shuffled", type=int, metavar="SEED", help="crawl in a random order instead of the recorded one")
+    parser.add_argument(
+        "--shuffled", type=int, metavar="SEED", help="crawl in a random order instead of the recorded one"
+    )
     names = [name for _, name, _ in CONSTANTS]
     parser.add_argument(
         "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"

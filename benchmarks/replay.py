@@ -2,8 +2,9 @@
 
     python benchmarks/replay.py SITES WORK [WORD...]      words choose sites and kinds of crawls; default: all
 
-SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. A page is lost that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first
-75 % of the recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
+SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. A page is lost
+that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first 75 % of the
+recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
 """
 
 from __future__ import annotations

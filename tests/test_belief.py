@@ -11,8 +11,8 @@ from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.posterior import expected_error
 
 
-def evidence(n_groups, n_wrong=0, n_late=20, n_late_wrong=0):
-    return Evidence.of_groups(n_groups, n_wrong, n_late, n_late_wrong)
+def evidence(n_groups, n_wrong=0):
+    return Evidence.of_groups(n_groups, n_wrong)
 
 
 def belief(risk="balanced"):
@@ -40,24 +40,10 @@ def test_groups_of_many_values_weigh_more():
     assert error_of(evidence(50)) < error_of(many_values)
 
 
-def test_a_rule_has_to_be_confirmed_late():
-    """By two late groups at least, and without many contradictions among them."""
-    assert not belief().holds(evidence(1000, n_late=1))
-    assert belief().holds(evidence(1000, n_late=2))
-    assert not belief().holds(evidence(1000, n_wrong=3, n_late=20, n_late_wrong=3))
-    assert belief().holds(evidence(1000, n_wrong=2, n_late=20, n_late_wrong=2))
-
-
-def test_what_is_no_longer_met_needs_no_late_group():
-    """A breadth-first crawl moves on: a kind of URL that does not come late cannot be confirmed late."""
-    assert belief().holds(replace(evidence(89, n_late=0), is_met_late=False))
-    assert not belief().holds(evidence(89, n_late=0))
-
-
 @given(st.integers(0, 400), st.integers(0, 50))
 def test_what_a_careful_profile_believes_a_less_careful_one_believes_too(n_groups, n_wrong):
     """Whatever the counts; and it stays within what the profile allows."""
-    counted = evidence(n_groups, min(n_wrong, n_groups), n_late_wrong=0)
+    counted = evidence(n_groups, min(n_wrong, n_groups))
     believed = [belief(risk).holds(counted) for risk in ("safe", "balanced", "eager")]
 
     assert believed == sorted(believed)

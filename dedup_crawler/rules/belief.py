@@ -1,4 +1,4 @@
-"""When a rule is believed: by the error that is to be expected of it, and by what came late in the crawl."""
+"""When a rule is believed: by the error that is to be expected of it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from dedup_crawler.rules.refusals import Refusals
 
 MIN_GROUPS = 8
 """Hypotheses with less for them are not even tried."""
-MIN_LATE = 2
-"""Groups late in the crawl that have to confirm a rule: what is met first is not what comes later."""
-MAX_LATE_WRONG = 0.1
-"""Share (0-1) of the late groups that may be wrong."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,4 @@ class Belief:
         if expected > allowed:
             doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
             return f"{doubt}: wrong in {expected:.2%} to be expected, where {allowed:.2%} is allowed".replace("%", " %")
-        if evidence.n_late < MIN_LATE and evidence.is_met_late:
-            return f"only {evidence.n_late} groups late in the crawl confirm it; {MIN_LATE} are needed"
-        if evidence.n_late_wrong > MAX_LATE_WRONG * evidence.n_late:
-            return f"what came late in the crawl contradicts it: {evidence.n_late_wrong} of {evidence.n_late} groups"
         return ""

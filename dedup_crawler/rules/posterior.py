@@ -15,7 +15,7 @@ RIGHT = (1.0, 400.0)
 OTHER = (1.0, 1.0)
 """Of all others: uniform."""
 SHARE = 0.5
-"""Share (0-1) of the hypotheses that hold; fitting it to each site saved less (benchmarks/results/generalization.md)."""
+"""Share (0-1) of the hypotheses that hold; fitting it to each site saved less."""
 
 
 def expected_error(n_groups: float, n_wrong: float) -> float:
