@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -19,14 +18,11 @@ from dedup_crawler.evidence import comparing
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import contexts, host_crawl, merge_trials, proposers, verified_rules
-from dedup_crawler.rules.belief import MIN_LATE, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
-from dedup_crawler.rules.judge import Evidence
 from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.statistics import RuleStatistics
 from dedup_crawler.rules.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
@@ -51,17 +47,6 @@ def _none(_: Iterable[str]) -> tuple[str, ...]:
     return ()
 
 
-_why_not = Belief.why_not
-
-
-def _whenever(self: Belief, evidence: Evidence, stricter: int = 1) -> str:
-    return _why_not(self, replace(evidence, n_late=MIN_LATE, n_late_wrong=0), stricter)
-
-
-def _always_late(self: Belief, evidence: Evidence, stricter: int = 1) -> str:
-    return _why_not(self, replace(evidence, is_met_late=True), stricter)
-
-
 _weighed = merge_trials.weighed
 
 
@@ -81,9 +66,9 @@ def _clusters(self: PageEvidence, clusters: Sequence[int]) -> Sequence[int]:
     return clusters
 
 
-def _greedy(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior) -> list[RuleStatistics]:
+def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
     """Every rule that saves more than ten times what it may be expected to lose."""
-    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule, prior)]
+    return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
 
 
 PARTS: Mapping[str, tuple[Swap, ...]] = {
@@ -108,10 +93,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
     "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
-    "a prior that is not fitted": ((Prior, "fit", classmethod(lambda cls, counts: cls())),),
-    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost, prior: list(rules)),),
-    "no late confirmation": ((Belief, "why_not", _whenever),),
-    "late confirmation of what is not met late": ((Belief, "why_not", _always_late),),
+    "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "groups of many values weigh one": ((merge_trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }

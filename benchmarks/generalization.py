@@ -34,6 +34,7 @@ LOST_COSTS = 0.02
 """Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""
 CONSTANTS = (
     (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
+    (posterior, "SHARE", (0.3, 0.7)),
     (contexts, "FEW_VALUES", (10, 40)),
     (comparing, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (comparing, "NEW_SHARE", (0.4, 0.8)),
@@ -54,7 +55,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=ALL_NAMES)
     parser.add_argument("--part", action="append", choices=PARTS, help="what is taken out; may be repeated")
     parser.add_argument("--risk", default="balanced")
-    parser.add_argument("--shuffled", type=int, metavar="SEED", help="crawl in a random order instead of the recorded one")
+    parser.add_argument(
+        "--shuffled", type=int, metavar="SEED", help="crawl in a random order instead of the recorded one"
+    )
     names = [name for _, name, _ in CONSTANTS]
     parser.add_argument(
         "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"

@@ -1,9 +1,10 @@
-"""Whole crawls of the recorded sites over real HTTP, from the home page, links and all: fetched and lost.
+"""Whole crawls of the recorded sites over real HTTP, from the first recorded URL, links and all: fetched and lost.
 
     python benchmarks/replay.py SITES WORK [WORD...]      words choose sites and kinds of crawls; default: all
 
-A page is lost that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first
-75 % of the recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
+SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. A page is lost
+that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first 75 % of the
+recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recorded import NAMES, TRAINED
+from generalization import recorded
 
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.serve import RecordedSite
@@ -57,6 +58,8 @@ class Replayed:
     """For files of the crawls; emptied in the end."""
     known: Path
     """The URLs that were recorded."""
+    start: str
+    """The first of them."""
     model: Path
     truth: Mapping[str, str]
 
@@ -83,7 +86,7 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any]) -> Crawled:
     """Crawl the served site once; from outside of the project, whose settings would enable the filter for all."""
     site, out = replayed.site, replayed.folder / "out.json"
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / "replay_spider.py")]
-    arguments = {"url": f"{site.address}/", "known": replayed.known, "out": out}
+    arguments = {"url": replayed.start, "known": replayed.known, "out": out}
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
@@ -120,26 +123,28 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any]) -> Crawled:
 @contextmanager
 def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
     """Serve a recorded site, and learn from the first part of its crawl."""
+    labels = recorded(name, sites, work).labels
     with RecordedSite([sites / name / "crawl.warc.zst"]) as site, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         with PageStore(work / f"{name}.db", create=False) as store:
             pages = list(store.labelled_pages())
-            urls = [site.served_url(page.url) for page in pages]
-            n = int(TRAINED * len(pages))
-            clusters = cluster_labelled(pages[:n])
+        truth = read_truth(sites / name / "truth.csv.gz")
+        urls = [site.served_url(page.url) for page in pages]
+        learnt = [page for page in pages if page.url in truth][: len(labels)]
         known = folder / "known.txt"
         known.write_text("\n".join(urls), encoding="utf-8")
         model = (
             make_method("verified")
             .fit(
-                urls[:n],
-                clusters,
-                [page.referrer and site.served_url(page.referrer) for page in pages[:n]],
-                [page.redirect_to and site.served_url(page.redirect_to) for page in pages[:n]],
+                [site.served_url(page.url) for page in learnt],
+                list(labels),
+                [page.referrer and site.served_url(page.referrer) for page in learnt],
+                [page.redirect_to and site.served_url(page.redirect_to) for page in learnt],
+                PageEvidence.of_pages(learnt),
             )
             .save(folder / "model")
         )
-        yield Replayed(site, folder, known, Path(model), read_truth(sites / name / "truth.csv.gz"))
+        yield Replayed(site, folder, known, urls[0], Path(model), truth)
 
 
 def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
@@ -164,8 +169,9 @@ def main(sites: Path, work: Path, words: Sequence[str]) -> None:
     """Print the table."""
     print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | lost | s |")
     print("|---|---|---|---|---|---|---|---|---|")
-    kinds = [word for word in words if word not in NAMES]
-    for name in [word for word in words if word in NAMES] or NAMES:
+    names = sorted(path.parent.name for path in sites.glob("*/crawl.warc.zst"))
+    kinds = [word for word in words if word not in names]
+    for name in [name for name in names if name in words] or names:
         for row in rows(name, sites, work, kinds):
             print(row, flush=True)
 

@@ -23,31 +23,30 @@ def columns_of(visits):
     return UrlColumns(HOST, [url for url, _ in visits], [page for _, page in visits])
 
 
-def one_by_one(maps, pages, first, last):
-    """What the rows have to be: one for each distinct map, with first known page and first and last place."""
+def one_by_one(maps, pages, first):
+    """What the rows have to be: one for each distinct map, with first known page and first place."""
     merged = {}
-    for values, page, start, end in zip(maps, pages, first, last, strict=True):
+    for values, page, start in zip(maps, pages, first, strict=True):
         key = frozenset(values.items())
         if key not in merged:
-            merged[key] = [values, page, start, end]
+            merged[key] = [values, page, start]
         else:
             row = merged[key]
             row[1] = page if row[1] == UNKNOWN else row[1]
-            row[3] = max(row[3], end)
     return list(merged.values())
 
 
 def told(columns):
     rows = [columns.row(row) for row in range(len(columns))]
-    return [list(row) for row in zip(rows, columns.clusters, columns.first, columns.last, strict=True)]
+    return [list(row) for row in zip(rows, columns.clusters, columns.first, strict=True)]
 
 
 @given(crawls)
 def test_equal_maps_are_one_row(visits):
-    """The first row stays where it was, with the first page that somebody knew; the last place in the crawl is kept."""
+    """The first row stays where it was, with the first page that somebody knew."""
     urls, pages = zip(*visits, strict=True)
 
-    assert told(columns_of(visits)) == one_by_one(maps_of(urls), pages, range(len(urls)), range(len(urls)))
+    assert told(columns_of(visits)) == one_by_one(maps_of(urls), pages, range(len(urls)))
 
 
 @settings(max_examples=150)
@@ -85,8 +84,8 @@ def test_a_dropped_key_joins_what_it_told_apart():
     columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
 
     assert told(columns) == [
-        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "1"}, 7, 0, 3],
-        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "2"}, 8, 1, 1],
+        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "1"}, 7, 0],
+        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "2"}, 8, 1],
     ]
 
 

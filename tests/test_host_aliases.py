@@ -95,15 +95,6 @@ def test_what_nobody_saw_is_no_evidence() -> None:
     assert aliases([(url, UNKNOWN) for url, _ in two_hosts()]) == {}
 
 
-def test_an_early_impression_has_to_be_confirmed() -> None:
-    """All pages that both hosts show were met at the start: the end of the crawl says nothing of it."""
-    both = [(f"{host}/p/{i}", i) for i in range(60) for host in (HOME, WWW)]
-    alone = [(f"{HOME}/q/{i}", 1_000 + i) for i in range(600)]
-
-    assert aliases(both + alone) == {}
-    assert aliases(alone + both) == {"www.site.example": "site.example"}
-
-
 def test_three_names_become_the_shortest() -> None:
     """Also where two of them were never compared; ports are part of a name."""
     third = "https://www.site.example:8443"

@@ -79,16 +79,6 @@ def test_a_page_of_very_many_wrong_links_is_not_one_contradiction():
     assert referrer_rules(mixed(start, topics, [*posts, *wrong])) == []
 
 
-def test_links_have_to_be_confirmed_late():
-    """All in the first half of the crawl, and none behind it."""
-    start, topics, posts = forum(60)
-    filler = [(("member", n), f"/member/{n}", "/") for n in range(400)]
-    early = mixed(start, topics, posts)
-
-    assert referrer_rules(early) != []
-    assert referrer_rules(in_order([*start, *topics, *posts, *filler])) == []
-
-
 def test_links_that_other_rules_explain_are_no_evidence():
     """Where link and page have one form already, nothing is left to say."""
     links = mixed(*forum())

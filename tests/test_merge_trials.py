@@ -2,7 +2,7 @@
 
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
-from dedup_crawler.rules.judge import UNKNOWN, Evidence
+from dedup_crawler.rules.judge import UNKNOWN
 from dedup_crawler.rules.merge_trials import trials_of
 from dedup_crawler.rules.rule import ANY, Cut, Drop, Rule, Star, Unordered
 from planted_visits import HOST, numbered
@@ -66,15 +66,6 @@ def test_the_unit_of_evidence_is_the_group():
     assert (evidence.n_groups, evidence.n_wrong) == (41, 0)
     evidence = all_of(asked(SID, right + wrong)[1])
     assert (evidence.n_groups, evidence.n_wrong) == (41, 37)  # 360 of 400 trials are wrong: 90 % of 41 groups
-
-
-def test_late_groups_are_those_that_are_completed_late():
-    """The second URL of a group makes it evidence; that of the first topic comes in the last third of the crawl."""
-    early = [(0, "/t?n=0"), (1, "/t?n=1"), (1, "/t?n=1&sid=a")]
-    filler = [(n, f"/{n}") for n in range(10, 20)]
-    _, trials = asked(SID, [*early, *filler, (9, "/t?n=0&sid=a"), (8, "/t?n=2")])
-
-    assert all_of(trials) == Evidence.of_groups(n_groups=2, n_wrong=1, n_late=1, n_late_wrong=1)
 
 
 def test_other_operations_are_asked_in_the_same_way():

@@ -179,17 +179,6 @@ def test_what_later_pages_contradict_is_not_believed(risk):
     assert forms_after(drifting(is_wrong_late=False), risk)("/article?a=7&version=1") == "/article?a=7"
 
 
-def test_what_is_met_late_has_to_be_confirmed_late():
-    """Two hundred early groups, and late the same kind of URL without a second one; not if it does not come late."""
-    early = [(a, f"/article?a={a}") for a in range(200)] + [(a, f"/article?a={a}&version=1") for a in range(200)]
-    filler = [(f"m{u}", f"/member?u={u}") for u in range(400)]
-    alone = [(f"new {a}", f"/article?a={a}&version=1") for a in range(1000, 1040)]
-
-    assert rules_of(shuffled(early) + filler + alone) == []
-    assert rules_of(shuffled(early) + filler) != []
-    assert rules_of(shuffled(early + filler + alone)) != []
-
-
 @pytest.mark.parametrize("n_groups", [1, 5, 7])
 def test_few_groups_are_no_evidence(n_groups):
     """A few pages seen twice teach nothing: too much error is still to be expected."""

@@ -55,17 +55,14 @@ class Verified(Canonicalizer):
         safe, balanced or eager: how often a rule may be wrong at most.
     proposals
         Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
-    unfiltered
-        URLs at the start of the crawl that were fetched before a filter dropped duplicates; 0: all of them.
     """
 
     name = "verified"
     _covers = _looks_back = True  # whether there are coverage rules, and referrer rules
 
-    def __init__(self, *, risk: str = "balanced", proposals: str | None = None, unfiltered: int = 0) -> None:
+    def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
         self.risk = risk
         self.proposals = proposals
-        self.unfiltered = unfiltered
 
     def model_rules(self) -> ModelRules:
         """The rules, and what keeps them from URLs that they know too little of."""
@@ -112,8 +109,6 @@ class Verified(Canonicalizer):
         if self.risk not in RISKS:
             hint = did_you_mean(self.risk, RISKS)
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
-        if self.unfiltered < 0:
-            raise BadInputError(f"unfiltered = {self.unfiltered}: give a number of URLs, or 0 for all.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules  # a live crawl does without
@@ -122,8 +117,7 @@ class Verified(Canonicalizer):
         targets = self._redirects or [None] * len(urls)
         pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
         belief = Belief(RISKS[self.risk])
-        n_unfiltered = self.unfiltered or len(urls)
-        aliases = learn_host_aliases(urls, pages, belief, n_unfiltered)
+        aliases = learn_host_aliases(urls, pages, belief)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
         refused = belief.refusals.all()
         urls = [aliases.at_home(url) for url in urls]
@@ -141,7 +135,6 @@ class Verified(Canonicalizer):
                 [pages[place] for place in places],
                 [each and read(each) for each in map(targets.__getitem__, places)],
                 [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
-                sum(place < n_unfiltered for place in places),
                 self._evidence.of(places) if self._evidence is not None else None,
             )
             belief = Belief(RISKS[self.risk])

@@ -1,19 +1,15 @@
-"""When a rule is believed: by the error that is to be expected of it, and by what came late in the crawl."""
+"""When a rule is believed: by the error that is to be expected of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import Evidence
-from dedup_crawler.rules.posterior import Prior
+from dedup_crawler.rules.posterior import expected_error
 from dedup_crawler.rules.refusals import Refusals
 
 MIN_GROUPS = 8
 """Hypotheses with less for them are not even tried."""
-MIN_LATE = 2
-"""Groups late in the crawl that have to confirm a rule: what is met first is not what comes later."""
-MAX_LATE_WRONG = 0.1
-"""Share (0-1) of the late groups that may be wrong."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +33,18 @@ class Belief:
     ----------
     risk
         What may be lost.
-    prior
-        What hypotheses of the site are like.
     """
 
-    def __init__(self, risk: Risk, prior: Prior | None = None) -> None:
+    def __init__(self, risk: Risk) -> None:
         self.risk = risk
-        self.prior = prior or Prior()
         self.n_tried = 0
         self.n_believed = 0
         self.refusals = Refusals()
 
-    def expected_error(self, evidence: Evidence) -> float:
-        """Of a hypothesis with such evidence (0-1)."""
-        return self.prior.expected_error(evidence.weight, evidence.wrong_weight)
-
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
         """Whether little error is to be expected of groups that weigh so much; *stricter* divides what is allowed."""
         allowed = self.risk.max_error / stricter
-        return weight >= MIN_GROUPS and self.prior.expected_error(weight, wrong_weight) <= allowed
+        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= allowed
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
         """Whether a hypothesis is to be believed."""
@@ -69,12 +58,8 @@ class Belief:
         allowed = self.risk.max_error / stricter
         if evidence.weight < MIN_GROUPS:
             return f"{evidence.n_groups} groups say too little; {MIN_GROUPS} are needed, or fewer with many URLs each"
-        expected = self.expected_error(evidence)
+        expected = expected_error(evidence.weight, evidence.wrong_weight)
         if expected > allowed:
             doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
             return f"{doubt}: wrong in {expected:.2%} to be expected, where {allowed:.2%} is allowed".replace("%", " %")
-        if evidence.n_late < MIN_LATE and evidence.is_met_late:
-            return f"only {evidence.n_late} groups late in the crawl confirm it; {MIN_LATE} are needed"
-        if evidence.n_late_wrong > MAX_LATE_WRONG * evidence.n_late:
-            return f"what came late in the crawl contradicts it: {evidence.n_late_wrong} of {evidence.n_late} groups"
         return ""

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dedup_crawler.rules.posterior import Prior
+from dedup_crawler.rules.posterior import expected_error
 from dedup_crawler.rules.statistics import RuleStatistics
 
 
-def expected_lost(statistics: RuleStatistics, prior: Prior | None = None) -> float:
+def expected_lost(statistics: RuleStatistics) -> float:
     """Pages that a rule may be expected to lose of a crawl like the one it was learnt from.
 
     Contradictions that lose nothing, for other URLs show the page, do not count.
     """
     n_groups = statistics.evidence.n_groups
     n_wrong = statistics.evidence.n_wrong if statistics.n_false_pairs else 0
-    return n_groups * (prior or Prior()).expected_error(n_groups, n_wrong)
+    return n_groups * expected_error(n_groups, n_wrong)
 
 
-def within_budget(rules: Sequence[RuleStatistics], max_lost: float, prior: Prior | None = None) -> list[RuleStatistics]:
+def within_budget(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
     """The rules that save most for what they may lose, as many as may lose *max_lost* pages together.
 
     In their order; the first is kept whatever the budget, for less than a page cannot be lost.
     """
-    lost_by = [expected_lost(rule, prior) for rule in rules]
+    lost_by = [expected_lost(rule) for rule in rules]
     best_first = sorted(range(len(rules)), key=lambda place: -rules[place].n_urls / max(lost_by[place], 1e-9))
     kept: set[int] = set()
     lost = 0.0

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.rules.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
 from dedup_crawler.rules.substring_index import SubstringIndex
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
@@ -63,8 +62,6 @@ class UrlColumns:
         In normal form, all of this host.
     clusters
         ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
-    n_unfiltered
-        Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
     evidence
         Compares the pages, where they are known; else different clusters are different pages.
     """
@@ -74,13 +71,11 @@ class UrlColumns:
         host: str,
         urls: Sequence[str],
         clusters: Sequence[int],
-        n_unfiltered: int | None = None,
         evidence: PairJudge | None = None,
     ) -> None:
         self.host = host
         self.evidence = evidence
         self.n_urls = len(urls)
-        self.late_from = late_from(len(urls), n_unfiltered)
         self.columns: dict[str, Column] = {}
         self._maps: list[KeyValues] = []
         self._rests: list[str] | None = None  # written when they are first asked for
@@ -93,9 +88,7 @@ class UrlColumns:
         """As the clusters, with pages together that may well be the same: what proposals are made from."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
         self.first: Integers = np.arange(len(urls))
-        """Place in the crawl of the first URL of each row ..."""
-        self.last: Integers = np.arange(len(urls))
-        """... and of the last."""
+        """Place in the crawl of the first URL of each row."""
         self.hashes: Hashes = self._hashed()
         self._merge_equal_rows()
 
@@ -175,15 +168,13 @@ class UrlColumns:
         _, first, group = np.unique(self.hashes, return_index=True, return_inverse=True)
         if len(first) == len(self.hashes):
             return
-        last = np.zeros(len(first), np.int64)
-        np.maximum.at(last, group, self.last)
         known = np.where(self.clusters == UNKNOWN, len(self.hashes), np.arange(len(self.hashes)))
         earliest = np.full(len(first), len(self.hashes))
         np.minimum.at(earliest, group, known)
         pages = np.append(self.clusters, UNKNOWN)[earliest]
         order = np.argsort(first)
         kept = first[order]
-        self.clusters, self.last = pages[order], last[order]
+        self.clusters = pages[order]
         self.alike = np.append(self.alike, UNKNOWN)[earliest][order]
         self.first, self.hashes = self.first[kept], self.hashes[kept]
         self._maps = [self._maps[row] for row in kept.tolist()]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from dedup_crawler.rules.belief import MIN_GROUPS, MIN_LATE, Belief
+from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import Evidence
@@ -26,8 +26,6 @@ FEW_VALUES = 20
 """Where fewer values of a key were compared, the rule is about these values, not about any."""
 EXPLAINED = 0.5
 """Share of wrong merge groups where a condition does not hold, at least."""
-MIN_MET_LATE = 8
-"""Late URLs that a hypothesis speaks of, for late groups to be asked for."""
 _BEAM = 8  # contexts that hold in part and are refined further
 _MAX_FOUND = 200  # of one hypothesis; a site that needs more is better left alone
 
@@ -138,7 +136,7 @@ class ContextSearch:
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
         """Take a context if it is believable; where few values were compared, for those alone that were right."""
         trials = self._trials
-        if not self._holds(conditions, chosen, evidence):
+        if not self._belief.holds(evidence):
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
@@ -150,33 +148,11 @@ class ContextSearch:
             values = frozenset(trials.gone_values[number] for number in gone.tolist())
             chosen = chosen & np.isin(trials.gone, gone)
             evidence = trials.evidence(chosen)
-            if not self._holds(conditions, chosen, evidence):
+            if not self._belief.holds(evidence):
                 return False
         is_crowd = evidence.n_groups < MIN_GROUPS
         self._take(Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd))
         return True
-
-    def _holds(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
-        if evidence.n_late < MIN_LATE:
-            evidence = replace(evidence, is_met_late=self._is_met_late(conditions, chosen))
-        return self._belief.holds(evidence)
-
-    def _is_met_late(self, conditions: tuple[Condition, ...], chosen: Mask) -> bool:
-        """Whether many of the late URLs are of the kind that the hypothesis speaks of, and no trials.
-
-        A breadth-first crawl moves on to other sections: nothing late can confirm what is no longer met.
-        """
-        is_met = np.ones(len(self._trials.alone_late), bool)
-        for condition in conditions:
-            if condition.key:
-                column = self._columns.columns[condition.key]
-                numbers = column.numbers[self._trials.alone_late]
-                if condition.matcher is None:
-                    is_met &= numbers < 0
-                else:
-                    fits = np.array([*map(condition.matcher.matches, column.values), False])
-                    is_met &= fits[numbers]
-        return int(is_met.sum() + (chosen & self._trials.is_late).sum()) >= MIN_MET_LATE
 
     def _take(self, context: Context) -> None:
         self.found.append(context)
@@ -250,8 +226,8 @@ class ContextSearch:
             chosen = live & (trials.groups == group)
             n_wrong = int((chosen & ~trials.is_right).sum())
             n_met = int(n_values[group])
-            if self._belief.may_hold(n_met, n_wrong) and (chosen & trials.is_late).any():
-                evidence = Evidence.of_groups(n_met, n_wrong, n_met, n_wrong)
+            if self._belief.may_hold(n_met, n_wrong):
+                evidence = Evidence.of_groups(n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:

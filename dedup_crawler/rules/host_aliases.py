@@ -17,7 +17,6 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.belief import Belief
 from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
-from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 
@@ -69,9 +68,7 @@ class HostAliases:
         return cls(aliases)
 
 
-def learn_host_aliases(
-    urls: Sequence[str], pages: Sequence[int], belief: Belief, n_unfiltered: int | None = None
-) -> HostAliases:
+def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> HostAliases:
     """Pairs of hosts that show the same under the same paths; each host becomes the one with the shortest name.
 
     Parameters
@@ -82,19 +79,15 @@ def learn_host_aliases(
         ``pages[i]`` is what ``urls[i]`` shows, :data:`UNKNOWN` where nobody knows.
     belief
         Decides, and counts the pairs that are tried.
-    n_unfiltered
-        Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None.
     """
     met = _met_on_both(urls, pages)
-    first_late = late_from(len(urls), n_unfiltered)
     evidence = {}
     for (one, other), found in sorted(met.items()):
-        judged = MergeEvidence(*_counted(found, 0))
-        late, late_wrong = _counted(found, first_late)
+        judged = MergeEvidence(*_counted(found))
         if not belief.may_hold(judged.n_groups, judged.n_wrong):
             continue
         belief.n_tried += 1
-        found_evidence = Evidence.of_groups(judged.n_groups, judged.n_wrong, late, late_wrong)
+        found_evidence = Evidence.of_groups(judged.n_groups, judged.n_wrong)
         if not (reason := belief.why_not(found_evidence, STRICTER)):
             belief.n_believed += 1
             evidence[one, other] = judged
@@ -103,13 +96,13 @@ def learn_host_aliases(
     return HostAliases(_to_shortest(evidence))
 
 
-_Found = dict[tuple[int, int], int]  # pages that two hosts show under one path -> place where the later one was met
+_Found = set[tuple[int, int]]  # pages that two hosts show under one path
 
 
 def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str, str], _Found]:
     shown: dict[str, dict[str, int]] = defaultdict(dict)
-    met: dict[tuple[str, str], _Found] = defaultdict(dict)
-    for place, (url, page) in enumerate(zip(urls, pages, strict=True)):
+    met: dict[tuple[str, str], _Found] = defaultdict(set)
+    for url, page in zip(urls, pages, strict=True):
         host = host_of(url)
         behind = url.partition("://")[2]
         on_hosts = shown[behind[behind.find("/") :]]
@@ -117,19 +110,18 @@ def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str
             continue
         for other, its_page in list(on_hosts.items())[:_MAX_HOSTS]:
             pair, both = ((host, other), (page, its_page)) if host < other else ((other, host), (its_page, page))
-            met[pair][both] = place
+            met[pair].add(both)
         on_hosts[host] = page
     return met
 
 
-def _counted(found: _Found, first: int) -> tuple[int, int]:
-    """Different pages met on both hosts, the later time from place *first* on, and how many of them are two pages.
+def _counted(found: _Found) -> tuple[int, int]:
+    """Different pages met on both hosts, and how many of them are two pages.
 
     Of a log-in page on the one host that stands for many pages on the other, all these are counted.
     """
-    later = [both for both, place in found.items() if place >= first]
-    n_right = len({one for one, other in later if one == other})
-    wrong = [(one, other) for one, other in later if one != other]
+    n_right = len({one for one, other in found if one == other})
+    wrong = [(one, other) for one, other in found if one != other]
     n_wrong = max(len({one for one, _ in wrong}), len({other for _, other in wrong}))
     return n_right + n_wrong, n_wrong
 

@@ -37,8 +37,6 @@ class HostCrawl:
     targets: Sequence[str | None]
     """What each URL redirects to."""
     referrers: Sequence[str | None]
-    n_unfiltered: int | None = None
-    """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
     evidence: PairJudge | None = None
     """Compares the pages by their places in these lists, where they are known."""
 
@@ -49,13 +47,13 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
     What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
     rules.
     """
-    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.n_unfiltered, crawl.evidence)
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.evidence)
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     budget = belief.risk.lost_per_thousand * n_pages / 1000
-    kept = within_budget([rule.statistics for rule in found], budget, belief.prior)
+    kept = within_budget([rule.statistics for rule in found], budget)
     rules = []
     for rule in found:
         if any(rule.statistics is statistics for statistics in kept):
@@ -83,7 +81,6 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
-        n_unfiltered=crawl.n_unfiltered,
     )
     sorted_urls = [read_url(url, _KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)

@@ -65,24 +65,20 @@ def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Merge groups for and against a hypothesis, and those of them that are late in the crawl."""
+    """Merge groups for and against a hypothesis."""
 
     n_groups: int
     n_wrong: int
     """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
-    n_late: int
-    n_late_wrong: int
     weight: float
     """What the groups weigh: each the square root of the trials in it, for a group of many is more than one of two."""
     wrong_weight: float
     """Of the wrong trials in them; at least one for each wrong group."""
-    is_met_late: bool = True
-    """Whether URLs that the hypothesis speaks of are still met late in the crawl."""
 
     @classmethod
-    def of_groups(cls, n_groups: int, n_wrong: int, n_late: int, n_late_wrong: int) -> Evidence:
+    def of_groups(cls, n_groups: int, n_wrong: int) -> Evidence:
         """Groups that weigh one each."""
-        return cls(n_groups, n_wrong, n_late, n_late_wrong, n_groups, n_wrong)
+        return cls(n_groups, n_wrong, n_groups, n_wrong)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import Evidence, MergeEvidence
-from dedup_crawler.rules.lateness import late_from
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.url_shapes import Shape
 
@@ -69,8 +68,6 @@ class Links:
     shapes: Sequence[Shape]
     targets: Sequence[tuple[Shape, str] | None]
     """Shape and form of the URL that each one redirects to; None for a page."""
-    n_unfiltered: int | None = None
-    """Of the URLs, from the first on, those that were fetched before the crawl was filtered; all, if None."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
@@ -80,10 +77,9 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
         is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
         if is_known and links.forms[place] != links.forms[referrer]:
             trials[links.shapes[referrer], links.shapes[place]].append(place)
-    first_late = late_from(len(links.urls), links.n_unfiltered)
     found = []
     for pair, places in sorted(trials.items()):
-        evidence = _evidence_of_links(links, places, first_late)
+        evidence = _evidence_of_links(links, places)
         if evidence.n_groups >= MIN_GROUPS:
             belief.n_tried += 1
             rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
@@ -95,20 +91,17 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     return found
 
 
-def _evidence_of_links(links: Links, places: Sequence[int], first_late: int) -> Evidence:
+def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
     """A page that holds links is one piece of evidence, however many links it holds."""
     is_wrong: dict[int, bool] = defaultdict(bool)
-    is_late: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
     for place in places:
         referrer = links.referrers[place]
         wrong = links.pages[place] != links.pages[referrer]
         n_wrong_links += wrong
         is_wrong[referrer] |= wrong
-        is_late[referrer] |= place >= first_late
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
-    late = [referrer for referrer, late in is_late.items() if late]
-    return Evidence.of_groups(len(is_wrong), n_wrong, len(late), sum(is_wrong[referrer] for referrer in late))
+    return Evidence.of_groups(len(is_wrong), n_wrong)
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
@@ -136,7 +129,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
             n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
             evidence = MergeEvidence(len(pages), n_alone)
-            judged = Evidence.of_groups(len(pages), n_alone, len(pages), n_alone)
+            judged = Evidence.of_groups(len(pages), n_alone)
             is_covered = belief.holds(judged, STRICTER)
             if is_covered:
                 break

@@ -30,14 +30,11 @@ class Trials:
     groups: Integers
     is_right: Mask
     """Whether it shows the same page."""
-    is_late: Mask
     has_base: Mask
     """Whether the group's reference has the form already: the key's value is compared with no value."""
     gone: Integers
     """Number of what the rule takes away."""
     gone_values: list[str | None]
-    alone_late: Integers
-    """Rows met late that the rule changes, and that fall together with no other."""
     beside: Integers
     """Number of what it takes away of the group's reference; -1 where that is no value."""
 
@@ -46,7 +43,7 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Merge groups of some of the trials."""
-        return Evidence(*self._counted(mask), *self._counted(mask & self.is_late), *self.weigh(mask))
+        return Evidence(*self._counted(mask), *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """What the groups of some of the trials weigh, and the wrong ones of them."""
@@ -94,15 +91,12 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     of_others = group[len(rows) :]
     has_base[of_others] = True
     reference[of_others] = others
-    last = np.zeros(n_groups, np.int64)
-    np.maximum.at(last, group, columns.last[members])
     of_rows = group[: len(rows)]
     gone_of = np.full(len(columns), -1)
     if gone_values:
         gone_of[rows] = gone
     beside = gone_of[reference[of_rows]]
     may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
-    alone = rows[size[of_rows] == 1]
     is_trial = np.flatnonzero(may_tell)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
@@ -111,11 +105,9 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         rows=rows,
         groups=of_rows,
         is_right=verdicts > 0,
-        is_late=last[of_rows] >= columns.late_from,
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
-        alone_late=alone[columns.first[alone] >= columns.late_from],
         beside=beside,
     )
 

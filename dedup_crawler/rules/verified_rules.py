@@ -6,7 +6,7 @@ after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,6 @@ from dedup_crawler.rules.contexts import FEW_VALUES, MAX_DEPTH, Context, Context
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.merge_trials import Trials, trials_of
-from dedup_crawler.rules.posterior import Prior
 from dedup_crawler.rules.refusals import Refused
 from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.statistics import RuleStatistics
@@ -47,7 +46,6 @@ class RuleLearner:
 
     def learn(self) -> list[AnyRule]:
         """Rules in the order in which they were found; each was tested on what those before it had left."""
-        self.belief.prior = Prior.fit(self._weights())
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
             for stage, depth in _coarse_to_fine():
@@ -62,13 +60,6 @@ class RuleLearner:
         for depth in range(_PROPOSED_DEPTH + 1):
             self._ask_all(asked, depth)
         return self.rules
-
-    def _weights(self) -> Iterator[tuple[float, float]]:
-        """Weight and wrong weight of the merge groups of every hypothesis, wherever it may hold."""
-        for hypothesis in self._hypotheses():
-            trials = self._trials(hypothesis)
-            if len(trials):
-                yield trials.weigh(np.ones(len(trials), bool))
 
     def _ask(self, stage: int, depth: int) -> None:
         self._ask_all([hypothesis for hypothesis in self._hypotheses() if hypothesis.stage == stage], depth)

@@ -20,7 +20,6 @@ from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model_folder import folder_name
 from dedup_crawler.methods.training_data import TrainingData, training_data
-from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.snapshot import take_snapshot
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -91,9 +90,6 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
         done.kept.append(str(place))
         return
     new = make_method(METHOD)
-    if isinstance(new, Verified) and old is not None and old.n_learnt():
-        # what the crawl has shown since it is filtered says nothing of what the filter drops
-        new.unfiltered = int(old.options().get("unfiltered") or old.n_urls_)
     new.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
     reason = _objection(old, new, data) if old is not None else None
     if reason is not None:
