@@ -35,7 +35,7 @@ LOST_COSTS = 0.02
 CONSTANTS = (
     (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (posterior, "SHARE", (0.3, 0.7)),
-    (contexts, "FEW_VALUES", (10, 40)),
+    (contexts, "FEW_VALUES", (5, 20)),
     (comparing, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (comparing, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),

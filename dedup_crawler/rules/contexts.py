@@ -22,7 +22,7 @@ from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf, OneOf
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""
-FEW_VALUES = 20
+FEW_VALUES = 10
 """Where fewer values of a key were compared, the rule is about these values, not about any."""
 EXPLAINED = 0.5
 """Share of wrong merge groups where a condition does not hold, at least."""

@@ -107,8 +107,9 @@ def settled_in(crawled: Crawled) -> set[str]:
     settled = set()
     for asked in crawled.asked:
         path = without_session(asked.path)
-        if asked.run in crawled.killed and path not in noted:
-            continue  # nobody knows whether the answer was still heard
+        is_error = asked.outcome.isdigit() and asked.outcome not in _RETRIED
+        if asked.run in crawled.killed and path not in noted and not is_error:
+            continue  # nobody knows whether the answer was still heard; an error may have been, and none asks again
         n_asked[path] += 1
         if asked.outcome not in _RETRIED or n_asked[path] > RETRY_TIMES:
             settled.add(path)
