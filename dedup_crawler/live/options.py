@@ -38,7 +38,7 @@ class Options:
     learn_after: int | None = _setting(
         "DEDUP_LEARN_AFTER",
         None,
-        "learn a model from the crawl itself after this many pages, and again whenever half as many more have come; "
+        "learn a model from the crawl itself after this many pages, and again whenever their number has doubled; "
         "needs no `DEDUP_MODEL`",
     )
     static_rules: tuple[str, ...] = _setting(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import math
 import os
 import shutil
 import signal
@@ -23,8 +22,6 @@ from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.live.learning.refit_report import RefitReport
 
 _NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
-GROWTH = 1.5
-"""Pages of a crawl, as a multiple of those at the last time, after which it learns again."""
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
 _SHOWN_LINES = 5  # of models that were refused
@@ -48,7 +45,7 @@ class _Job:
 
 
 class Learner:
-    """Has a model learnt from the pages of a crawl, again each time that they have become half as many more.
+    """Has a model learnt from the pages of a crawl, again each time that their number has doubled.
 
     Parameters
     ----------
@@ -111,7 +108,7 @@ class Learner:
     def _start(self) -> None:
         n_pages = self._n_pages
         while self._next <= n_pages:
-            self._next = math.ceil(GROWTH * self._next)
+            self._next *= 2
         try:
             scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
             process = self._process(scratch)
