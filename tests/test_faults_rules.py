@@ -93,6 +93,22 @@ def test_covered_pages_whose_text_is_shown_elsewhere_agree_with_their_rule(tmp_p
     assert "dedup/rules/switched_off" not in crawl.stats
 
 
+def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_rule(tmp_path: Path):
+    """Each item redirects to a story that a link has led to before: that verifies the rule, which drops the rest."""
+    with Site() as site:
+        build_items(site)
+        site.page("/", "/hub/1", *[f"/story/{n}" for n in range(N_ITEMS)], html=text("home"))
+        for n in range(N_ITEMS):
+            show(site, f"/story/{n}", n)
+            site.redirect(item(n), f"/story/{n}")
+        model = covering_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS="1")
+        assert shown(site, [f"/story/{n}" for n in range(N_ITEMS)]) == []
+        assert len(shown(site, map(item, range(N_ITEMS)))) > N_ITEMS // 2
+    assert crawl.stats["dedup/explored/agree"] >= 20
+    assert "dedup/explored/undecided" not in crawl.stats
+
+
 def variants(n: int) -> list[str]:
     """URLs of one form that stand side by side."""
     return [f"/item{n}?v={v}" for v in range(4)]

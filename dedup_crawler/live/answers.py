@@ -159,7 +159,9 @@ class Answers:
         is_redirected = marks.is_redirected(request)
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
-        self._explorer.swallowed(request)
+        if marks.EXPLORES in request.meta:
+            form, _ = self._form_of(request.url)
+            self._explorer.swallowed(request, form, is_covered=self._is_covered(request.url))
         self._switch_off_failing()
         forms = marks.forms_of(request)
         if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:

@@ -317,6 +317,8 @@ class Decisions:
         elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
             is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND
             expected = marks.REACHED_ALONE if is_alone else marks.REACHED
+            if is_alone:
+                self._explorer.led_alone(question.digest)
             question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:

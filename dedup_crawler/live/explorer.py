@@ -74,7 +74,7 @@ class Explorer:
         self._alike = AlikeAnswers()
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
-        self._led: set[bytes] = set()  # forms to which only tests have led, in spiders that follow redirects themselves
+        self._led: set[bytes] = set()  # forms to which only tests have led
         self._sent: set[int] = set()  # hashes of the URLs of tests
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
@@ -158,14 +158,20 @@ class Explorer:
         else:
             self._judged(form, rules, None)
 
-    def swallowed(self, request: Request) -> None:
-        """Hear that an explored URL redirects to a page that was seen."""
-        explores = request.meta.get(marks.EXPLORES)
-        if explores is None or not marks.is_redirected(request):
+    def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
+        """Hear that an explored URL redirects to a page that was asked for before, and that has *target_form*.
+
+        Behind a covered template that page is reached otherwise, unless it is covered as well (*is_covered*), or only
+        another such test has led there.
+        """
+        if not marks.is_redirected(request) or (explores := request.meta.pop(marks.EXPLORES, None)) is None:
             return
         form, expected, *rules = explores
         if expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
+            return
+        if expected == marks.COVERED:
+            self._judged(form, rules, None if is_covered or target_form in self._led else True)
             return
         owner = self.comparisons.owner(form)
         is_same = owner is not None and request.url in (owner.url, owner.final_url)
@@ -196,12 +202,16 @@ class Explorer:
         if is_known and not is_covered:
             self._judged(form, rules, True)
             return
-        if len(self._led) < _MAX_TESTED:
-            self._led.add(target_form)
+        self.led_alone(target_form)
         if is_covered or not self.knows_owners:
             self._judged(form, rules, None)
         else:
             self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
+
+    def led_alone(self, form: bytes) -> None:
+        """Hear that nothing but a test of a covered template has led to *form*."""
+        if len(self._led) < _MAX_TESTED:
+            self._led.add(form)
 
     def reached(self, form: bytes, page: str | None) -> None:
         """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
@@ -210,6 +220,7 @@ class Explorer:
         """
         if not self.unreached.n_redirected or page in self._tested:
             return
+        self._led.discard(form)
         if (waiting := self.unreached.reached(form)) is not None:
             self._judged(form, waiting.rules, True)
 
