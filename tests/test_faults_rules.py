@@ -109,6 +109,24 @@ def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_ru
     assert "dedup/explored/undecided" not in crawl.stats
 
 
+def test_dead_links_do_not_hold_a_rule_back(tmp_path: Path):
+    """Behind a covered template two items of three are gone, the others redirect to pages that were fetched before."""
+    with Site() as site:
+        build_items(site, 300)
+        site.page("/", "/hub/1", *[f"/story/{n}" for n in range(300)], html=text("home"))
+        for n in range(300):
+            show(site, f"/story/{n}", n)
+            if n % 3:
+                site.page(item(n), status=404)
+            else:
+                site.redirect(item(n), f"/story/{n}")
+        model = covering_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS="1")
+        assert shown(site, [f"/story/{n}" for n in range(300)]) == []
+        assert len(shown(site, map(item, range(300)))) > 150
+    assert "dedup/explored/undecided" not in crawl.stats
+
+
 def variants(n: int) -> list[str]:
     """URLs of one form that stand side by side."""
     return [f"/item{n}?v={v}" for v in range(4)]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MAX_WITHDRAWN = 20_000
 _MAX_ORPHANS = 20_000
 _N_OVERTAKERS = 100
+_NOTHING_THERE = 404, 410
 _SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
 
 
@@ -94,6 +95,8 @@ class Answers:
             return None
         self.n_fetched += 1
         is_formed = marks.UNFORMED not in request.meta
+        if response.status in _NOTHING_THERE and explores is not None and explores[1] != marks.OWNER:
+            del request.meta[marks.EXPLORES]  # to drop it loses nothing: that says nothing against its rule
         if response.status >= 400 or (response.status < 300 and is_formed and _says_nothing(response)):
             return self.failed(request)
         if response.status >= 300 and is_formed:

@@ -11,7 +11,7 @@ from .verdict import Outcome
 
 def report(outcomes: Sequence[Outcome], command: str) -> str:
     """The page: totals, then a line for each ingredient."""
-    n_saved = sum(each.n_plain - each.n_filtered for each in outcomes)
+    n_plain = sum(each.n_plain for each in outcomes)
     n_explored = sum(each.n_explored for each in outcomes)
     unsaid = [each for each in outcomes if each.hidden and not each.is_said]
     rows: dict[str, list[Outcome]] = defaultdict(list)
@@ -37,9 +37,9 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
         f"| pages lost | {sum(len(each.lost) for each in outcomes)} |",
         f"| pages hidden | {sum(len(each.hidden) for each in outcomes)} |",
         f"| seeds with more hidden than the summary's upper bound | {len(unsaid)} |",
-        f"| fetches without the filter | {sum(each.n_plain for each in outcomes)} |",
+        f"| fetches without the filter | {n_plain} |",
         f"| fetches with it | {sum(each.n_filtered for each in outcomes)} |",
-        f"| fetched to test the rules | {n_explored} ({n_explored / max(1, n_saved):.1%} of what was saved) |",
+        f"| fetched to test the rules | {n_explored} ({n_explored / max(1, n_plain):.1%} of the fetches without the filter) |",
         f"| stops (SIGINT) | {sum(each.n_stops for each in outcomes)} |",
         f"| kills (SIGKILL) | {sum(each.n_kills for each in outcomes)} |",
         f"| CPU | {sum(each.cpu_s for each in outcomes) / 60:.1f} min of crawls |",
@@ -48,10 +48,10 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, found in sorted(rows.items()):
-        n_plain, n_filtered = sum(each.n_plain for each in found), sum(each.n_filtered for each in found)
+        n_without, n_filtered = sum(each.n_plain for each in found), sum(each.n_filtered for each in found)
         n_lost, n_hidden = sum(len(each.lost) for each in found), sum(len(each.hidden) for each in found)
         counts = (len(found), sum(each.n_pages for each in found), n_lost, n_hidden)
-        saved = f"{1 - n_filtered / max(1, n_plain):.0%}"
+        saved = f"{1 - n_filtered / max(1, n_without):.0%}"
         lines.append(f"| {name} | {' | '.join(map(str, counts))} | {saved} |")
     return "\n".join(lines) + "\n"
 
