@@ -39,7 +39,7 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
         f"| seeds with more hidden than the summary's upper bound | {len(unsaid)} |",
         f"| fetches without the filter | {n_plain} |",
         f"| fetches with it | {sum(each.n_filtered for each in outcomes)} |",
-        f"| fetched to test the rules | {n_explored} ({n_explored / max(1, n_plain):.1%} of the fetches without the filter) |",
+        f"| fetched to test the rules | {n_explored} ({n_explored / max(1, n_plain):.1%} of those without it) |",
         f"| stops (SIGINT) | {sum(each.n_stops for each in outcomes)} |",
         f"| kills (SIGKILL) | {sum(each.n_kills for each in outcomes)} |",
         f"| CPU | {sum(each.cpu_s for each in outcomes) / 60:.1f} min of crawls |",
