@@ -2,9 +2,11 @@
 
     python benchmarks/replay.py SITES WORK [WORD...]      words choose sites and kinds of crawls; default: all
 
-SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. A page is lost
-that the unfiltered crawl reached and another did not, by truth. Our model has learnt from the first 75 % of the
-recorded crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
+SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. Avoidable are
+the fetches of an unfiltered crawl that show a page, by truth, which another fetch shows. A page is lost that this crawl
+reached and another did not; *not recorded* are those of them to which a link led that the recording cannot follow: a
+directory under another address has relative links of its own. Our model has learnt from the first 75 % of the recorded
+crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +27,7 @@ from generalization import recorded
 
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.truth import read_truth
-from dedup_crawler.methods import make_method
+from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.pages.serve import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
@@ -42,6 +44,10 @@ class Crawled:
     clusters: frozenset[str]
     """Pages that it reached, by truth."""
     n_fetched: int
+    n_needed: int
+    """Different pages among what was fetched, those without content included."""
+    unrecorded: frozenset[str]
+    """Links that the recording cannot follow."""
     n_dropped: int
     n_explored: int
     seconds: float
@@ -62,6 +68,8 @@ class Replayed:
     """The first of them."""
     model: Path
     truth: Mapping[str, str]
+    referrers: Mapping[str, str | None]
+    """By URL, both as recorded."""
 
 
 def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
@@ -112,7 +120,9 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any]) -> Crawled:
     stats = told["stats"]
     return Crawled(
         frozenset(map(str, reached)),
-        int(stats["downloader/request_count"]),
+        len(told["fetched"]),
+        len({replayed.truth.get(url, url) for url in map(site.recorded_url, told["fetched"])}),
+        frozenset(told["unrecorded"]),
         int(stats.get("dedup/request/dropped", 0)),
         int(stats.get("dedup/request/explored", 0)),
         seconds,
@@ -144,7 +154,8 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
             )
             .save(folder / "model")
         )
-        yield Replayed(site, folder, known, urls[0], Path(model), truth)
+        referrers = {page.url: page.referrer for page in pages}
+        yield Replayed(site, folder, known, urls[0], Path(model), truth, referrers)
 
 
 def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
@@ -154,20 +165,40 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[s
         for kind, settings in settings_of(replayed.model, replayed.folder).items():
             if kinds and kind not in (UNFILTERED, *kinds):
                 continue
+            replayed.model.with_name("model.evidence.json").unlink(missing_ok=True)  # of the crawl before
             done = crawl(replayed, settings)
             first = first or done
-            lost = len(first.clusters - done.clusters)
-            avoidable = first.n_fetched - len(first.clusters)
+            lost = first.clusters - done.clusters
+            n_left = len(beyond_the_recording(replayed, lost, done.unrecorded))
+            avoidable = first.n_fetched - first.n_needed
             saved = first.n_fetched - done.n_fetched
             yield (
                 f"| {name} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | {done.n_explored:,} | "
-                f"{len(done.clusters):,} | {lost} | {lost / len(first.clusters):.2%} | {done.seconds:.0f} |"
+                f"{len(done.clusters):,} | {len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
             )
+
+
+def beyond_the_recording(replayed: Replayed, lost: Set[str], unrecorded: Set[str]) -> set[str]:
+    """The lost pages to which a link led that was not recorded, and those that were found on such a page."""
+    model, served_url = load_model(replayed.model), replayed.site.served_url
+    forms = set(map(model.canonicalize, unrecorded))
+    urls_of: dict[str, list[str]] = {page: [] for page in lost}
+    for url, page in replayed.truth.items():
+        if page in lost:
+            urls_of[page].append(url)
+    left = {page for page, urls in urls_of.items() if any(model.canonicalize(served_url(url)) in forms for url in urls)}
+    while more := {
+        page
+        for page, urls in urls_of.items()
+        if page not in left and any(replayed.truth.get(replayed.referrers.get(url) or "") in left for url in urls)
+    }:
+        left |= more
+    return left
 
 
 def main(sites: Path, work: Path, words: Sequence[str]) -> None:
     """Print the table."""
-    print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | lost | s |")
+    print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | not recorded | s |")
     print("|---|---|---|---|---|---|---|---|---|")
     names = sorted(path.parent.name for path in sites.glob("*/crawl.warc.zst"))
     kinds = [word for word in words if word not in names]

@@ -10,9 +10,9 @@ import json
 import time
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urljoin
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
@@ -48,7 +48,7 @@ class RecordedSiteMiddleware:
 
 
 class ReplaySpider(Spider):
-    """Crawls a served recording from its home page; writes fetched URLs and stats as JSON to *out*."""
+    """Crawls a served recording; writes as JSON to *out* what it fetched, reached and had to leave, and its stats."""
 
     name = "replay"
     custom_settings: ClassVar[dict[str, Any]] = {
@@ -69,10 +69,24 @@ class ReplaySpider(Spider):
     def __init__(self, url: str, known: str, out: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = [url]
+        self.site = urljoin(url, "/")
         self.known = frozenset(Path(known).read_text(encoding="utf-8").splitlines())
         self.out = Path(out)
+        self.fetched: list[str] = []
         self.reached: list[list[str]] = []
+        self.unrecorded: set[str] = set()
         self.begun = time.perf_counter()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Build it for Scrapy."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.sent, signal=signals.request_reached_downloader)
+        return spider
+
+    def sent(self, request: Request) -> None:
+        """Note what is fetched."""
+        self.fetched.append(request.url)
 
     def parse(self, response: Response) -> Any:
         """Follow what was recorded."""
@@ -80,9 +94,17 @@ class ReplaySpider(Spider):
         for url in links_of(response):
             if url in self.known:
                 yield Request(url)
+            elif url.startswith(self.site):
+                self.unrecorded.add(url)
 
     def closed(self, reason: str) -> None:
         """Write what was seen."""
         stats = {key: value for key, value in self.crawler.stats.get_stats().items() if isinstance(value, (int, float))}
-        told = {"reached": self.reached, "stats": stats, "seconds": time.perf_counter() - self.begun}
+        told = {
+            "fetched": self.fetched,
+            "reached": self.reached,
+            "unrecorded": sorted(self.unrecorded),
+            "stats": stats,
+            "seconds": time.perf_counter() - self.begun,
+        }
         self.out.write_text(json.dumps(told), encoding="utf-8")
