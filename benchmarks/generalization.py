@@ -24,7 +24,7 @@ from unittest.mock import patch
 from ablation import PARTS, without
 from recorded import ALL_NAMES, Crawl, continued, labelled_pages, site
 
-from dedup_crawler.evidence import comparing
+from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
@@ -36,11 +36,11 @@ CONSTANTS = (
     (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (posterior, "SHARE", (0.3, 0.7)),
     (contexts, "FEW_VALUES", (5, 20)),
-    (comparing, "SYSTEMATIC_SHARE", (0.15, 0.4)),
-    (comparing, "NEW_SHARE", (0.4, 0.8)),
+    (habits, "SYSTEMATIC_SHARE", (0.15, 0.4)),
+    (habits, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),
     (comparing, "MAX_SHARED", (0, 6)),
-    (comparing, "FRAME_SHARE", (0.04, 0.16)),
+    (site_text, "FRAME_SHARE", (0.04, 0.16)),
     (comparing, "MIN_COMMON", (5.0, 45.0)),
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),
 )

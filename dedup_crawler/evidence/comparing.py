@@ -11,36 +11,22 @@ from __future__ import annotations
 import copy
 import enum
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import count
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.alike import alike_pages
 from dedup_crawler.evidence.digests import PageDigests, Words, words_of
+from dedup_crawler.evidence.habits import HabitCounts, Habits, Line
+from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.pages.records import LabelledPage
 
-FRAME_SHARE = 0.08
-"""A line on pages of this share (0-1) of the titles is the site's frame."""
-KNOWN_SHARE = 0.02
-"""A word on pages of this share of the titles is known."""
-SYSTEMATIC_SHARE = 0.25
-"""A kind of line that is left in this share of a rule's groups ..."""
-SYSTEMATIC_GROUPS = 4
-"""... and in so many is systematic."""
-NEW_SHARE = 0.6
-"""One that says new words has to be left in this share of the groups ..."""
-NEW_GROUPS = 8
-"""... and in so many ..."""
 MAX_NEW = 3
-"""... and of such lines a pair may have so many."""
-SHARED_TITLES = 10
-"""A line on pages of so many other titles ..."""
-SHARED_SHARE = 0.01
-"""... and of this share of them says nothing of its own ..."""
+"""Lines with new words that a pair may have."""
 MAX_SHARED = 3
-"""... if a pair has so many of them at most."""
+"""Lines that many pages of the site have, and that say nothing of a pair that has no more of them."""
 MAX_LEFT = 60
 """Lines of a pair that is looked at closely; with more left the pages are different."""
 MIN_COMMON = 15.0
@@ -48,10 +34,8 @@ MIN_COMMON = 15.0
 MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
 
-_VALUE, _ANY = "\0", "*"
+_VALUE = "\0"
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
-_Kind = tuple[int, int, Words]  # side of the pair, begin or end of the line, words
-_END = 2  # words of a line that tell its kind
 
 
 class Verdict(enum.IntEnum):
@@ -62,40 +46,31 @@ class Verdict(enum.IntEnum):
     SAME = 1
 
 
-class _Line(NamedTuple):
-    """A line that only one of two pages has."""
-
-    side: int
-    """0 or 1."""
-    words: Words
-    """With one sign for a value in which the two addresses differ."""
-    is_new: bool
-    """Whether it says a word that neither the other page nor the address nor the site says."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Left:
     """What is left of a pair."""
 
     group: int
-    lines: Sequence[_Line]
+    lines: Sequence[Line]
     n_common: int
     """Words in common that are no frame."""
     support: float
 
 
 class PageEvidence:
-    """Compares pages of one crawl."""
+    """Compares pages of one crawl.
 
-    def __init__(self, digests: PageDigests) -> None:
+    Parameters
+    ----------
+    digests
+        Of all its pages.
+    site
+        What the site says; if it is not given, what these pages say.
+    """
+
+    def __init__(self, digests: PageDigests, site: SiteText | None = None) -> None:
         self.digests = digests
-        """Of all pages of the crawl."""
-        least = max(FRAME_SHARE * digests.n_titles, 2)
-        self._frame = frozenset(line for line, n in digests.n_of_line.items() if n >= least)
-        least = max(SHARED_SHARE * digests.n_titles, SHARED_TITLES)
-        self._shared = frozenset(line for line, n in digests.n_of_line.items() if n >= least)
-        least = max(KNOWN_SHARE * digests.n_titles, 2)
-        self._known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
+        self.site = SiteText.of(digests) if site is None else site
         self._places: Sequence[int] = range(len(digests.pages))
         self._values: dict[int, frozenset[Words]] = {}
         self._page_words: dict[int, frozenset[str]] = {}
@@ -113,20 +88,34 @@ class PageEvidence:
 
     def alike(self, clusters: Sequence[int]) -> list[int]:
         """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
-        return alike_pages(self.digests, self._places, self._frame, clusters)
+        return alike_pages(self.digests, self._places, self.site.frame, clusters)
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
 
         *n_same* groups of the rule more are known to show one page each.
         """
-        left: list[_Left | Verdict] = [
-            self._left(self._places[one], self._places[other], group)
-            for (one, other), group in zip(pairs, groups, strict=True)
-        ]
-        close = [each for each in left if isinstance(each, _Left)]
-        habits = _Habits(close, n_same)
+        left = self._all_left(pairs, groups)
+        habits = HabitCounts([(each.group, each.lines) for each in left if isinstance(each, _Left)], n_same)
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
+
+    def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
+        """Compare two pages, given what is systematic for the rules that would make them one."""
+        left = self._left(self._places[one], self._places[other], 0)
+        return self._verdict(left, habits) if isinstance(left, _Left) else left
+
+    def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
+        """What is systematic for a rule, by pairs of pages of as many merge groups."""
+        left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
+        close = [(each.group, each.lines) for each in left if isinstance(each, _Left)]
+        return HabitCounts(close, len(left) - len(close)).habits()
+
+    def _all_left(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int] | None = None) -> list[_Left | Verdict]:
+        places = self._places
+        numbers = groups if groups is not None else count()
+        return [
+            self._left(places[one], places[other], group) for (one, other), group in zip(pairs, numbers, strict=False)
+        ]
 
     def _left(self, one: int, other: int, group: int) -> _Left | Verdict:
         digests = self.digests
@@ -139,17 +128,17 @@ class PageEvidence:
         if page.status != beside.status or not page.lines or not beside.lines or not page.title or not beside.title:
             return Verdict.DIFFERENT
         common = page.lines & beside.lines
-        only = [(0, line) for line in page.lines - common - self._frame]
-        only += [(1, line) for line in beside.lines - common - self._frame]
+        only = [(0, line) for line in page.lines - common - self.site.frame]
+        only += [(1, line) for line in beside.lines - common - self.site.frame]
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
-        shared = [line for _, line in only if line in self._shared]
+        shared = [line for _, line in only if line in self.site.shared]
         if len(shared) <= MAX_SHARED:
-            only = [(side, line) for side, line in only if line not in self._shared]
+            only = [(side, line) for side, line in only if line not in self.site.shared]
         lines = self._lines(only, one, other)
         if sum(line.is_new for line in lines) > MAX_NEW:
             return Verdict.DIFFERENT
-        own = common - self._frame
+        own = common - self.site.frame
         return _Left(
             group,
             lines,
@@ -157,7 +146,7 @@ class PageEvidence:
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
 
-    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[_Line]:
+    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """The lines (side and number) that are not equal but for the values in which the addresses differ."""
         values = self._values_of(one), self._values_of(other)
         masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
@@ -165,9 +154,9 @@ class PageEvidence:
         if not rest:
             return []
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
-        said = self._known.union({_VALUE}, *values[0], *values[1])
+        said = self.site.known.union({_VALUE}, *values[0], *values[1])
         return [
-            _Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
+            Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
             for side, words in rest
         ]
 
@@ -182,10 +171,10 @@ class PageEvidence:
 
     def _rarity(self, line: int) -> float:
         # the two pages have titles of their own, which do not count
-        n = max(1, self.digests.n_of_line[line] - 1)
-        return math.log(self.digests.n_titles / n)
+        n = max(1, self.site.n_of_line[line] - 1)
+        return math.log(max(self.site.n_titles, 1) / n)
 
-    def _verdict(self, left: _Left, habits: _Habits) -> Verdict:
+    def _verdict(self, left: _Left, habits: HabitCounts | Habits) -> Verdict:
         if not all(map(habits.excuse, left.lines)):
             return Verdict.DIFFERENT
         if left.support < MIN_COMMON:
@@ -198,39 +187,6 @@ class PageEvidence:
         if found is None:
             found = self._values[place] = _url_values(self.digests.urls[place])
         return found
-
-
-class _Habits:
-    """Kinds of lines that are left in many groups of one rule."""
-
-    def __init__(self, left: Sequence[_Left], n_same: int) -> None:
-        words_in: dict[int, set[str]] = defaultdict(set)
-        for each in left:
-            words_in[each.group].update(*(line.words for line in each.lines))
-        n_groups = n_same + len({each.group for each in left})
-        self._least = max(SYSTEMATIC_GROUPS, SYSTEMATIC_SHARE * n_groups)
-        self._least_new = max(NEW_GROUPS, NEW_SHARE * n_groups)
-        n_of_word = Counter(word for words in words_in.values() for word in words)
-        self._usual = frozenset(word for word, n in n_of_word.items() if n >= self._least)
-        kinds_in: dict[int, set[_Kind]] = defaultdict(set)
-        for each in left:
-            kinds_in[each.group].update(kind for line in each.lines for kind in self._kinds(line))
-        self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
-
-    def excuse(self, line: _Line) -> bool:
-        """Tell whether a line of this kind is left so often that it says nothing of the two pages."""
-        n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
-        return n_groups >= (self._least_new if line.is_new else self._least)
-
-    def _kinds(self, line: _Line) -> Iterator[_Kind]:
-        """How a line begins and how it ends, where a word that many groups have is there.
-
-        What is between may be anything: "Revision as of", a date, "by", a name, what the name said.
-        """
-        for place, end in enumerate((line.words[:_END], line.words[-_END:])):
-            said = tuple([word if word in self._usual else _ANY for word in end])
-            if said.count(_ANY) < len(said):
-                yield line.side, place, said
 
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:

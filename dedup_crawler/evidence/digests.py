@@ -1,18 +1,18 @@
-"""Pages as sets of numbered lines, and how much of the site says each line and each word.
+"""Pages as sets of hashed lines, and how much of the site says each line and each word.
 
-A line is numbered once for the whole site, the second one of a page apart from the first. Frequencies are counted by
-different titles, not by pages: a page of 300 addresses must not make its own lines part of the site's frame.
+The hash of a line is the same in every crawl; the second line of a page with one text has another than the first.
+Frequencies are counted by different titles, not by pages: a page of 300 addresses must not make its own lines part of
+the site's frame.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
-from dedup_crawler.labels.lines import lines_of
+from dedup_crawler.labels.lines import digest, lines_of
 from dedup_crawler.labels.times import masked_times
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
@@ -35,7 +35,7 @@ class PageDigest:
     title: str
     """Empty for a text file, or a page that was not read."""
     lines: frozenset[int]
-    """Numbers of its lines; none where there is no text."""
+    """Hashes of its lines, 64 bits; none where there is no text."""
 
 
 class PageDigests:
@@ -45,19 +45,16 @@ class PageDigests:
         self.urls: list[str] = []
         """In normal form."""
         self.pages: list[PageDigest] = []
-        self._words: list[Words] = []
-        self._content: list[int] = []
-        numbers: dict[tuple[str, int], int] = defaultdict(count().__next__)
+        self._words: dict[int, Words] = {}
         of_title: dict[str, list[int]] = defaultdict(list)
         targets: list[str | None] = []
         for place, page in enumerate(pages):
             lines = lines_of(page)
             lines = [TITLE + page.title, *lines] if lines and len(lines) <= MAX_LINES else []
             self.urls.append(normal_form(page.url))
-            self.pages.append(PageDigest(page.status, page.title, _numbered(lines, numbers)))
+            self.pages.append(PageDigest(page.status, page.title, self._hashed(lines)))
             targets.append(page.redirect_to and normal_form(page.redirect_to))
             of_title[page.title or f"{TITLE}{place}"].append(place)
-        self._words = [_words(text) for text, _ in numbers]
         self._content = _contents(self.urls, targets)
         self.n_titles = len(of_title)
         """Different ones; a page without is one of its own."""
@@ -78,6 +75,16 @@ class PageDigests:
         """Words of a line in lower case, without dates and times."""
         return self._words[line]
 
+    def _hashed(self, lines: Iterable[str]) -> frozenset[int]:
+        met: Counter[str] = Counter()
+        found = []
+        for line in lines:
+            met[line] += 1
+            found.append(digest(f"{met[line]} {line}"))
+            if found[-1] not in self._words:
+                self._words[found[-1]] = words_of(masked_times(line))
+        return frozenset(found)
+
 
 def words_of(text: str) -> Words:
     """Words and numbers of a text in lower case; an underscore ends a word, for it is a space in many addresses.
@@ -86,19 +93,6 @@ def words_of(text: str) -> Words:
     ('basic', 'semaphores', 'part', '2')
     """
     return tuple(_WORD.findall(text.lower()))
-
-
-def _words(text: str) -> Words:
-    return words_of(masked_times(text))
-
-
-def _numbered(lines: Sequence[str], numbers: Mapping[tuple[str, int], int]) -> frozenset[int]:
-    met: Counter[str] = Counter()
-    found = []
-    for line in lines:
-        found.append(numbers[line, met[line]])
-        met[line] += 1
-    return frozenset(found)
 
 
 def _contents(urls: Sequence[str], targets: Sequence[str | None]) -> list[int]:

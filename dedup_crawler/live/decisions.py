@@ -334,6 +334,8 @@ class Decisions:
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
         page = question.referrer.url if question.referrer is not None else None
+        if self._explorer.was_sent(question.request):  # another link to what was fetched to test its rules
+            return self._dropped(question, rules, is_answered=True)
         if question.is_tested or self._explorer.wants(
             rules, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
         ):
@@ -436,7 +438,7 @@ class Decisions:
         """Drop a request, and remember it, unless this very URL was fetched before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
-        if not (is_answered or self._explorer.was_sent(question.request)):
+        if not is_answered:
             self._explorer.dropped(rules, question.request.url, question.kept(), question.digest)
             self._keep_on_trial(question, rules)
         return False

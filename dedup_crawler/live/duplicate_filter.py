@@ -62,7 +62,9 @@ class DuplicateFilter:
         self._models = models
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
-        self._explorer = Explorer(models.evidence, self._report, options.exploration, is_dry_run=options.is_dry_run)
+        self._explorer = Explorer(
+            models.evidence, self._report, models.site_text_of, options.exploration, is_dry_run=options.is_dry_run
+        )
         self.answers = Answers(
             crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
         )

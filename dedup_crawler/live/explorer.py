@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+    from dedup_crawler.evidence.site_text import SiteText
     from dedup_crawler.live.drop_report import DropReport
     from dedup_crawler.live.request_text import Kept
 
@@ -46,6 +47,8 @@ class Explorer:
         What is known of the rules.
     report
         Who is told.
+    site_text_of
+        Gives what the model of a host knows of its pages; None if it knows nothing.
     epsilon
         Share (0-1) of the duplicates that is explored; 0 explores nothing and keeps no pages.
     is_dry_run
@@ -55,7 +58,14 @@ class Explorer:
     """
 
     def __init__(
-        self, evidence: RuleEvidence, report: DropReport, epsilon: float, *, is_dry_run: bool, seed: int = 0
+        self,
+        evidence: RuleEvidence,
+        report: DropReport,
+        site_text_of: Callable[[str], SiteText | None],
+        epsilon: float,
+        *,
+        is_dry_run: bool,
+        seed: int = 0,
     ) -> None:
         self.evidence = evidence
         self.walls = Walls(report)
@@ -68,7 +78,7 @@ class Explorer:
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self.comparisons = Comparisons(self._judged)
+        self.comparisons = Comparisons(self._judged, site_text_of)
         self._reservoir: Reservoir[Kept] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._alike = AlikeAnswers()

@@ -20,6 +20,7 @@ from dedup_crawler.methods.evidence_file import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dedup_crawler.evidence.site_text import SiteText
     from dedup_crawler.live.model_shelf import ModelShelf
     from dedup_crawler.methods import Canonicalizer
     from dedup_crawler.rules.static_rules.layer import StaticLayer
@@ -96,6 +97,11 @@ class LiveModels:
     def sentence(self, rule: str) -> str:
         """What a rule of a model that was met does."""
         return self._sentences.get(rule, "a rule of an earlier model")
+
+    def site_text_of(self, host: str) -> SiteText | None:
+        """What the model of *host* knows of the text of its pages, if it knows anything."""
+        model = self.of(host)
+        return model.site_text if model is not None else None
 
     def switch_off(self, rule: str) -> None:
         """Go on without a rule; :attr:`evidence` has switched it off already."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.evidence.site_text import SiteText
     from dedup_crawler.methods.crawl_order import Record
     from dedup_crawler.rules.export.model_rules import ModelRules
 
@@ -83,6 +84,9 @@ class Canonicalizer(ABC):
 
     progress: Callable[[int, int, float], None] | None = None
     """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
+
+    site_text: SiteText | None = None
+    """What a crawl has to know to compare pages as learning did, where pages were learnt from."""
 
     _redirects: Sequence[str | None] | None = None
     """While fitting: what the URLs redirect to, in normal form."""

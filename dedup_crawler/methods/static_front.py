@@ -42,6 +42,7 @@ class StaticFront(Canonicalizer):
         self.layer: StaticLayer = layer
         self.hosts = model.hosts
         self.quality_ = model.quality_
+        self.site_text = model.site_text
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Say which static rules changed *url*, and why the model gives the rest its form."""

@@ -34,6 +34,7 @@ class SwitchedOff(Canonicalizer):
         self.whole = whole
         self.off = off
         self.hosts = whole.hosts
+        self.site_text = whole.site_text
         self._left = whole._without(off)
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:

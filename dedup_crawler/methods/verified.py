@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
+from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
+from dedup_crawler.methods.learnt_site_text import learnt_site_text
 from dedup_crawler.methods.model_folder import ModelFiles
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
@@ -44,6 +46,7 @@ _TITLES_FILE = "titles.json"
 _ALIASES_FILE = "host_aliases.json"
 _REFUSED_FILE = "refused.json"
 _GRAMMAR_FILE = "grammar.json"
+_TEXT_FILE = "site_text.json"
 
 
 class Verified(Canonicalizer):
@@ -120,6 +123,7 @@ class Verified(Canonicalizer):
         aliases = learn_host_aliases(urls, pages, belief)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
         refused = belief.refusals.all()
+        as_crawled = urls
         urls = [aliases.at_home(url) for url in urls]
         places_of = _by_host(urls)
         self.reading_ = Reading.learn(aliases, {h: [urls[i] for i in places] for h, places in places_of.items()})
@@ -147,6 +151,8 @@ class Verified(Canonicalizer):
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
         self._note_kinds_of_links()
+        evidence = self._evidence
+        self.site_text = learnt_site_text(self, as_crawled, evidence) if evidence is not None else None
 
     def _note_kinds_of_links(self) -> None:
         """Most models have neither kind: their URLs are not read for them."""
@@ -297,6 +303,7 @@ class Verified(Canonicalizer):
             ],
             _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
             _REFUSED_FILE: refusals_to_json(self.refused_),
+            **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
         }
 
     def _restore(self, files: ModelFiles) -> None:
@@ -312,6 +319,7 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords(self.engine_, shared)
         self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
         self._note_kinds_of_links()
+        self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
         if missing := self.hosts - self.reading_.aliases.of_host.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} says nothing of {min(missing)}.")
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
+from dedup_crawler.live.exploration.learnt_comparison import same_by_model
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.site_text import SiteText
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
@@ -25,10 +30,13 @@ class Comparisons:
     ----------
     on_verdict
         Hears of each comparison.
+    site_text_of
+        Gives what the model of a host knows of its pages; None if it knows nothing.
     """
 
-    def __init__(self, on_verdict: Verdict) -> None:
+    def __init__(self, on_verdict: Verdict, site_text_of: Callable[[str], SiteText | None]) -> None:
         self._on_verdict = on_verdict
+        self._site_text_of = site_text_of
         self._owners = OwnerPages()
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
@@ -122,8 +130,12 @@ class Comparisons:
         chrome.catch_up(self._owners)
         if may_wait and not chrome.is_known and len(self._early) < _MAX_EARLY:
             self._early.append((form, owner, duplicate))
-        else:
-            self._on_verdict(form, duplicate.rules, same_page(owner, duplicate.page, chrome))
+            return
+        is_same = same_page(owner, duplicate.page, chrome)
+        site = self._site_text_of(_host(owner)) if not is_same else None
+        if site is not None and (by_model := same_by_model(owner, duplicate.page, duplicate.rules, site)) is not None:
+            is_same = by_model or is_same
+        self._on_verdict(form, duplicate.rules, is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:
         """Compare the pairs of pages that came before it was known what all pages of their site share."""

@@ -56,7 +56,7 @@ class PageLines:
 
 def read_lines(page: FetchedPage) -> PageLines:
     """Read the lines of a page; whatever the body holds, nothing is raised."""
-    kind = _kind(page)
+    kind = kind_of(page)
     if kind is Kind.BINARY:
         return PageLines(kind, (), is_whole=False)
     text = decode(page.body, page.content_type or None).replace("\0", "\ufffd")
@@ -75,7 +75,8 @@ def numbers_of(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def _kind(page: FetchedPage) -> Kind:
+def kind_of(page: FetchedPage) -> Kind:
+    """What a body is, by what it declares to be, or else by how it begins."""
     declared = page.content_type.partition(";")[0].strip().lower()
     if declared in ("text/html", "application/xhtml+xml"):
         return Kind.HTML

@@ -1,0 +1,134 @@
+"""Kinds of lines that a rule always changes: "Leave a reply to Anna" stands in most of its merge groups.
+
+Such a line is *systematic*: it says nothing about two pages of one group. A kind is how a line begins or how it ends,
+in words that many groups have there. What is between may be anything: "Revision as of", a date, "by", a name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from dedup_crawler.evidence.digests import Words
+from dedup_crawler.json_values import JsonValue
+
+SYSTEMATIC_SHARE = 0.25
+"""A kind of line that is left in this share (0-1) of a rule's groups ..."""
+SYSTEMATIC_GROUPS = 4
+"""... and in so many is systematic."""
+NEW_SHARE = 0.6
+"""One that says new words has to be left in this share of the groups ..."""
+NEW_GROUPS = 8
+"""... and in so many."""
+
+ANY = "*"
+_WORDS = 2  # of the begin or the end of a line
+_BEGINS, _ENDS = 0, 1
+_OLD, _NEW = "known words", "new words"
+
+Kind = tuple[int, Words]
+"""Begin or end of a line, and its words there."""
+
+
+class Line(NamedTuple):
+    """A line that only one of two pages has."""
+
+    side: int
+    """0 or 1."""
+    words: Words
+    """With one sign for a value in which the two addresses differ."""
+    is_new: bool
+    """Whether it says a word that neither the other page nor the address nor the site says."""
+
+
+class Habits(NamedTuple):
+    """The systematic lines of a rule, as a model keeps them."""
+
+    old: frozenset[Kind] = frozenset()
+    """Of lines that say nothing new."""
+    new: frozenset[Kind] = frozenset()
+    """Of lines with new words."""
+
+    def excuse(self, line: Line) -> bool:
+        """Tell whether a line says nothing of the two pages."""
+        kinds = self.new if line.is_new else self.old
+        return any(
+            (place, said) in kinds
+            for place, end in enumerate(_ends(line.words))
+            for said in product(*((word, ANY) for word in end))
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For a file."""
+        of_name = zip((_OLD, _NEW), self, strict=True)
+        return {name: [[place, *said] for place, said in sorted(kinds)] for name, kinds in of_name}
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> Habits:
+        """What :meth:`to_json` gave; BadInputError for anything else."""
+        return cls(*(frozenset(map(_kind, value[name].values())) for name in (_OLD, _NEW)))
+
+
+def all_habits(habits: Iterable[Habits]) -> Habits:
+    """What any of several rules changes."""
+    each = list(habits)
+    return Habits(frozenset().union(*(one.old for one in each)), frozenset().union(*(one.new for one in each)))
+
+
+class HabitCounts:
+    """Counts the kinds of lines that are left in the merge groups of one rule.
+
+    Parameters
+    ----------
+    left
+        Merge group and lines of each pair.
+    n_same
+        Groups more of which nothing is left.
+    """
+
+    def __init__(self, left: Sequence[tuple[int, Sequence[Line]]], n_same: int) -> None:
+        words_in: dict[int, set[str]] = defaultdict(set)
+        for group, lines in left:
+            words_in[group].update(*(line.words for line in lines))
+        n_groups = n_same + len(words_in)
+        self._least = max(SYSTEMATIC_GROUPS, SYSTEMATIC_SHARE * n_groups)
+        self._least_new = max(NEW_GROUPS, NEW_SHARE * n_groups)
+        n_of_word = Counter(word for words in words_in.values() for word in words)
+        self._usual = frozenset(word for word, n in n_of_word.items() if n >= self._least)
+        kinds_in: dict[int, set[tuple[int, Kind]]] = defaultdict(set)
+        for group, lines in left:
+            kinds_in[group].update(kind for line in lines for kind in self._kinds(line))
+        self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
+
+    def excuse(self, line: Line) -> bool:
+        """Tell whether a line of this kind is left, on this side, so often that it says nothing of the two pages."""
+        n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
+        return n_groups >= (self._least_new if line.is_new else self._least)
+
+    def habits(self) -> Habits:
+        """The systematic ones, on either side."""
+        counts = self._n_of_kind.items()
+        return Habits(
+            frozenset(kind for (_, kind), n in counts if n >= self._least),
+            frozenset(kind for (_, kind), n in counts if n >= self._least_new),
+        )
+
+    def _kinds(self, line: Line) -> Iterator[tuple[int, Kind]]:
+        for place, end in enumerate(_ends(line.words)):
+            said = tuple([word if word in self._usual else ANY for word in end])
+            if said.count(ANY) < len(said):
+                yield line.side, (place, said)
+
+
+def _ends(words: Words) -> tuple[Words, Words]:
+    return words[:_WORDS], words[-_WORDS:]
+
+
+def _kind(value: JsonValue) -> Kind:
+    place, *said = value.values()
+    words = tuple(each.text() for each in said)
+    if not 1 <= len(words) <= _WORDS:
+        value.refuse(f"a place and 1 to {_WORDS} words")
+    return place.count(_ENDS), words

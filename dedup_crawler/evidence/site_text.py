@@ -1,0 +1,88 @@
+"""What the pages of a site say whatever they are about: its frame of menus and footers, usual lists, usual words.
+
+A model keeps it, with the habits of its rules, so that a crawl compares two pages as learning would.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dedup_crawler.evidence.digests import PageDigests
+from dedup_crawler.evidence.habits import Habits, all_habits
+from dedup_crawler.json_values import JsonValue
+
+FRAME_SHARE = 0.08
+"""A line on pages of this share (0-1) of the titles is the site's frame."""
+SHARED_TITLES = 10
+"""A line on pages of so many other titles ..."""
+SHARED_SHARE = 0.01
+"""... and of this share of them says nothing of its own."""
+KNOWN_SHARE = 0.02
+"""A word on pages of this share of the titles is known."""
+MAX_KEPT = 20_000
+"""Lines, and words, that a model keeps, the most frequent."""
+
+
+@dataclass(frozen=True)
+class SiteText:
+    """Lines (by their hashes) and words, by the number of different titles whose pages have them."""
+
+    n_titles: int
+    """Different ones; a page without is one of its own."""
+    n_of_line: Counter[int]
+    frame: frozenset[int]
+    shared: frozenset[int]
+    """Lines on so many pages that they say nothing of their own; the frame included."""
+    known: frozenset[str]
+    """Words."""
+    habits: Mapping[str, Habits] = field(default_factory=dict)
+    """Of the rules of a model, by identifier."""
+
+    @classmethod
+    def of(cls, digests: PageDigests) -> SiteText:
+        """What the pages of a crawl say."""
+        least = max(KNOWN_SHARE * digests.n_titles, 2)
+        known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
+        return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
+
+    def habits_of(self, rules: Iterable[str]) -> Habits:
+        """What several rules together change."""
+        return all_habits(self.habits[rule] for rule in rules if rule in self.habits)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a file; of the lines those that are on many pages."""
+        kept = sorted(self.shared, key=lambda line: (-self.n_of_line[line], line))[:MAX_KEPT]
+        return {
+            "titles": self.n_titles,
+            "lines": {f"{line:016x}": self.n_of_line[line] for line in kept},
+            "words": sorted(self.known)[:MAX_KEPT],
+            "habits": {rule: habits.to_json() for rule, habits in sorted(self.habits.items()) if any(habits)},
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> SiteText:
+        """What :meth:`to_json` gave; BadInputError for anything else."""
+        n_titles = value["titles"].count()
+        n_of_line: Counter[int] = Counter()
+        for line, n in value["lines"].table().items():
+            n_of_line[_hash(line, value["lines"])] = n.count()
+        habits = {rule: Habits.from_json(each) for rule, each in value["habits"].table().items()}
+        return cls(n_titles, n_of_line, *_frequent(n_of_line, n_titles), frozenset(value["words"].texts()), habits)
+
+
+def _frequent(n_of_line: Counter[int], n_titles: int) -> tuple[frozenset[int], frozenset[int]]:
+    """The frame, and all shared lines."""
+    least_frame = max(FRAME_SHARE * n_titles, 2)
+    least_shared = max(SHARED_SHARE * n_titles, SHARED_TITLES)
+    frame = frozenset(line for line, n in n_of_line.items() if n >= least_frame)
+    return frame, frame.union(line for line, n in n_of_line.items() if n >= least_shared)
+
+
+def _hash(text: str, lines: JsonValue) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        return lines.refuse("hashes of lines", text)

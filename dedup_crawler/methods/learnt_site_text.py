@@ -1,0 +1,34 @@
+"""What a crawl has to know to compare pages as learning did: the text of the site, and what rules always change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dedup_crawler.methods.base import Canonicalizer
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.evidence.site_text import SiteText
+
+MAX_GROUPS = 200
+"""Merge groups of a rule that are looked at, the first ones."""
+
+
+def learnt_site_text(model: Canonicalizer, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
+    """The text of the site with the habits of the rules that a fitted model has learnt from *urls*, in normal form."""
+    forms = model.canonicalize_many(urls)
+    first: dict[str, int] = {}
+    pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    met: set[tuple[str, str]] = set()
+    for place, (url, form) in enumerate(zip(urls, forms, strict=True)):
+        owner = first.setdefault(form, place)
+        if owner == place:
+            continue
+        for rule in {*model.fired(url, form=form), *model.fired(urls[owner], form=form)}:
+            if (rule, form) not in met and len(pairs_of[rule]) < MAX_GROUPS:
+                met.add((rule, form))
+                pairs_of[rule].append((owner, place))
+    return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
