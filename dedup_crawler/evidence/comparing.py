@@ -33,6 +33,8 @@ MIN_COMMON = 15.0
 """What two pages have in common and other pages have not: words times the logarithm of how rare their line is."""
 MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
+MAX_DRIFT = 0.05
+"""Words that two pages of different times may differ in, as a share (0-1) of those that they have in common."""
 
 _VALUE = "\0"
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
@@ -100,9 +102,14 @@ class PageEvidence:
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
-        """Compare two pages, given what is systematic for the rules that would make them one."""
+        """Compare two pages of different times, given what is systematic for the rules that would make them one.
+
+        A difference of a few words is silent: lists beside the text go on.
+        """
         left = self._left(self._places[one], self._places[other], 0)
-        return self._verdict(left, habits) if isinstance(left, _Left) else left
+        verdict = self._verdict(left, habits) if isinstance(left, _Left) else left
+        is_small = verdict is Verdict.DIFFERENT and self._differ_little(self._places[one], self._places[other])
+        return Verdict.SILENT if is_small else verdict
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """What is systematic for a rule, by pairs of pages of as many merge groups."""
@@ -145,6 +152,14 @@ class PageEvidence:
             sum(len(digests.words(line)) for line in own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
+
+    def _differ_little(self, one: int, other: int) -> bool:
+        page, beside = self.digests.pages[one], self.digests.pages[other]
+        n_words = [
+            sum(len(self.digests.words(line)) for line in lines - self.site.frame)
+            for lines in (page.lines ^ beside.lines, page.lines & beside.lines)
+        ]
+        return 0 < n_words[0] <= MAX_DRIFT * n_words[1]
 
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """The lines (side and number) that are not equal but for the values in which the addresses differ."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_TESTED = 20_000
-_MAX_SENT = 200_000
+_MAX_URLS = 200_000
 _LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
@@ -85,7 +85,8 @@ class Explorer:
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
         self._led: set[bytes] = set()  # forms to which only tests have led
-        self._sent: set[int] = set()  # hashes of the URLs of tests
+        self._sent = _UrlSet()  # of tests
+        self._dropped = _UrlSet()
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
         """Explored pages behind covered templates whose content nothing else has shown yet."""
@@ -124,15 +125,17 @@ class Explorer:
 
     def sent(self, request: Request) -> None:
         """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
-        if len(self._sent) < _MAX_SENT:
-            self._sent.add(xxhash.xxh3_64_intdigest(request.url.encode("utf-8", "surrogatepass")))
+        self._sent.add(request.url)
 
     def was_sent(self, request: Request) -> bool:
         """Tell whether the URL of a duplicate was fetched to test its rules."""
-        return bool(self._sent) and xxhash.xxh3_64_intdigest(request.url.encode("utf-8", "surrogatepass")) in self._sent
+        return request.url in self._sent
 
     def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
-        """Remember what was dropped, in case its rule or its form's owner turns out wrong."""
+        """Remember what was dropped, in case its rule or its form's owner turns out wrong; each URL once."""
+        if url in self._dropped:
+            return
+        self._dropped.add(url)
         self.evidence.drops.dropped(rules)
         self._reservoir.add(rules, request)
         self.alternatives.add(form, url, request)
@@ -312,21 +315,22 @@ class Explorer:
         return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Kept]:
-        """Say that forms are those of other models now; gives what rules had dropped that nobody has verified."""
+        """Say that forms are those of other models now; gives what was dropped by the old ones."""
         self._credit.clear()
+        self._dropped.clear()
         self.comparisons.clear()
         self.unreached.clear()
-        on_trial = [rule for rule in self.evidence.drops.by_rule() if self.is_on_trial([rule])]
-        return [request for rule in on_trial for request in self._recovered(rule)]
+        return self._sent_after_all(self._reservoir.take_all())
 
     def switch_off(self, rule: str) -> list[Kept]:
         """Give back what *rule* dropped."""
         self._credit.clear()
-        return self._recovered(rule)
+        self._dropped.clear()
+        return self._sent_after_all(self._reservoir.take(rule))
 
-    def _recovered(self, rule: str) -> list[Kept]:
+    def _sent_after_all(self, kept: Iterable[tuple[Kept, tuple[str, ...]]]) -> list[Kept]:
         by_url: dict[str, Kept] = {}
-        for request, rules in self._reservoir.take(rule):
+        for request, rules in kept:
             self.evidence.drops.dropped(rules, -1)
             by_url[url_of(request)] = request
         return [*by_url.values()]
@@ -340,6 +344,30 @@ class Explorer:
         self._report.count("explored/agree" if is_same else "explored/disagree")
         if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
             self._failing.append(failing)
+
+
+class _UrlSet:
+    """URLs by their hashes; when there are too many, it begins anew."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return bool(self._hashes) and _hash(url) in self._hashes
+
+    def add(self, url: str) -> None:
+        """Take one in."""
+        if len(self._hashes) >= _MAX_URLS:
+            self._hashes.clear()
+        self._hashes.add(_hash(url))
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._hashes.clear()
+
+
+def _hash(url: str) -> int:
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))
 
 
 def _page(request: Request, response: Response) -> FetchedPage:

@@ -45,8 +45,8 @@ def summary(
         stats.set_value("dedup/dropped/unverified", verdicts.n_untested)
         n_left = verdicts.n_tested + verdicts.n_untested
         dropped = f"{n_dropped} dropped"
-        if n_left < n_dropped:
-            dropped += f" ({n_dropped - n_left} of them were sent after all)"
+        if evidence.drops.n_taken_back:
+            dropped += f" ({evidence.drops.n_taken_back} URLs of them were sent after all)"
         if n_left and not n_judged:
             level = logging.WARNING
             dropped += ", none of them verified"

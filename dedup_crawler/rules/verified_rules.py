@@ -118,16 +118,18 @@ class RuleLearner:
     def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:
         """The rule with nothing of what it never met, and without conditions that change nothing.
 
-        What it never met are query keys, and sections of the site whose URLs it matches but never compared. What the
-        query says is kept in any case, for the next URL may say it elsewhere, and so is all that says where a crowd is.
+        What it never met are query keys, and sections of the site whose URLs it matches but never compared, and query
+        keys with which it was only ever wrong. What the query says is kept in any case, for the next URL may say it
+        elsewhere, and so is all that says where a crowd is.
         """
         rows = trials.rows[context.trials & trials.is_right]
+        wrong = trials.rows[context.trials & ~trials.is_right]
         matched = self.columns.matching(rule)
         strange = {
             key
             for key, column in self.columns.columns.items()
             if key.startswith("query[")
-            and (column.numbers[matched] >= 0).sum() >= MIN_URLS
+            and ((column.numbers[matched] >= 0).sum() >= MIN_URLS or (column.numbers[wrong] >= 0).any())
             and not (column.numbers[rows] >= 0).any()
         }
         spoken = touched | rule.context.keys()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.chrome import ChromeOfHosts
-from dedup_crawler.live.exploration.learnt_comparison import same_by_model
+from dedup_crawler.live.exploration.learnt_comparison import verdict_of_model
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -132,9 +132,10 @@ class Comparisons:
             self._early.append((form, owner, duplicate))
             return
         is_same = same_page(owner, duplicate.page, chrome)
-        site = self._site_text_of(_host(owner)) if not is_same else None
-        if site is not None and (by_model := same_by_model(owner, duplicate.page, duplicate.rules, site)) is not None:
-            is_same = by_model or is_same
+        if not is_same and (site := self._site_text_of(_host(owner))) is not None:
+            verdict = verdict_of_model(owner, duplicate.page, duplicate.rules, site)
+            if verdict:  # neither unreadable nor different
+                is_same = True if verdict > 0 else None
         self._on_verdict(form, duplicate.rules, is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:

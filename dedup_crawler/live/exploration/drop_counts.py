@@ -1,4 +1,4 @@
-"""How many requests a crawl has dropped by which rules, and how many of these drops nobody has verified."""
+"""How many URLs a crawl has dropped by which rules, and how many of these drops nobody has verified."""
 
 from __future__ import annotations
 
@@ -34,10 +34,20 @@ class DropCounts:
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], _Drops] = {}
+        self._by_rule: Counter[str] = Counter()
+        self.n_taken_back = 0
+        """Dropped requests that were sent after all."""
 
     def dropped(self, rules: tuple[str, ...], n: int = 1) -> None:
-        """Count *n* drops; a negative number where dropped requests are sent after all."""
+        """Count *n* dropped URLs; a negative number where they are sent after all."""
         (self._of.get(rules) or self._new(rules)).n_dropped += n
+        self.n_taken_back += max(0, -n)
+        for rule in rules:
+            self._by_rule[rule] += n
+
+    def of(self, rule: str) -> int:
+        """Drops by one rule, less what was sent after all."""
+        return max(0, self._by_rule[rule])
 
     def explored(self, rules: tuple[str, ...], *, is_same: bool) -> None:
         """Count a decided exploration."""
@@ -47,11 +57,7 @@ class DropCounts:
 
     def by_rule(self) -> Counter[str]:
         """Drops by rule, less what was sent after all; a drop counts for each of its rules."""
-        counts: Counter[str] = Counter()
-        for rules, drops in self._of.items():
-            for rule in rules:
-                counts[rule] += drops.n_dropped
-        return +counts
+        return +self._by_rule
 
     def untested_rules(self) -> set[str]:
         """Rules that have dropped something and of which no exploration was decided."""

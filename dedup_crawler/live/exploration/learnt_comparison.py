@@ -7,27 +7,32 @@ model can: it keeps the text of the site and what its rules always change (:mod:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.page_lines import Kind, kind_of
 from dedup_crawler.pages.records import LabelledPage
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import Verdict
+    from dedup_crawler.evidence.site_text import SiteText
 
 MAX_BYTES = 2**19
 """A longer page is not read: it would hold up the crawl."""
 
 
-def same_by_model(owner: FetchedPage, duplicate: FetchedPage, rules: Iterable[str], site: SiteText) -> bool | None:
-    """Compare two good answers as learning compares pages that *rules* make one; None where nothing tells."""
-    from dedup_crawler.evidence.comparing import PageEvidence, Verdict  # only where two pages differ at all
+def verdict_of_model(
+    owner: FetchedPage, duplicate: FetchedPage, rules: Iterable[str], site: SiteText
+) -> Verdict | None:
+    """Compare two good answers as learning compares pages that *rules* make one; None where they cannot be read."""
+    from dedup_crawler.evidence.comparing import PageEvidence  # only where two pages differ at all
     from dedup_crawler.evidence.digests import PageDigests
 
     pages = [_read(page) for page in (owner, duplicate)]
     known = [page for page in pages if page is not None]
     if len(known) < len(pages):
         return None
-    verdict = PageEvidence(PageDigests(known), site).judge_by(site.habits_of(rules), 0, 1)
-    return None if verdict is Verdict.SILENT else verdict is Verdict.SAME
+    return PageEvidence(PageDigests(known), site).judge_by(site.habits_of(rules), 0, 1)
 
 
 def _read(page: FetchedPage) -> LabelledPage | None:

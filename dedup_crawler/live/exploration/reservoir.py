@@ -61,6 +61,13 @@ class Reservoir(Generic[T]):
         """Give back *n* requests, chosen at random, that were dropped because of *rule*; they are kept no longer."""
         return self._taken(rule, lambda n_kept: random.sample(range(n_kept), min(n, n_kept)))
 
+    def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
+        """Give back all, the oldest of each rule first; nothing is kept any longer."""
+        taken = [entry for kept in self._dropped.values() for entry in kept]
+        self._dropped.clear()
+        self._n_kept = 0
+        return taken
+
     def _taken(self, rule: str, choose: Callable[[int], Sequence[int]]) -> list[tuple[T, tuple[str, ...]]]:
         places = [
             (first, place)

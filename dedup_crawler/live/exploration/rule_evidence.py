@@ -1,11 +1,13 @@
 """What explorations say of each rule, and when a rule has to go.
 
-A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. Each exploration is
-a trial of that promise. A test repeated after every trial raises a false alarm sooner or later, so the level falls with
-the age of the rule: after its t-th trial a run of trials that ends now must be less likely than 0.001 / t under the
-promise. Runs of every length up to 50 are looked at, and the whole life, so that a long good past hides nothing. A rule
-that is wrong from the start goes at its second trial, an old one that breaks at the fourth; one that keeps its promise
-survives 5,000 trials in more than 99 of 100 crawls (measured: tests/test_rule_evidence.py).
+A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It has to go when
+more is to be expected of it, by its training and all explorations together (:mod:`dedup_crawler.rules.posterior`): at
+the first wrong one if little is known of it, at the third after a hundred.
+
+A rule may also break, for the site has changed. So the last trials are looked at by themselves. A test repeated after
+every trial raises a false alarm sooner or later, so the level falls with the age of the rule: after its t-th trial a
+run of trials that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
+looked at, and the whole life: an old rule that breaks goes at the fourth wrong trial.
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
+from dedup_crawler.live.exploration.worth import MAX_TESTS, tests_worth
 from dedup_crawler.methods.evidence_file import RuleCounts
 from dedup_crawler.rules.binomial import tail
+from dedup_crawler.rules.posterior import expected_error
 
 MIN_ERROR = 0.02
 """Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""
@@ -39,9 +43,11 @@ SUSPECTED = 5
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
-ENOUGH = 20
-"""Explorations of this process that make a rule verified, whatever its training and earlier processes say: a rule that
-has dropped less is tested on all of it."""
+FIRST = 3
+"""Explorations of this process that a rule needs to be verified, whatever its training and earlier processes say: its
+first drops are tested. More are needed while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
+FIRST_RATE = 0.99
+"""Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2
 """A rule whose explorations go wrong so many times more often than it is granted is not verified."""
 
@@ -188,7 +194,9 @@ class RuleEvidence:
         else:
             n_good = SUSPECTED
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        return max(0, ENOUGH - life.n_here, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_known, n_wrong = self._known(rule, life)
+        n_worth = min(tests_worth(n_known, n_wrong, self.drops.of(rule)), max(0, MAX_TESTS - life.n_here))
+        return max(0, FIRST - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
         """Whether all *rules* have been explored often enough, and well."""
@@ -223,7 +231,7 @@ class RuleEvidence:
         failing = [] if is_same else [rule for rule in sharing if self.is_failing(rule)]
         if not failing:
             return None
-        worst = min(failing, key=lambda rule: (-self.suspicion(rule), self._lives[rule].n_agreed, rule))
+        worst = min(failing, key=lambda rule: (-self.expected_error(rule), -self.suspicion(rule), rule))
         self.switch_off(worst)
         return worst
 
@@ -236,10 +244,16 @@ class RuleEvidence:
         chance = min((tail(n_wrong, n, error) for n_wrong, n in life.runs()), default=1.0)
         return LEVEL / (max(1, life.n_agreed + life.n_disagreed) * max(chance, 1e-300))
 
+    def expected_error(self, rule: str) -> float:
+        """Share (0-1) of wrong drops that is to be expected of a rule, by all that is known of it."""
+        return expected_error(*self._known(rule, self._life_of(rule)))
+
     def is_failing(self, rule: str) -> bool:
-        """Whether a rule that was not switched off breaks its promise."""
+        """Whether a rule that was not switched off, and was wrong in this life, breaks its promise."""
         life = self._lives.get(rule)
-        return life is not None and not life.is_switched_off and self.suspicion(rule) > 1
+        if life is None or life.is_switched_off or not life.n_disagreed:
+            return False
+        return self.suspicion(rule) > 1 or self.expected_error(rule) > self.promised_error(rule)
 
     def switch_off(self, rule: str) -> None:
         """Count a rule as switched off, and blame on it alone what it did wrong together with others."""
@@ -258,12 +272,17 @@ class RuleEvidence:
             life = self._lives[rule] = _life(RuleCounts())
         return life
 
+    def _known(self, rule: str, life: _Life) -> tuple[int, int]:
+        """Merge groups and trials that are known of a rule, and how many of them were wrong."""
+        n_groups, n_wrong = self._training.get(rule, (0, 0))
+        return n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed
+
     def _rate(self, rule: str) -> float:
-        life = self._lives.get(rule)
-        if life is None:
-            return max(self._epsilon, YOUNG_RATE)
+        life = self._life_of(rule)
         if life.n_undecided >= MAX_UNDECIDED:
             return 1.0
+        if life.n_here + life.n_under_way < FIRST:
+            return max(self._epsilon, FIRST_RATE)
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
         return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
 
