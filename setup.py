@@ -5,6 +5,7 @@ from setuptools import find_packages, setup
 
 _HERE = Path(__file__).resolve().parent
 _VERSION = re.search(r'^__version__ = "(.+)"$', (_HERE / "dedup_crawler/__init__.py").read_text("utf-8"), re.MULTILINE)
+_LEARN = ["scipy>=1.11"]
 
 setup(
     name="dedup-crawler",
@@ -22,6 +23,8 @@ setup(
         "SQLAlchemy>=2.0",
         "click>=8.1",
         "defusedxml>=0.7.1",  # Scrapy brings it as well
+        "jusText>=3.0.1",
+        "lxml_html_clean>=0.4",  # jusText needs it beside lxml 6 and does not say so
         "numpy>=1.26",
         "packaging>=21",
         "Protego>=0.3",
@@ -31,14 +34,8 @@ setup(
         "zstandard>=0.22",
     ],
     extras_require={
-        "train": [
-            "jusText>=3.0.1",
-            "lxml_html_clean>=0.4",  # jusText needs it beside lxml 6 and does not say so
-            "scikit-learn>=1.4",
-            "scipy>=1.11",
-            "simhash>=2.1.2",
-            "torch>=2.2",
-        ],
+        "learn": _LEARN,
+        "train": [*_LEARN, "scikit-learn>=1.4", "torch>=2.2"],
         "report": ["Jinja2>=3.1", "matplotlib>=3.8"],
         "redis": ["redis>=5"],
         "static": ["duplicate-url-discarder>=0.3", "google-re2>=1.1"],
@@ -51,6 +48,7 @@ setup(
             "pytest-benchmark>=4",
             "pytest-xdist>=3.6",
             "setuptools>=77",
+            "simhash>=2.1.2",
             "warcio>=1.7.5",
         ],
         "lint": ["mypy>=1.10", "ruff>=0.6"],

@@ -40,7 +40,7 @@ class Smoke(NamedTuple):
 
 ALONE = (
     Smoke("import forum.warc.zst --db crawl.db", "5000 new pages"),
-    Smoke("label --db crawl.db", "pip install 'dedup-crawler[train]'", 1),
+    Smoke("label --db crawl.db", "pip install 'dedup-crawler[learn]'", 1),
     Smoke("doctor", "lacks"),
 )
 """With the package alone."""

@@ -270,6 +270,6 @@ def test_needs_the_extra_only_where_it_is_used() -> None:
 
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[train]'",
-        "Scoring pages by cosine needs scipy, which is not installed: pip install 'dedup-crawler[train]'",
+        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'",
+        "Scoring pages by cosine needs scipy, which is not installed: pip install 'dedup-crawler[learn]'",
     ]

@@ -125,7 +125,7 @@ def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
 
     assert process.returncode == 1
     assert complained == (
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[train]'\n"
+        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'\n"
     )
     assert list((tmp_path / "models").iterdir()) == []
 

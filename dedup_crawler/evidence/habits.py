@@ -127,8 +127,7 @@ def _ends(words: Words) -> tuple[Words, Words]:
 
 
 def _kind(value: JsonValue) -> Kind:
-    place, *said = value.values()
-    words = tuple(each.text() for each in said)
-    if not 1 <= len(words) <= _WORDS:
+    said = value.values()
+    if not 2 <= len(said) <= 1 + _WORDS:
         value.refuse(f"a place and 1 to {_WORDS} words")
-    return place.count(_ENDS), words
+    return said[0].count(_ENDS), tuple(each.text() for each in said[1:])

@@ -86,7 +86,7 @@ def stop_words(language: str) -> frozenset[str]:
     try:
         import justext
     except ImportError:
-        raise MissingExtraError("Reading the main text of pages", "justext", "train") from None
+        raise MissingExtraError("Reading the main text of pages", "justext", "learn") from None
     known = justext.get_stoplists()
     if language not in known:
         raise BadInputError(f"language = {language!r} has no stop words; known: {', '.join(sorted(known))}")

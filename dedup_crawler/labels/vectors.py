@@ -132,5 +132,5 @@ def _sparse() -> Any:
     try:
         from scipy import sparse
     except ImportError:
-        raise MissingExtraError("Scoring pages by cosine", "scipy", "train") from None
+        raise MissingExtraError("Scoring pages by cosine", "scipy", "learn") from None
     return sparse

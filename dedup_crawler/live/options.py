@@ -39,7 +39,7 @@ class Options:
         "DEDUP_LEARN_AFTER",
         None,
         "learn a model from the crawl itself after this many pages, and again whenever their number has doubled; "
-        "needs no `DEDUP_MODEL`",
+        "needs no `DEDUP_MODEL`, but `pip install 'dedup-crawler[learn]'`",
     )
     static_rules: tuple[str, ...] = _setting(
         "DEDUP_STATIC_RULES",

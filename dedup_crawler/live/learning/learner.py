@@ -33,7 +33,7 @@ def check_learning() -> None:
     """Raise MissingExtraError if what learning needs is not installed; imports none of it."""
     for package, purpose in _NEEDED.items():
         if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(purpose, package, "train")
+            raise MissingExtraError(purpose, package, "learn")
 
 
 @dataclass(frozen=True, slots=True)

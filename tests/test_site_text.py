@@ -1,0 +1,113 @@
+"""What a model keeps so that a crawl compares pages as learning did: the text of the site, the habits of its rules."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.evidence.comparing import PageEvidence, Verdict
+from dedup_crawler.evidence.digests import PageDigests
+from dedup_crawler.evidence.habits import ANY, Habits, Line
+from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods import load_model, make_method
+from site_of_pages import HOST, article, blog, page, words
+
+SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """What a blog teaches, saved and loaded."""
+    pages, _ = blog()
+    urls = [each.url for each in pages]
+    fitted = make_method("verified").fit(urls, range(len(urls)), evidence=PageEvidence.of_pages(pages))
+    return load_model(fitted.save(tmp_path_factory.mktemp("models") / "blog"))
+
+
+def verdict(model, *pages):
+    rules = model.fired(pages[1].url)
+    assert rules
+    evidence = PageEvidence(PageDigests(pages), model.site_text)
+    return evidence.judge_by(model.site_text.habits_of(rules), 0, 1)
+
+
+def form_of(title, lines, *more):
+    return page("/99/", title, *lines), page("/99/?reply=99", title, *lines, *more)
+
+
+def test_a_model_knows_what_its_rules_always_change(model):
+    """A new article and its form are one page, by those two alone: the form's heading is the habit of the rule."""
+    title, lines = article(1099)
+    assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias")) is SAME
+
+
+def test_a_line_that_is_no_habit_is_a_difference(model):
+    """A paragraph that only the form has."""
+    title, lines = article(1099)
+    assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias", words(28, "more"))) is DIFFERENT
+
+
+def test_another_article_is_different(model):
+    """Under the rule's own addresses, with its habit."""
+    title, lines = article(1099)
+    other = page("/99/?reply=99", title, *article(1100)[1], "Leave a reply to Zacharias")
+    assert verdict(model, page("/99/", title, *lines), other) is DIFFERENT
+
+
+def test_a_list_that_goes_on_beside_a_long_text_is_silent(model):
+    """A new entry in a side column is neither for nor against the rule."""
+    title, lines = article(1099)
+    long = [*lines, *(words(30, f"{n} long") for n in range(20))]
+    assert verdict(model, *form_of(title, long, "Leave a reply to Zacharias", "Yvonne on Open Thread")) is SILENT
+
+
+def test_what_a_model_keeps_is_small_and_comes_back(model):
+    """The site's lines are hashes, of those that many pages have; a file and back gives the same."""
+    told = model.site_text.to_json()
+    again = SiteText.from_json(JsonValue(json.loads(json.dumps(told)), "site_text.json"))
+    assert again.to_json() == told
+    assert again.habits == {rule: habits for rule, habits in model.site_text.habits.items() if any(habits)}
+    assert len(told["lines"]) < 20
+
+
+def test_a_model_without_pages_has_no_text_of_its_site():
+    """Learnt from clusters alone."""
+    assert make_method("verified").fit([f"{HOST}/{n}" for n in range(20)], range(20)).site_text is None
+
+
+_words = st.lists(st.sampled_from(["leave", "a", "reply", "to", "anna"]), min_size=1, max_size=5).map(tuple)
+
+
+@given(_words, _words)
+def test_a_habit_excuses_lines_that_begin_or_end_so(line, other):
+    """Law: a line is excused by its own begin, whatever stands behind it, and by no habit that shares no word."""
+    begin = Habits(old=frozenset({(0, line[:2])}))
+    assert begin.excuse(Line(0, line, is_new=False))
+    assert begin.excuse(Line(1, (*line[:2], *other), is_new=False)) or len(line) < 2
+    assert not begin.excuse(Line(0, line, is_new=True))
+    assert not Habits(old=frozenset({(1, ("elsewhere",)), (0, ("no", ANY))})).excuse(Line(0, line, is_new=False))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"titles": -1},
+        {"lines": {"no hash": 3}},
+        {"lines": {"00ff": "three"}},
+        {"words": [1]},
+        {"habits": {"r": {"known words": [[2, "a"]], "new words": []}}},
+        {"habits": {"r": {"known words": [[0]], "new words": []}}},
+        {"habits": {"r": {"known words": [[0, "a", "b", "c"]], "new words": []}}},
+        {"habits": {"r": {"known words": [[]], "new words": []}}},
+        {"habits": {"r": {}}},
+        {"habits": []},
+    ],
+)
+def test_a_damaged_file_is_refused(damage):
+    """In one line that names the place."""
+    whole = {"titles": 3, "lines": {"00ff": 3}, "words": ["a"], "habits": {}}
+    with pytest.raises(BadInputError, match=r"site_text\.json"):
+        SiteText.from_json(JsonValue({**whole, **damage}, "site_text.json"))
