@@ -112,7 +112,7 @@ class PageEvidence:
         return Verdict.SILENT if is_small else verdict
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
-        """What is systematic for a rule, by pairs of pages of as many merge groups."""
+        """What is systematic for a rule, by pairs of pages that it makes one, each of which speaks for itself."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
         close = [(each.group, each.lines) for each in left if isinstance(each, _Left)]
         return HabitCounts(close, len(left) - len(close)).habits()

@@ -172,14 +172,17 @@ class Explorer:
             self._judged(form, rules, None)
 
     def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
-        """Hear that an explored URL redirects to a page that was asked for before, and that has *target_form*.
+        """Hear that an explored URL was asked for before, or redirects to one that was and that has *target_form*.
 
         Behind a covered template that page is reached otherwise, unless it is covered as well (*is_covered*), or only
         another such test has led there.
         """
-        if not marks.is_redirected(request) or (explores := request.meta.pop(marks.EXPLORES, None)) is None:
+        if (explores := request.meta.pop(marks.EXPLORES, None)) is None:
             return
         form, expected, *rules = explores
+        if not marks.is_redirected(request):
+            self.evidence.given_up(rules)  # nothing is fetched, and nothing is shown
+            return
         if expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.site_text import SiteText
 
-MAX_GROUPS = 200
-"""Merge groups of a rule that are looked at, the first ones."""
+MAX_PAIRS = 200
+"""Pairs of pages that a rule makes one and that are looked at, the first ones ..."""
+MAX_OF_GROUP = 8
+"""... and so many of one merge group: some rules have one only."""
 
 
 def learnt_site_text(model: Canonicalizer, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
@@ -22,13 +24,13 @@ def learnt_site_text(model: Canonicalizer, urls: Sequence[str], evidence: PageEv
     forms = model.canonicalize_many(urls)
     first: dict[str, int] = {}
     pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    met: set[tuple[str, str]] = set()
+    n_of: Counter[tuple[str, str]] = Counter()
     for place, (url, form) in enumerate(zip(urls, forms, strict=True)):
         owner = first.setdefault(form, place)
         if owner == place:
             continue
         for rule in {*model.fired(url, form=form), *model.fired(urls[owner], form=form)}:
-            if (rule, form) not in met and len(pairs_of[rule]) < MAX_GROUPS:
-                met.add((rule, form))
+            if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
+                n_of[rule, form] += 1
                 pairs_of[rule].append((owner, place))
     return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})

@@ -168,6 +168,12 @@ class RuleEvidence:
         for rule in dict.fromkeys(rules):
             self._life_of(rule).n_under_way += 1
 
+    def given_up(self, rules: Iterable[str]) -> None:
+        """Hear that an exploration of *rules* that was begun does not take place."""
+        for rule in dict.fromkeys(rules):
+            life = self._life_of(rule)
+            life.n_under_way = max(0, life.n_under_way - 1)
+
     def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
         """Hear that an exploration of *rules* could not be decided, or cannot be yet.
 
