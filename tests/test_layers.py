@@ -30,6 +30,7 @@ BASES = {
     "known_rules",
     "known_urls",
     "labelled_pairs",
+    "learnt_site_text",
     "model_folder",
     "options",
     "pair_classifier",

@@ -18,8 +18,8 @@ from itertools import count
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.alike import alike_pages
-from dedup_crawler.evidence.digests import PageDigests, Words, words_of
-from dedup_crawler.evidence.habits import HabitCounts, Habits, Line
+from dedup_crawler.evidence.digests import PageDigests, words_of
+from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.pages.records import LabelledPage
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from dedup_crawler.evidence.digests import Words
 from dedup_crawler.json_values import JsonValue
 
 SYSTEMATIC_SHARE = 0.25
@@ -22,6 +21,8 @@ NEW_SHARE = 0.6
 """One that says new words has to be left in this share of the groups ..."""
 NEW_GROUPS = 8
 """... and in so many."""
+
+Words = tuple[str, ...]
 
 ANY = "*"
 _WORDS = 2  # of the begin or the end of a line

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.evidence.habits import Habits, all_habits
 from dedup_crawler.json_values import JsonValue
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.digests import PageDigests  # which a crawl that compares nothing does without
 
 FRAME_SHARE = 0.08
 """A line on pages of this share (0-1) of the titles is the site's frame."""

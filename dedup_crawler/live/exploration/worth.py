@@ -27,7 +27,7 @@ def tests_worth(n_groups: int, n_wrong: int, n_dropped: int) -> int:
         Requests that the rule has dropped.
 
     >>> tests_worth(0, 0, 30), tests_worth(8, 0, 30), tests_worth(8, 0, 400), tests_worth(40, 0, 400)
-    (9, 2, 16, 0)
+    (9, 1, 18, 0)
     """
     return _tests_worth(n_groups, n_wrong, 1 << max(0, n_dropped - 1).bit_length())
 
