@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -252,6 +253,26 @@ def test_what_a_wrong_rule_dropped_before_a_kill_is_sent_by_the_next_process(tmp
         walk(site, tmp_path, **settings)
         assert site.asked[asked:].count("/list") == 0
         assert shown(site, map(one_form, range(8))) == []
+
+
+def test_a_crawl_says_how_far_it_has_come(tmp_path: Path):
+    """As often as Scrapy says how many pages it has crawled: what was dropped and tested, and by which rule most."""
+    with Site() as site:
+        build_variants(site, 40, 0)
+        site.delay_s = 0.05
+        model = strip_query_model(tmp_path / "model", site.host)
+        crawl = walk(
+            site, tmp_path, DEDUP_MODEL=model, CONCURRENT_REQUESTS="1", DEDUP_EXPLORATION="0.1", LOGSTATS_INTERVAL="0.3"
+        )
+        silent = walk(site, tmp_path, DEDUP_MODEL=model, LOGSTATS_INTERVAL="0")
+    said = [line.partition("Filter so far: ")[2] for line in crawl.log.splitlines() if "Filter so far: " in line]
+    assert len(said) >= 2
+    assert re.fullmatch(
+        r"\d+ fetched, \d+ dropped, \d+ explored \(0 of \d+ compared were other pages\), [01] of 1 rules that dropped "
+        r"something are verified\. Most by rule strip-query: \d+ URLs \(.+\)\.",
+        said[-1],
+    )
+    assert "Filter so far" not in silent.log
 
 
 def warnings_of(crawl: Crawl) -> str:

@@ -236,8 +236,8 @@ def test_when_a_rule_is_verified():
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 3)
     evidence.drops.dropped(("r",), 400)
     evidence.drops.dropped(("new",), 400)
-    assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 26)
-    explored(evidence, [True] * 3, "r")
+    assert (evidence.n_missing("r"), evidence.n_missing("new")) == (26, 26)
+    explored(evidence, [True] * 26, "r", 200)
     assert evidence.is_verified(("r",))
     explored(evidence, [True] * 20, "new")
     assert evidence.n_missing("new") == 6

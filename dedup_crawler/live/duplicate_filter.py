@@ -31,7 +31,7 @@ from dedup_crawler.live.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
-from dedup_crawler.live.summary import summary
+from dedup_crawler.live.summary import progress, summary
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -89,6 +89,7 @@ class DuplicateFilter:
         self._learner = self._new_learner(options)
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
+        self._n_said = 0  # pages fetched when progress was said last
         self._noted: dict[str, str] = {}
         self._let_go: set[int] = set()  # codes of rules that were verified: a durable set keeps none of their drops
         self._is_open = False
@@ -165,7 +166,10 @@ class DuplicateFilter:
         self._is_open = True
         if self._job is not None:
             self._job.begin(self.seen.process)
-        for each, seconds in ((self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)):
+        clocks = [(self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)]
+        if (seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy says its own
+            clocks.append((self._say_progress, seconds))
+        for each, seconds in clocks:
             clock = create_looping_call(each)
             clock.start(seconds, now=False)
             self._clocks.append(clock)
@@ -341,6 +345,11 @@ class DuplicateFilter:
         self._judge_waiting(is_idle=False)
         if not self.seen.is_local and not self._is_looking:
             self.go_on(self.answers.look_after(is_idle=False))
+
+    def _say_progress(self) -> None:
+        if self.answers.n_fetched != self._n_said:
+            self._n_said = self.answers.n_fetched
+            self._report.inform(progress(self._crawler, self._models, self._n_said))
 
     async def _note_facts(self) -> None:
         """Keep beside the forms what made them, where it has changed."""

@@ -1,4 +1,4 @@
-"""What a filtered crawl came to, in a few lines and in its stats."""
+"""What a filtered crawl has come to: a line each minute, and a few lines and stats at its end."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ MANY_DROPS = 20
 """A rule that has dropped so many requests, of which none was verified, is named ..."""
 _MAX_NAMED = 10
 """... and not more rules than these."""
+_MAX_SENTENCE = 100  # characters of a rule in the line of progress
 
 
 def summary(
@@ -63,6 +64,25 @@ def summary(
     yield level, f"Duplicate filter: {', '.join(parts)}."
     if not is_dry_run:
         yield from _unverified(models)
+
+
+def progress(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
+    """One line while the crawl runs: what was fetched, dropped and tested, and the rule that has dropped most."""
+    stats, evidence = crawler.stats, models.evidence
+    n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))
+    by_rule = evidence.drops.by_rule()
+    n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
+    line = (
+        f"Filter so far: {n_fetched} fetched, {n_dropped} dropped, {n_explored} explored ({evidence.n_disagreed} of "
+        f"{evidence.n_agreed + evidence.n_disagreed} compared were other pages), {n_verified} of {len(by_rule)} rules "
+        "that dropped something are verified"
+    )
+    if not by_rule:
+        return f"{line}."
+    rule, n_urls = by_rule.most_common(1)[0]
+    sentence = models.sentence(rule)
+    short = sentence if len(sentence) <= _MAX_SENTENCE else f"{sentence[:_MAX_SENTENCE]}..."
+    return f"{line}. Most by rule {rule}: {n_urls} URLs ({short})."
 
 
 def _unverified(models: LiveModels) -> Iterator[tuple[int, str]]:

@@ -200,8 +200,8 @@ class RuleEvidence:
         else:
             n_good = SUSPECTED
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        n_known, n_wrong = self._known(rule, life)
-        n_worth = min(tests_worth(n_known, n_wrong, self.drops.of(rule)), max(0, MAX_TESTS - life.n_here))
+        n_wrong = min(life.n_wrong, life.n_here)  # the site may have changed since the training
+        n_worth = min(tests_worth(life.n_here, n_wrong, self.drops.of(rule)), max(0, MAX_TESTS - life.n_here))
         return max(0, FIRST - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
