@@ -246,6 +246,20 @@ def test_when_a_rule_is_verified():
     assert evidence.is_verified(("new", "r"))
 
 
+def test_a_rule_that_goes_on_dropping_is_tested_again():
+    """Tests of its first drops say nothing of what the site shows later: those of the last half count."""
+    evidence = RuleEvidence(0.02, {"r": (400, 0)})
+    explored(evidence, [True] * 15)
+    for _ in range(64):
+        evidence.dropped(("r",))
+    assert evidence.n_missing("r") == 12
+    explored(evidence, [True] * 12, first=20)
+    assert evidence.n_missing("r") == 0
+    for _ in range(64):
+        evidence.dropped(("r",))
+    assert 0 < evidence.n_missing("r") <= 15
+
+
 def test_after_a_wrong_one_a_rule_is_tested_again():
     """An old rule that was wrong once has to be right five times before its drops are let go."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})

@@ -324,10 +324,10 @@ class DuplicateFilter:
 
     def _flush(self) -> None:
         if self.seen.is_durable:
-            verified = self._codes.codes_of(self._models.evidence.is_verified)
-            if verified := verified - self._let_go:
-                self._let_go |= verified
-                self.seen.forget_dropped(verified)
+            settled = self._codes.codes_of(self._models.evidence.is_settled)
+            if settled := settled - self._let_go:
+                self._let_go |= settled
+                self.seen.forget_dropped(settled)
         self.seen.flush()
         self._report.flush()
         self.go_on(self._note_facts())

@@ -120,8 +120,8 @@ class Explorer:
         return is_chosen
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Whether one of *rules* is not verified yet: what it drops may have to be sent after all."""
-        return self._explores and not self.evidence.is_verified(rules)
+        """Whether what *rules* drop is to be kept in case of a kill."""
+        return self._explores and not self.evidence.is_settled(rules)
 
     def sent(self, request: Request) -> None:
         """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
@@ -136,7 +136,7 @@ class Explorer:
         if url in self._dropped:
             return
         self._dropped.add(url)
-        self.evidence.drops.dropped(rules)
+        self.evidence.dropped(rules)
         self._reservoir.add(rules, request)
         self.alternatives.add(form, url, request)
 

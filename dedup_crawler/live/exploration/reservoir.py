@@ -58,8 +58,11 @@ class Reservoir(Generic[T]):
         return self._taken(rule, lambda n: range(n))
 
     def sample(self, rule: str, n: int, random: Random) -> list[tuple[T, tuple[str, ...]]]:
-        """Give back *n* requests, chosen at random, that were dropped because of *rule*; they are kept no longer."""
-        return self._taken(rule, lambda n_kept: random.sample(range(n_kept), min(n, n_kept)))
+        """Give back *n* requests that were dropped because of *rule*, at even distances; they are kept no longer.
+
+        A site that has changed is wrong from some page on: even distances meet that sooner than chance does.
+        """
+        return self._taken(rule, lambda n_kept: _evenly(n_kept, min(n, n_kept), random.random()))
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Give back all, the oldest of each rule first; nothing is kept any longer."""
@@ -96,3 +99,8 @@ class Reservoir(Generic[T]):
             del self._dropped[rule]
         self._n_kept -= n
         self.n_forgotten += n
+
+
+def _evenly(n: int, n_chosen: int, start: float) -> list[int]:
+    """So many places of *n*, at even distances; *start* (0-1) moves them."""
+    return [int((number + start) * n / n_chosen) for number in range(n_chosen)]

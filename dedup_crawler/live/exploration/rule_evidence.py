@@ -40,6 +40,9 @@ SUSPECTED_RATE = 0.25
 """Share (0-1) that is explored while one of the last SUSPECTED trials went wrong, to know soon."""
 SUSPECTED = 5
 
+SETTLED = 20
+"""Explorations of this process after which a kill may make the next one forget what a verified rule had dropped."""
+
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
@@ -76,6 +79,10 @@ class _Life:
     """Explorations that were begun and have no verdict yet."""
     n_here: int = 0
     """Explored in this process."""
+    n_until_half: int = 0
+    """Of these the ones before the rule had dropped half of what it has dropped, or a quarter ..."""
+    n_until_last: int = 0
+    """... and those until its drops were twice as many."""
     n_wrong: int = 0
     """Explorations that went wrong, or seemed to."""
     n_undecided: int = 0
@@ -163,6 +170,15 @@ class RuleEvidence:
             return 0.0
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
+    def dropped(self, rules: tuple[str, ...]) -> None:
+        """Hear of a URL that is dropped for the first time."""
+        self.drops.dropped(rules)
+        for rule in rules:
+            n_dropped = self.drops.of(rule)
+            if n_dropped & (n_dropped - 1) == 0:  # a power of two
+                life = self._life_of(rule)
+                life.n_until_half, life.n_until_last = life.n_until_last, life.n_here
+
     def begun(self, rules: Iterable[str]) -> None:
         """Hear that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
         for rule in dict.fromkeys(rules):
@@ -200,9 +216,15 @@ class RuleEvidence:
         else:
             n_good = SUSPECTED
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        n_wrong = min(life.n_wrong, life.n_here)  # the site may have changed since the training
-        n_worth = min(tests_worth(life.n_here, n_wrong, self.drops.of(rule)), max(0, MAX_TESTS - life.n_here))
+        # the site may have changed since the training, and since the first drops were tested
+        n_late = life.n_here - life.n_until_half
+        n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule))
+        n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
         return max(0, FIRST - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+
+    def is_settled(self, rules: Iterable[str]) -> bool:
+        """Whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
+        return all(self._life_of(rule).n_here >= SETTLED and self.n_missing(rule) == 0 for rule in rules)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
         """Whether all *rules* have been explored often enough, and well."""
