@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from random import Random
 
 from hypothesis import given
@@ -63,20 +64,31 @@ def test_when_all_is_full_the_fullest_rule_gives():
     assert taken(reservoir, "busy")[-1] == 299
 
 
-def test_a_sample_is_taken_at_random_and_once():
-    """Each request comes back once, with its rules, and not the first ones first."""
+def test_a_sample_is_taken_at_even_distances_and_once():
+    """Each request comes back once, with its rules; ten of a hundred lie ten apart."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(100):
         reservoir.add(["a", "b"] if i % 2 else ["b"], i)
     draw = Random(0)
     first = reservoir.sample("b", 10, draw)
     assert len(first) == 10
-    assert [request for request, _ in first] != [*range(10)]
+    places = sorted(request for request, _ in first)
+    assert {later - earlier for earlier, later in itertools.pairwise(places)} == {10}
     assert all(("a" in rules) == bool(request % 2) for request, rules in first)
     rest = [reservoir.sample("b", 40, draw) for _ in range(4)]
     assert [len(each) for each in rest] == [40, 40, 10, 0]
     assert sorted(request for each in [first, *rest] for request, _ in each) == [*range(100)]
     assert len(reservoir) == 0
+
+
+def test_all_are_taken_at_once():
+    """When a new model begins, everything that the old one dropped comes back."""
+    reservoir: Reservoir[int] = Reservoir()
+    for i in range(10):
+        reservoir.add(["a", "b"] if i % 2 else ["b"], i)
+    assert sorted(request for request, _ in reservoir.take_all()) == [*range(10)]
+    assert len(reservoir) == 0
+    assert reservoir.take("b") == []
 
 
 @given(
