@@ -65,15 +65,16 @@ def test_when_all_is_full_the_fullest_rule_gives():
 
 
 def test_a_sample_is_taken_at_even_distances_and_once():
-    """Each request comes back once, with its rules; ten of a hundred lie ten apart."""
+    """Each request comes back once, with its rules; of fifty alike and five tests each tenth."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(100):
         reservoir.add(["a", "b"] if i % 2 else ["b"], i)
     draw = Random(0)
     first = reservoir.sample("b", 10, draw)
     assert len(first) == 10
-    places = sorted(request for request, _ in first)
-    assert {later - earlier for earlier, later in itertools.pairwise(places)} == {10}
+    for remainder in (0, 1):  # those of both rules lie apart
+        places = sorted(request for request, _ in first if request % 2 == remainder)
+        assert {later - earlier for earlier, later in itertools.pairwise(places)} == {20}
     assert all(("a" in rules) == bool(request % 2) for request, rules in first)
     rest = [reservoir.sample("b", 40, draw) for _ in range(4)]
     assert [len(each) for each in rest] == [40, 40, 10, 0]
