@@ -2,6 +2,7 @@
 
 import random
 
+from dedup_crawler.methods import make_method
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.contexts import MAX_DEPTH, ContextSearch
@@ -104,3 +105,17 @@ def test_a_crowd_is_told_by_all_that_it_has_in_common():
     assert found.is_crowd
     assert conditions(found)["path[0]"] == Literal("login")
     assert conditions(found)["query[g]"] == Literal("0")
+
+
+def test_that_a_key_repeats_another_which_has_one_value_is_no_relation():
+    """List 1 in ascending order (``asc=1``) is not list 8 for its number being 1; nothing is said of a new order."""
+    urls, clusters = [], []
+    for n in range(14):
+        for place, rest in enumerate((f"1?asc=1&sort=s{n}", f"8?USER=nobody&asc=1&sort=s{n}")):
+            urls.append(f"https://site.example/report/{rest}")
+            clusters.append(n if n < 12 or place == 0 else 100 + n)
+    for n in range(40):
+        urls.append(f"https://site.example/ticket/{n}")
+        clusters.append(1000 + n)
+    model = make_method("verified").fit(urls[:24] + urls[28:], clusters[:24] + clusters[28:])
+    assert [line for line in model.learnt() if "as `asc`" in line] == []

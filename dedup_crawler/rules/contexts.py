@@ -81,6 +81,7 @@ class ContextSearch:
         self._belief = belief
         self._has_values = hypothesis.key is not None
         self._is_exact = hypothesis.is_exact()
+        self._copied = [columns.columns[key].numbers[trials.rows] for key in sorted(hypothesis.copied())]
         self._live = np.ones(len(trials), bool)
         self._items = {
             key: column.numbers[trials.rows]
@@ -134,9 +135,14 @@ class ContextSearch:
         return rest.n_wrong >= EXPLAINED * rest.n_groups
 
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
-        """Take a context if it is believable; where few values were compared, for those alone that were right."""
+        """Take a context if it is believable; where few values were compared, for those alone that were right.
+
+        That one key repeats another is a coincidence where the other has one value only.
+        """
         trials = self._trials
         if not self._belief.holds(evidence):
+            return False
+        if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied):
             return False
         gone = np.unique(trials.gone[chosen])
         values = None

@@ -40,12 +40,17 @@ class Hypothesis:
         gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
         return bool(gone) and all(isinstance(self.rule.context.get(key), Literal) for key in gone)
 
+    def copied(self) -> frozenset[str]:
+        """Keys whose values the rule copies to others."""
+        if isinstance(self.rule, SubstringRule):
+            return frozenset()
+        return frozenset(each.key for each in self.rule.transformation.values() if isinstance(each, Copy))
+
     def touched(self) -> frozenset[str] | None:
         """Keys that the rule changes or copies: no context can be told by them; None for all."""
         if isinstance(self.rule, SubstringRule):
             return None
-        copied = {each.key for each in self.rule.transformation.values() if isinstance(each, Copy)}
-        return frozenset(copied | self.rule.transformation.keys())
+        return self.copied() | self.rule.transformation.keys()
 
 
 def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
