@@ -33,8 +33,8 @@ MIN_COMMON = 15.0
 """What two pages have in common and other pages have not: words times the logarithm of how rare their line is."""
 MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
-MAX_DRIFT = 0.05
-"""Words that two pages of different times may differ in, as a share (0-1) of those that they have in common."""
+MAX_DRIFT = 0.1
+"""Words of lines that nothing excuses, as a share (0-1) of those in common: pages of different times differ so much."""
 
 _VALUE = "\0"
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
@@ -107,9 +107,11 @@ class PageEvidence:
         A difference of a few words is silent: lists beside the text go on.
         """
         left = self._left(self._places[one], self._places[other], 0)
-        verdict = self._verdict(left, habits) if isinstance(left, _Left) else left
-        is_small = verdict is Verdict.DIFFERENT and self._differ_little(self._places[one], self._places[other])
-        return Verdict.SILENT if is_small else verdict
+        if not isinstance(left, _Left):
+            return left
+        verdict = self._verdict(left, habits)
+        n_told = sum(len(line.words) for line in left.lines if not habits.excuse(line))
+        return Verdict.SILENT if 0 < n_told <= MAX_DRIFT * left.n_common else verdict
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """What is systematic for a rule, by pairs of pages that it makes one, each of which speaks for itself."""
@@ -152,14 +154,6 @@ class PageEvidence:
             sum(len(digests.words(line)) for line in own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
-
-    def _differ_little(self, one: int, other: int) -> bool:
-        page, beside = self.digests.pages[one], self.digests.pages[other]
-        n_words = [
-            sum(len(self.digests.words(line)) for line in lines - self.site.frame)
-            for lines in (page.lines ^ beside.lines, page.lines & beside.lines)
-        ]
-        return 0 < n_words[0] <= MAX_DRIFT * n_words[1]
 
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """The lines (side and number) that are not equal but for the values in which the addresses differ."""
