@@ -32,7 +32,7 @@ from dedup_crawler.pages.serve import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
 HERE = Path(__file__).resolve().parent
-LEARN_AFTER = 200
+LEARN_AFTER = 100
 UNFILTERED = "no filter"
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
 

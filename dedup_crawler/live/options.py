@@ -38,7 +38,7 @@ class Options:
     learn_after: int | None = _setting(
         "DEDUP_LEARN_AFTER",
         None,
-        "learn a model from the crawl itself after this many pages, and again whenever their number has doubled; "
+        "learn a model from the crawl itself after this many pages, and again whenever there are 30 % more; "
         "needs no `DEDUP_MODEL`, but `pip install 'dedup-crawler[learn]'`",
     )
     static_rules: tuple[str, ...] = _setting(

@@ -10,6 +10,7 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods.model_folder import folder_name
+from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -24,6 +25,17 @@ class TrainingData:
     redirects: list[str | None]
     evidence: PageEvidence | None = None
     """Compares the pages of the URLs, by their places."""
+
+    @classmethod
+    def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int]) -> TrainingData:
+        """What *pages*, in crawl order, teach; *clusters* has the page that each shows, as a number."""
+        return cls(
+            [page.url for page in pages],
+            list(clusters),
+            [page.referrer for page in pages],
+            [page.redirect_to for page in pages],
+            PageEvidence.of_pages(pages),
+        )
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
         """Some of the URLs."""
@@ -50,13 +62,7 @@ def training_data(store: PageStore) -> TrainingData:
         raise BadInputError("the database holds no pages: crawl or import some first.")
     if n_unlabelled:
         raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
-    return TrainingData(
-        [page.url for page in pages],
-        [page.cluster for page in pages if page.cluster is not None],
-        [page.referrer for page in pages],
-        [page.redirect_to for page in pages],
-        PageEvidence.of_pages(pages),
-    )
+    return TrainingData.of_pages(pages, [page.cluster for page in pages if page.cluster is not None])
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:

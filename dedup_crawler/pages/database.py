@@ -90,27 +90,6 @@ class Database:
             kind = ForeignDatabaseError if "not a database" in reason else StoreError
             raise kind(_said(self.name, reason)) from error
 
-    def copy_to(self, target: Path) -> bool:
-        """Copy all of it into a new SQLite file, as it is at this moment, while others go on writing.
-
-        False, and nothing done, if this is no SQLite database.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read, or the copy not written.
-        """
-        if self._engine.dialect.name != "sqlite":
-            return False
-        with self.reading() as connection, contextlib.closing(sqlite3.connect(target)) as copy:
-            source = connection.connection.driver_connection
-            assert isinstance(source, sqlite3.Connection)  # noqa: S101 - of this dialect, as made below
-            try:
-                source.backup(copy)
-            except sqlite3.Error as error:
-                raise StoreError(_said(f"{self.name}, copied to {target}", str(error))) from error
-        return True
-
     def close(self) -> None:
         """Give back all connections."""
         self._engine.dispose()

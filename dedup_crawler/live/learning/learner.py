@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import shutil
 import signal
@@ -21,6 +22,8 @@ from typing import IO, cast
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.live.learning.refit_report import RefitReport
 
+GROWTH = 1.3
+"""Pages of one time of learning over pages of the time before."""
 _NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
@@ -45,7 +48,7 @@ class _Job:
 
 
 class Learner:
-    """Has a model learnt from the pages of a crawl, again each time that their number has doubled.
+    """Has a model learnt from the pages of a crawl, again each time that there are 30 % more.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ class Learner:
     def _start(self) -> None:
         n_pages = self._n_pages
         while self._next <= n_pages:
-            self._next *= 2
+            self._next = math.ceil(GROWTH * self._next)
         try:
             scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
             process = self._process(scratch)
