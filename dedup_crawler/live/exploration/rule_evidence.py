@@ -219,7 +219,8 @@ class RuleEvidence:
         # the site may have changed since the training, and since the first drops were tested
         n_late = life.n_here - life.n_until_half
         n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule))
-        n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
+        if not life.n_wrong:
+            n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
         return max(0, FIRST - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
