@@ -131,7 +131,7 @@ class LiveModels:
             return None
         sentences = base.rule_sentences()
         self._sentences |= sentences
-        self.evidence.add_training(base.rule_evidence())
+        self.evidence.add_training(base.rule_evidence(), host)
         if (folder := self._shelf.folder_of(host)) is not None:
             self._folders[folder] = digest, frozenset(sentences)
             try:
