@@ -62,6 +62,18 @@ MAX_FORMS = 50_000
 """Pairs of rule and form that are remembered to have spoken; the least recently explored go first."""
 
 
+class RuleState(NamedTuple):
+    """What is known of a rule in this crawl."""
+
+    rule: str
+    standing: str
+    """``verified``, ``being tested``, ``held back``, ``not tested`` or ``switched off``."""
+    n_dropped: int
+    """Different URLs."""
+    n_tested: int
+    n_wrong: int
+
+
 class _Trial(NamedTuple):
     is_right: bool
     sharing: tuple[str, ...]
@@ -237,6 +249,22 @@ class RuleEvidence:
         if not life.n_wrong:
             n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
         return max(0, self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+
+    def states(self) -> Iterator[RuleState]:
+        """The rules that have dropped something, were tested or are switched off."""
+        for rule in {**self.drops.by_rule(), **self._lives}:
+            life = self._life_of(rule)
+            n_dropped = self.drops.of(rule)
+            if life.is_switched_off:
+                standing = "switched off"
+            elif self._epsilon <= 0:
+                standing = "not tested"
+            elif self.is_held(rule):
+                standing = "held back"
+            else:
+                standing = "verified" if self.n_missing(rule) == 0 else "being tested"
+            if n_dropped or life.n_here or life.is_switched_off:
+                yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
         """Whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
