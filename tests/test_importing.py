@@ -1,19 +1,23 @@
-"""Whole files into a store: any packing, interrupted, repeated, damaged, missing."""
+"""Whole files into a store: any kind and packing, interrupted, repeated, damaged, hostile, missing."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import signal
 import subprocess
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
+from click.testing import CliRunner
 
+from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.importing import ImportReport, import_files
+from dedup_crawler.pages.imports import ImportReport, import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from recordings import PYTHON, SITE, pages_of, request, response
@@ -39,9 +43,9 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-def imported(db: Path, *paths: Path) -> tuple[ImportReport, list[Page]]:
+def imported(db: Path, *paths: Path, **options: str) -> tuple[ImportReport, list[Page]]:
     with PageStore(db) as store:
-        return import_files(paths, store), list(store.pages())
+        return import_files(paths, store, **options), list(store.pages())
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -159,14 +163,22 @@ def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
     cases = {
         tmp_path / "missing.warc": "there is no file",
         tmp_path / "folder.warc": "is a folder",
-        written(tmp_path / "pages.csv", b"x"): r"starts with b'x', as nothing that can be imported does: WARC, ",
+        written(tmp_path / "pages.csv", b"x"): r"starts with b'x', as nothing that can be imported does: WARC, .*CSV",
         written(tmp_path / "warc", b""): "starts with b'', as nothing",
+        written(tmp_path / "page.html", b"<!doctype html><title>x</title>"): "as nothing",
+        written(tmp_path / "image.png", b"\x89PNG\r\n\x1a\n"): "as nothing",
+        written(tmp_path / "letter.txt", b"Dear Sir or Madam,\nno URL here"): "as nothing",
+        written(tmp_path / "table.csv", b"name,price\nx,1\n"): "as nothing",
+        written(tmp_path / "urls.csv", b"url\nhttp://a.example/\n"): "as nothing",
+        written(tmp_path / "har.json", b'{\n  "log": {"version": "1.2"}\n}\n'): "as nothing",
+        written(tmp_path / "items.jl", b'{"link": "http://a/", "title": "x"}\n'): r"no object has a field 'url.*=NAME",
     }
     with PageStore(db) as store:
         for path, expected in cases.items():
             with pytest.raises(BadInputError, match=expected) as caught:
                 import_files([good, path], store)
             assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
         assert len(store) == 0
 
 
@@ -181,7 +193,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path, db: Path
     code = """
         import sys, time
         from pathlib import Path
-        from dedup_crawler.pages.importing import import_files
+        from dedup_crawler.pages.imports import import_files
         from dedup_crawler.pages.store import PageStore
 
         def progress(name, done, size):
@@ -221,7 +233,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
     code = """
         import resource, sys
         from pathlib import Path
-        from dedup_crawler.pages.importing import import_files
+        from dedup_crawler.pages.imports import import_files
         from dedup_crawler.pages.store import PageStore
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with PageStore(sys.argv[2]) as store:
@@ -233,6 +245,123 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
     n_pages, kilobytes = map(int, done.stdout.split())
     assert n_pages == 600
     assert kilobytes < 30_000
+
+
+def test_a_body_that_comes_later_takes_the_place_of_a_digest(tmp_path: Path, db: Path):
+    """A list of digests first, the WARC afterwards: the page is read, and the other way round it stays."""
+    url = f"{SITE}/topic/0"
+    digest = written(tmp_path / "list", json.dumps({"url": url, "digest": "0" * 32}).encode())
+    warc = written(tmp_path / "warc", response(url, b"<p>the page</p>"))
+    for first, second in ((digest, warc), (warc, digest)):
+        imported(db, first)
+        _, [page] = imported(db, second)
+        assert (page.content, page.digest) == (b"<p>the page</p>", None)
+        db.unlink()
+
+
+def test_access_logs_bring_urls(tmp_path: Path, db: Path):
+    """URL, status and referrer of each GET; nobody can say what they show, and the host has to be told."""
+    log = b"\n".join(
+        b'10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "%s HTTP/1.1" %s 42 "http://forum.example/" "-"' % asked
+        for asked in [(b"GET /a?b=1", b"200"), (b"GET /a?b=1", b"200"), (b"POST /a", b"200"), (b"GET /c", b"304")]
+    )
+    path = written(tmp_path / "export", log)
+    with pytest.raises(BadInputError, match=r"export is an access log that names paths only: .* --host"):
+        imported(db, path)
+    report, [page] = imported(db, path, host="https://forum.example")
+
+    assert (report.n_records, report.n_new_pages, report.n_without_body) == (4, 1, 1)
+    assert (page.url, page.status, page.referrer) == ("https://forum.example/a?b=1", 200, "http://forum.example/")
+
+
+def wacz(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_wacz_is_the_warc_files_in_it(tmp_path, method):
+    """Two recordings in one archive, packed and not: their pages with referrers; no file beside the store."""
+    members = {
+        "datapackage.json": b"{}",
+        "archive/a.warc.gz": b"".join(map(gzip.compress, RECORDS[:40])),
+        "pages/pages.jsonl": b'{"url": "http://not.example/"}\n',
+        "archive/b.warc": b"".join(RECORDS[40:]),
+        "archive/../../escaped.warc": RECORDS[0],
+        "/archive/c.warc": RECORDS[0],
+    }
+    path = wacz(tmp_path / "crawl.wacz", members, method)
+    (tmp_path / "deep").mkdir()
+    with PageStore(tmp_path / "deep" / "crawl.db") as store:
+        report = import_files([path], store)
+        again = import_files([path], store)
+        pages = list(store.pages())
+
+    assert (report.n_records, report.n_new_pages, report.n_damaged) == (60, 30, 0)
+    assert (again.n_new_pages, again.n_known) == (0, 0)
+    assert [page.url for page in pages] == [f"{SITE}/topic/{i}" for i in range(30)]
+    assert {page.referrer for page in pages} == {f"{SITE}/"}
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["crawl.wacz", "deep"]
+
+
+def test_a_wacz_goes_on_where_it_stopped(tmp_path):
+    """An import that ends in the second recording makes no page of the first one again."""
+    path = wacz(tmp_path / "crawl.wacz", {f"archive/{n}.warc": b"".join(RECORDS[n * 20 :][:20]) for n in range(3)})
+    with PageStore(tmp_path / "crawl.db") as store:
+
+        def stop(_name: str, done: int, size: int) -> None:
+            if done > size / 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            import_files([path], store, stop)
+        n_before = len(store)
+        report = import_files([path], store)
+
+        assert 20 <= n_before < 30
+        assert report.n_new_pages == 30 - n_before
+        assert report.n_known == 0
+        assert len(store) == 30
+
+
+def test_hostile_and_damaged_archives(tmp_path):
+    """A bomb, a spreadsheet, a cut ZIP, a broken member: a line each, and what can be read is."""
+    bomb = wacz(tmp_path / "bomb.wacz", {"archive/a.warc": bytes(50_000_000)}, zipfile.ZIP_DEFLATED)
+    sheet = wacz(tmp_path / "sheet.xlsx", {"xl/workbook.xml": b"<x/>"})
+    cut = tmp_path / "cut.wacz"
+    cut.write_bytes(wacz(tmp_path / "whole.wacz", {"archive/a.warc": b"".join(RECORDS)}).read_bytes()[:-200])
+    with PageStore(tmp_path / "crawl.db") as store:
+        for path, expected in {
+            bomb: "grows more than 100 times",
+            sheet: r"no WACZ; a spreadsheet can be saved as CSV",
+            cut: "cannot be read as one",
+        }.items():
+            with pytest.raises(BadInputError, match=expected) as caught:
+                import_files([path], store)
+            assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+        whole = wacz(tmp_path / "two.wacz", {"archive/a.warc": b"".join(RECORDS[:30]), "archive/b.warc": RECORDS[40]})
+        spoilt = bytearray(whole.read_bytes())
+        spoilt[spoilt.index(b"/topic/3") + 7] ^= 1
+        whole.write_bytes(spoilt)
+        report = import_files([whole], store)
+        assert report.n_damaged >= 1
+        assert "'archive/a.warc'" in report.damaged[0].reason
+        assert f"{SITE}/topic/20" in store
+
+
+def test_the_command_says_what_was_found(tmp_path: Path, db: Path):
+    """`import --json` for a program names pages that are known by digest alone; a half option is one line."""
+    path = str(written(tmp_path / "list.csv", b"Address,Hash\nhttp://a/,%s\n" % (b"0" * 32)))
+    told = CliRunner().invoke(main, ["import", path, "--db", str(db), "--json"])
+    wrong = CliRunner().invoke(main, ["import", path, "--db", str(db), "--field", "url"])
+
+    assert json.loads(told.stdout)["by_digest"] == 1
+    assert wrong.exit_code == 2
+    assert "write --field url=VALUE" in wrong.stderr
 
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"

@@ -18,10 +18,9 @@ from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model_folder import model_digest
-from dedup_crawler.pages.database import Database
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.snapshot import take_snapshot
-from dedup_crawler.pages.store import PageStore
+from dedup_crawler.pages.store import PageStore, take_snapshot
+from dedup_crawler.pages.store.database import Database
 from planted_pages import pages
 from planted_site import HOST
 from recordings import PYTHON

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError, ServeError
-from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.serving import RecordedSite
 from recordings import PYTHON, SITE, request, response
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

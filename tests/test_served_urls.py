@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import safe_url_string
 
-from dedup_crawler.pages.served_urls import ServedUrls
+from dedup_crawler.pages.serving.urls import ServedUrls
 
 ADDRESS = "http://127.0.0.1:8000"
 

@@ -303,7 +303,7 @@ def test_a_locked_database_says_so(db: Path, monkeypatch: pytest.MonkeyPatch):
     """
     Another process that holds the write lock for longer than the busy timeout: one line that says who is in the way.
     """
-    monkeypatch.setattr("dedup_crawler.pages.database._BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("dedup_crawler.pages.store.database._BUSY_TIMEOUT_S", 0.1)
     with PageStore(db) as store:
         other = sqlite3.connect(db, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

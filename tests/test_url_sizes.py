@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.url_sizes import NO_HOST, SizeRange, read_logs
+from dedup_crawler.pages.logs.url_sizes import NO_HOST, SizeRange, read_logs
 
 COMMON = '10.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326'
 COMBINED = f'{COMMON} "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)"'

@@ -103,3 +103,7 @@ class ScoredPair:
     """In characters."""
     text_lengths: tuple[int, int]
     """Of the pages' texts, in characters."""
+
+
+Step = tuple[int, Page | None]
+"""What a reader of a file gives: entries of the file whose pages have all been given out, and the next page, if any."""

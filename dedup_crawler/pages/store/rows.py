@@ -1,27 +1,33 @@
-"""Records as rows of the database, and rows as records.
+"""Records as rows of the database, and checked rows as records.
 
-Bodies are compressed, fingerprints get a sign, and strings lose the two characters that a database may refuse.
+Bodies are compressed, fingerprints get a sign, and strings lose the two characters that a database may refuse. SQLite
+stores in any column whatever it is given, and a stranger may have written the file: the type of each value is checked.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import zstandard
 from sqlalchemy import func
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
-from dedup_crawler.pages.row_types import Body
-from dedup_crawler.pages.schema import DigestRow, PageRow
+from dedup_crawler.pages.store.schema import Body, DigestRow, PageRow
 
 if TYPE_CHECKING:
-    from sqlalchemy import Row
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row, Select
     from typing_extensions import Unpack
 
     from dedup_crawler.pages.records import PageText
 
+AnyRow = TypeVar("AnyRow", bound="Row[Unpack[tuple[Any, ...]]]")
+
+_NOTHING = type(None)
+_NAMES = {int: "a whole number", float: "a number", str: "a text", bytes: "a body"}
 _COMPRESSION_LEVEL = 3
 _MAX_BODY = 2**31
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
@@ -156,3 +162,54 @@ def storable(text: str | None) -> str | None: ...
 def storable(text: str | None) -> str | None:
     """*text* with U+FFFD in the place of NUL characters and lone surrogates."""
     return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class RowTypes:
+    """Checks the rows of one query against the types of its columns.
+
+    Parameters
+    ----------
+    query
+        Of columns of our tables, and of functions of them that give a whole number or nothing.
+    name
+        Of the database, for errors.
+    """
+
+    def __init__(self, query: Select[Unpack[tuple[Any, ...]]], name: str) -> None:
+        self._name = name
+        self._columns = [_column(column) for column in query.selected_columns]
+        self._known: set[tuple[type, ...]] = set()
+
+    def checked(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
+        """The *rows*.
+
+        Raises
+        ------
+        StoreError
+            If a value is of another type than its column.
+        """
+        for row in rows:
+            types = tuple(map(type, row))
+            if types not in self._known:
+                self._check(row)
+                self._known.add(types)
+        return rows
+
+    def _check(self, row: Sequence[Any]) -> None:
+        for value, (name, kinds) in zip(row, self._columns, strict=True):
+            if type(value) not in kinds:
+                raise StoreError(
+                    f"{self._name}: a row has {repr(value)[:40]} as its {name}, which has to be {_NAMES[kinds[0]]}: "
+                    "the database is damaged; crawl or import it again into a new file"
+                )
+
+
+def _column(column: Any) -> tuple[str, tuple[type, ...]]:
+    """Name of a column and the types that its values may have."""
+    kind = column.type.python_type
+    if kind is object:  # of a function
+        kind = int
+    kinds = (float, int) if kind is float else (kind,)
+    # what an outer join adds may be missing
+    is_optional = getattr(column, "nullable", True) or column.table.name == "digests"
+    return getattr(column, "name", str(column)), (*kinds, _NOTHING) if is_optional else kinds

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Integer, Text
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BigInteger, Integer, LargeBinary, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from dedup_crawler.pages.row_types import Body
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Dialect
 
 APPLICATION = "dedup-crawler"
 """Value of ``meta.application``; any other database is left alone."""
@@ -14,6 +19,17 @@ SCHEMA_VERSION = 1
 """Counts up when a table changes in a way that an older version of this program cannot read."""
 
 _ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only in an INTEGER column
+
+
+class Body(LargeBinary):
+    """Bytes as the driver gives them: by default a number would become as many zero bytes, and a text a TypeError."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """None for SQLite, whose driver gives bytes."""
+        processor: Callable[[Any], Any] | None = super().result_processor(dialect, coltype)  # type: ignore[no-untyped-call]
+        return None if dialect.name == "sqlite" else processor
 
 
 class Tables(DeclarativeBase):

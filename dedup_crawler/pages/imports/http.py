@@ -6,12 +6,14 @@ encoding that does not hold is no reason to lose a page; the body is then kept a
 
 from __future__ import annotations
 
+import io
 import re
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import zstandard
+from warcio.statusandheaders import StatusAndHeadersParser
 
 try:
     import brotli
@@ -21,11 +23,20 @@ except ImportError:  # bodies in this encoding are kept as they are
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MAX_BODY = 2**28
-"""Bytes; a body that would grow beyond this stays compressed."""
+MAX_HEAD = 2**20
+"""Bytes of a status line and headers; what goes on behind them is taken for the body."""
+MAX_BODY = 2**27
+"""Bytes; what an encoding makes of a body beyond this is cut off."""
 
-_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_PARSER = StatusAndHeadersParser([], verify=False)
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+
+
+class Lines(Protocol):
+    """A file, as far as its head is read."""
+
+    def readline(self) -> bytes:
+        """Give the next line with its end; nothing at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,40 +51,25 @@ class Message:
 
 def parse_message(block: bytes) -> Message:
     """Split *block* into its first line, headers and body; the body keeps its encodings."""
-    end = _HEADER_END.search(block)
-    head, body = (block, b"") if end is None else (block[: end.start()], block[end.end() :])
-    first_line, headers = parse_head(head)
-    return Message(first_line, headers, body)
+    head = io.BytesIO(block[:MAX_HEAD])
+    first_line, headers = read_head(head)
+    return Message(first_line, headers, block[head.tell() :])
 
 
-def parse_head(head: bytes) -> tuple[str, dict[str, str]]:
-    """First line and headers (names in lower case, the first of several values, folded lines joined)."""
-    lines = decode(head).replace("\r\n", "\n").split("\n")
-    headers: dict[str, str] = {}
-    name = ""
-    for line in lines[1:]:
-        if line[:1] in (" ", "\t") and name:
-            headers[name] += " " + line.strip()
-            continue
-        name, colon, value = line.partition(":")
-        name = name.strip().lower()
-        if not colon or name in headers:
-            name = ""
-            continue
-        headers[name] = value.strip()
-    return lines[0].strip(), headers
-
-
-def decode(text: bytes) -> str:
-    """UTF-8 where it is that, Latin-1 (which everything is) otherwise."""
+def read_head(file: Lines) -> tuple[str, dict[str, str]]:
+    """Read the first line and the headers (names in lower case, the first of several values) up to an empty line."""
     try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return text.decode("latin-1")
+        head = _PARSER.parse(file)
+    except EOFError:
+        return "", {}
+    return f"{head.protocol} {head.statusline}".strip(), {name.lower(): value for name, value in reversed(head.headers)}
 
 
 def decoded_body(message: Message) -> bytes:
-    """The body without its transfer and content encodings, as far as they hold."""
+    """Undo the transfer and content encodings of the body, as far as they hold.
+
+    A result of more than :data:`MAX_BODY` bytes was cut there (it has one byte more).
+    """
     body = message.body
     if "chunked" in message.headers.get("transfer-encoding", "").lower():
         body = _join_chunks(body)
@@ -113,8 +109,8 @@ def _join_chunks(body: bytes) -> bytes:
 def _inflate(body: bytes, window_bits: int) -> bytes:
     """Undo gzip (all members) or deflate; a body that was cut off gives what came."""
     parts: list[bytes] = []
-    room = MAX_BODY
-    while body:
+    room = MAX_BODY + 1
+    while body and room > 0:
         decoder = zlib.decompressobj(window_bits)
         try:
             parts.append(decoder.decompress(body, room))
@@ -123,8 +119,6 @@ def _inflate(body: bytes, window_bits: int) -> bytes:
                 raise
             break  # rubbish behind a complete member
         room -= len(parts[-1])
-        if room <= 0 or decoder.unconsumed_tail:
-            raise zlib.error("too large")
         body = decoder.unused_data
     return b"".join(parts)
 
@@ -143,9 +137,18 @@ def _deflate(body: bytes) -> bytes:
 def _unzstd(body: bytes) -> bytes:
     with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
         plain: bytes = reader.read(MAX_BODY + 1)
-    if len(plain) > MAX_BODY:
-        raise zstandard.ZstdError("too large")
     return plain
+
+
+def _unbrotli(body: bytes) -> bytes:
+    decoder = brotli.Decompressor()
+    # brotli before 1.2 knows no limit, and a kilobyte may grow to gigabytes: its TypeError leaves the body as it is
+    parts = [decoder.process(body, output_buffer_limit=MAX_BODY + 1)]
+    room = MAX_BODY + 1 - len(parts[0])
+    while room > 0 and not decoder.is_finished() and (more := decoder.process(b"", output_buffer_limit=room)):
+        parts.append(more)
+        room -= len(more)
+    return b"".join(parts)
 
 
 _DECODERS: dict[str, Callable[[bytes], bytes]] = {
@@ -156,5 +159,5 @@ _DECODERS: dict[str, Callable[[bytes], bytes]] = {
 }
 _DECODING_ERRORS: tuple[type[Exception], ...] = (zlib.error, zstandard.ZstdError)
 if brotli is not None:
-    _DECODERS["br"] = brotli.decompress
-    _DECODING_ERRORS += (brotli.error,)
+    _DECODERS["br"] = _unbrotli
+    _DECODING_ERRORS += (brotli.error, TypeError)

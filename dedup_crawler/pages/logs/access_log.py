@@ -11,10 +11,13 @@ is none of these is damage, and so is one of more than 64 KiB, which is never he
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dedup_crawler.pages.compression import Gap
+import xxhash
+
+from dedup_crawler.pages.compression import Gap, OnDamage
+from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.pages.text_lines import bounded_lines
 
 MAX_LINE = 2**16
@@ -31,6 +34,8 @@ _LINE = re.compile(
 ).fullmatch
 _REQUEST = re.compile(r"([A-Za-z]+) (.+?)(?: HTTP/\d(?:\.\d)?)?").fullmatch
 _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
+_MAX_GIVEN = 1_000_000  # URLs that are remembered; those of larger logs come again, and are known to the store
+_NOT_MODIFIED = 304  # the page is the one that was sent before
 _NEEDED = ("method", "url", "status", "size")
 _SIZE = re.compile(r"\d{1,18}|-", re.ASCII).fullmatch
 _STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
@@ -50,7 +55,7 @@ class Access:
     """As logged; empty where there is none."""
 
 
-def read_accesses(chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None]) -> Iterator[Access]:
+def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
     """Accesses of one file, in its order.
 
     Parameters
@@ -78,6 +83,25 @@ def read_accesses(chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str],
             on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
 
 
+def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, origin: str) -> Iterator[Step]:
+    """Read the accesses as pages without bodies, and without those of the first *start* accesses.
+
+    What is no GET is skipped, and what was answered like that before. *origin* is scheme and host of the URLs that the
+    log writes without them.
+    """
+    given: set[int] = set()
+    for n_read, access in enumerate(read_accesses(chunks, on_damage), start=1):
+        page = None
+        if _is_page(access):
+            url = f"{origin}{access.url}" if access.url[:1] == "/" else access.url
+            told = xxhash.xxh3_64_intdigest(f"{access.status < 400} {url}".encode(errors="replace"))
+            if n_read > start and told not in given:
+                page = Page(url, status=access.status, referrer=access.referrer or None)
+            if len(given) < _MAX_GIVEN:
+                given.add(told)
+        yield n_read, page
+
+
 def accesses_of(lines: Iterable[str]) -> list[Access]:
     """Accesses of the first lines of a file, as far as they are some; for those who ask whether it is a log."""
     found = []
@@ -87,6 +111,15 @@ def accesses_of(lines: Iterable[str]) -> list[Access]:
             continue
         found.append(_from_columns(line, places) if places is not None else _from_line(line))
     return [access for access in found if access is not None]
+
+
+def _is_page(access: Access) -> bool:
+    return (
+        access.method == "GET"
+        and 100 <= access.status <= 599
+        and access.status != _NOT_MODIFIED
+        and (access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://")))
+    )
 
 
 def _columns(header: str) -> Mapping[str, int] | None:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dedup_crawler.errors import ServeError
-from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.served_urls import ServedUrls
+from dedup_crawler.pages.serving.urls import ServedUrls
 from dedup_crawler.pages.store import PageStore
 
 if TYPE_CHECKING:

@@ -9,31 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import xxhash
 
-from dedup_crawler.pages.cdx import IndexReader
-from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.damage import DamagedRecord, Damages
-from dedup_crawler.pages.fields import PLAIN_NAMES, with_given
-from dedup_crawler.pages.file_kinds import Kind, kind_of
-from dedup_crawler.pages.json_items import ItemReader
-from dedup_crawler.pages.jsonlines import LineReader
-from dedup_crawler.pages.log_pages import AccessReader, origin_of
-from dedup_crawler.pages.tables import TableReader
-from dedup_crawler.pages.wacz import ArchiveReader
-from dedup_crawler.pages.warc import RecordReader
-from dedup_crawler.pages.warc_pages import PageReader
-from dedup_crawler.pages.xml_items import ElementReader
+from dedup_crawler.pages.compression import DamagedRecord, Damages, OnDamage, read_chunks
+from dedup_crawler.pages.imports.items import names_with, read_json, read_table
+from dedup_crawler.pages.imports.kinds import Kind, kind_of
+from dedup_crawler.pages.imports.wacz import read_wacz
+from dedup_crawler.pages.imports.warc_pages import read_warc
+from dedup_crawler.pages.logs.access_log import access_pages
+from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dedup_crawler.pages.records import Page
+    from dedup_crawler.pages.records import Page, Step
     from dedup_crawler.pages.store import PageStore
-
-__all__ = ["DamagedRecord", "ImportReport", "import_files"]
 
 _DIGEST_BYTES = 2**20
 
@@ -51,21 +43,13 @@ class ImportReport:
     n_skipped: int
     """Records that give no page (requests, revisits, empty lines, ...) or were imported by an earlier run."""
     n_damaged: int
-    """Places that could not be read."""
+    """Places that could not be read, or not to their end."""
     damaged: tuple[DamagedRecord, ...]
     """The first 100 of them."""
     n_by_digest: int = 0
     """Pages whose body is known by its digest alone."""
     n_without_body: int = 0
     """Pages, answered well, of whose body nothing is known: nobody can say what they are the same as."""
-
-
-class _Reader(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def n_records(self) -> int: ...
-    def __iter__(self) -> Iterator[Page]: ...
 
 
 @dataclass
@@ -98,14 +82,14 @@ def import_files(
     Parameters
     ----------
     paths
-        Files of any of the kinds of :class:`~dedup_crawler.pages.file_kinds.Kind`, plain, gzip or zstd; all told by
-        what they hold.
+        Files of any of the kinds of :class:`~dedup_crawler.pages.imports.kinds.Kind`, plain, gzip or zstd; told by what
+        they hold.
     store
         Where the pages go. Whatever ends the import (Ctrl-C too), the records read until then are written.
     progress
         Called with the file's name, the bytes of it that were read, and its size in bytes.
     fields
-        Our field -> what it is called in JSON, XML and CSV; nothing where it is to be left out.
+        Our field -> what it is called in JSON and CSV; nothing where it is to be left out.
     host
         Host of the paths in access logs, with or without its scheme.
 
@@ -116,13 +100,12 @@ def import_files(
     StoreError
         If the store cannot be written.
     """
-    given = fields or {}
-    with_given(PLAIN_NAMES, given)  # a wrong name is said before anything is read
-    kinds = {path: kind_of(path, given, host) for path in map(Path, paths)}
+    given, origin = dict(fields or {}), _origin(host) if host else ""
+    names = names_with(given)  # a wrong name is said before anything is read, and so is a wrong file
+    kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
     counts = _Counts()
     for path in map(Path, paths):
-        source = _Source(path, kinds[path], given, origin_of(host) if host else "")
-        _import_file(source, store, counts, progress)
+        _import_file(_Source(path, kinds[path], given, origin), store, counts, progress)
     return ImportReport(
         n_records=counts.n_records,
         n_new_pages=counts.n_new,
@@ -144,25 +127,17 @@ class _Source:
     given: Mapping[str, str]
     origin: str
 
-    def reader(self, on_damage: Callable[[int, str], None], on_read: Callable[[int], None], start: int) -> _Reader:
-        """What makes pages of it."""
+    def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
+        """Read its pages, without those of the first *start* records."""
         if self.kind is Kind.WACZ:
-            return ArchiveReader(self.path, on_damage, on_read, start)
+            return read_wacz(self.path, on_damage, on_read, start)
         chunks = read_chunks(self.path, on_read)
         if self.kind is Kind.WARC:
-            return PageReader(RecordReader(chunks, on_damage), on_damage, start)
-        if self.kind is Kind.TABLE:
-            return TableReader(chunks, on_damage, start, self.given)
-        if self.kind is Kind.INDEX:
-            return IndexReader(chunks, on_damage, start)
+            return read_warc(chunks, on_damage, start)
         if self.kind is Kind.ACCESS_LOG:
-            return AccessReader(chunks, on_damage, start, self.origin)
-        names = with_given(PLAIN_NAMES, self.given)
-        if self.kind is Kind.XML_ITEMS:
-            return ElementReader(chunks, on_damage, start, names)
-        if self.kind is Kind.JSON_ITEMS:
-            return ItemReader(chunks, on_damage, start, names)
-        return LineReader(chunks, on_damage, start, names)
+            return access_pages(chunks, on_damage, start, self.origin)
+        read = read_table if self.kind is Kind.TABLE else read_json
+        return read(chunks, on_damage, start, names_with(self.given))
 
     def digest(self) -> str:
         """128 bits over the size and the first and last MiB: enough to know a file again without reading all of it.
@@ -196,19 +171,29 @@ def _import_file(
             progress(path.name, n_bytes, size)
 
     start = store.import_position(digest)
-    reader = source.reader(on_damage, on_read, start)
+    n_done = 0
 
     def pages() -> Iterator[Page]:
-        for page in reader:
-            yield page
-            # The store has taken the page when it asks for the next one.
-            counts.add(page)
-            store.set_import_position(digest, max(reader.position, start))
-        store.set_import_position(digest, max(reader.position, start))
+        nonlocal n_done
+        for n_done, page in source.steps(on_damage, on_read, start):
+            if page is not None:
+                yield page
+                # The store has taken the page when it asks for the next one.
+                counts.add(page)
+            store.set_import_position(digest, max(n_done, start))
 
     try:
         counts.n_new += store.add_many(pages())
     except KeyboardInterrupt:
         store.flush()
         raise
-    counts.n_records += reader.n_records
+    counts.n_records += n_done
+
+
+def _origin(host: str) -> str:
+    """Give scheme and host of what a user calls the host of a log.
+
+    >>> _origin("Forum.example"), _origin("https://forum.example:8443/")
+    ('http://forum.example', 'https://forum.example:8443')
+    """
+    return normal_form(host if "://" in host else f"http://{host}").rstrip("/")

@@ -6,31 +6,28 @@ Records go in and come out; rows, sessions and SQL stay in here. One thread writ
 from __future__ import annotations
 
 import itertools
-import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
-from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.database import Database
 from dedup_crawler.pages.records import Overview, ScoredPair
-from dedup_crawler.pages.row_types import RowTypes
-from dedup_crawler.pages.rows import (
+from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
+from dedup_crawler.pages.store.database import Database
+from dedup_crawler.pages.store.rows import (
     BODY_HEAD,
     FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
-    digest_row,
-    page_row,
+    RowTypes,
     row_facts,
     row_labelled_page,
     row_page,
     storable,
     text_row,
 )
-from dedup_crawler.pages.schema import DigestRow, ImportRow, PageRow, ScoreRow
+from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, ScoreRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,12 +41,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BATCH_PAGES = 100
-_BATCH_BYTES = 16 * 2**20  # of compressed bodies: a batch of huge files must not fill the memory
-_BATCH_S = 5.0
 _CHUNK_PAGES = 50  # read at once
 _CHUNK_ROWS = 1000  # of the small tables
-_N_TRIES = 3
 
 
 class PageStore:
@@ -82,12 +75,7 @@ class PageStore:
 
     def __init__(self, location: str | Path, *, create: bool = True) -> None:
         self._database = Database(location, create=create)
-        self._buffer: dict[str, dict[str, Any]] = {}
-        self._digests: dict[str, dict[str, Any]] = {}  # of pages in the buffer
-        self._positions: dict[str, int] = {}
-        self._buffered_bytes = 0
-        self._buffered_since = 0.0
-        self._n_new = 0
+        self._batch = PageBatch(self._database)
 
     def __enter__(self) -> PageStore:
         return self
@@ -108,81 +96,20 @@ class PageStore:
 
     def add(self, page: Page) -> None:
         """Take *page*, and write all unwritten pages if it is time."""
-        row = page_row(page)
-        now = time.monotonic()
-        if not self._buffer:
-            self._buffered_since = now
-        known = self._buffer.get(row["url"])
-        if known is None or _is_better(_standing(row), _standing(known)):
-            self._buffer[row["url"]] = row
-            self._digests.pop(row["url"], None)
-            if (digest := digest_row(page)) is not None:
-                self._digests[row["url"]] = digest
-            self._buffered_bytes += len(row["content"])
-        is_full = len(self._buffer) >= _BATCH_PAGES or self._buffered_bytes >= _BATCH_BYTES
-        if is_full or now - self._buffered_since >= _BATCH_S:
-            self.flush()
+        self._batch.add(page)
 
     def add_many(self, pages: Iterable[Page]) -> int:
-        """Write *pages* in batches; how many of their URLs were new."""
+        """Write *pages* in batches; return how many of their URLs were new."""
         self.flush()
-        n_before = self._n_new
+        n_before = self._batch.n_new
         for page in pages:
-            self.add(page)
+            self._batch.add(page)
         self.flush()
-        return self._n_new - n_before
+        return self._batch.n_new - n_before
 
     def flush(self) -> None:
         """Write all unwritten pages and import positions in one transaction."""
-        if not self._buffer and not self._positions:
-            return
-        for n_tries_left in reversed(range(_N_TRIES)):
-            try:
-                n_new = self._write_buffer()
-                break
-            except StoreError as error:
-                # Another process has written one of these URLs since we looked: look again.
-                if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
-                    raise
-        self._n_new += n_new
-        self._buffer.clear()
-        self._digests.clear()
-        self._positions.clear()
-        self._buffered_bytes = 0
-
-    def _write_buffer(self) -> int:
-        with self._database.writing() as connection:
-            n_new = self._write_pages(connection)
-            for source, n_records in self._positions.items():
-                connection.execute(delete(ImportRow).where(ImportRow.source == source))
-                connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
-        return n_new
-
-    def _write_pages(self, connection: Connection) -> int:
-        """Insert the pages whose URL is unknown, replace what is worse; how many were new."""
-        rows, digests = self._buffer, self._digests
-        known_query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(
-            PageRow.url.in_(list(rows))
-        )
-        known = {url: (status, bool(n_bytes)) for url, status, n_bytes in self._execute(connection, known_query)}
-        new = [row for url, row in rows.items() if url not in known]
-        better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
-        if new:
-            connection.execute(insert(PageRow), new)
-        if better:
-            nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
-            replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
-            connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
-            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
-        if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
-            connection.execute(insert(DigestRow), its_digests)
-        return len(new)
-
-    def _execute(
-        self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
-    ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
-        """The few rows of a query."""
-        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
+        self._batch.write()
 
     # Pages out
 
@@ -194,7 +121,7 @@ class PageStore:
 
     def __contains__(self, url: str) -> bool:
         url = storable(url)
-        if url in self._buffer:
+        if url in self._batch:
             return True
         with self._database.reading() as connection:
             return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
@@ -248,6 +175,12 @@ class PageStore:
         columns = (*FACT_COLUMNS, BODY_HEAD) if with_sizes else FACT_COLUMNS
         return map(row_facts, self._rows(select(PageRow.id, *columns), PageRow.id, _CHUNK_ROWS))
 
+    def _execute(
+        self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
+    ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
+        """The few rows of a query."""
+        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
+
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
@@ -272,7 +205,7 @@ class PageStore:
         """Store what was read off the pages; every 100 texts are safe."""
         self.flush()
         statement = update(PageRow).where(PageRow.url == bindparam("key"))
-        for chunk in _chunks(texts, _BATCH_PAGES):
+        for chunk in _chunks(texts, BATCH_PAGES):
             with self._database.writing() as connection:
                 connection.execute(statement, [text_row(text) for text in chunk])
 
@@ -325,23 +258,30 @@ class PageStore:
 
     def set_import_position(self, source: str, n_records: int) -> None:
         """Note that *n_records* of *source* are done; written together with the pages added before."""
-        self._positions[source] = n_records
+        self._batch.set_position(source, n_records)
+
+
+def take_snapshot(location: str, target: Path) -> None:
+    """Copy the crawl database *location* (a path, or any SQLAlchemy URL) into a new SQLite file.
+
+    Whoever writes to the original does not wait. SQLite is copied as it is at one moment; any other database page by
+    page in crawl order, without what was found out about the pages, so that pages written meanwhile come along.
+
+    Raises
+    ------
+    StoreError
+        If the database is missing, damaged or not ours, or the copy cannot be written.
+    """
+    with closing(Database(location, create=False)) as database:
+        if database.copy_to(target):
+            return
+    with PageStore(location, create=False) as pages, PageStore(target) as copy:
+        copy.add_many(pages.pages())
 
 
 def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
     """Columns of pages, and of the digests of those whose bodies are not known."""
     return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
-
-
-def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
-    """Status of a page, and whether its body is known."""
-    return row["status"], bool(row["content"])
-
-
-def _is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
-    """Whether a page (see :func:`_standing`) is to take the place of another one."""
-    (status, has_body), (known_status, had_body) = new, known
-    return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)
 
 
 def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:

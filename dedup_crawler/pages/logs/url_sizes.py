@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.access_log import EXPECTED, Access, read_accesses
-from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.damage import DamagedRecord, Damages
+from dedup_crawler.pages.compression import DamagedRecord, Damages, read_chunks
+from dedup_crawler.pages.logs.access_log import EXPECTED, Access, read_accesses
 from dedup_crawler.urls.normal import host_of, normal_form
 
 MAX_URLS = 1_000_000
@@ -100,7 +99,7 @@ def read_logs(
     Parameters
     ----------
     paths
-        Files in any of the forms of :mod:`dedup_crawler.pages.access_log`.
+        Files in any of the forms of :mod:`dedup_crawler.pages.logs.access_log`.
     host
         Of the URLs that the log writes without one (with its port); None takes the host that most referrers are of,
         for a visitor usually comes from a page of the site itself, and :data:`NO_HOST` where there are none.

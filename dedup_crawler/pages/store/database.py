@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from dedup_crawler.pages.schema import APPLICATION, SCHEMA_VERSION, DigestRow, MetaRow, Tables
+from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, DigestRow, MetaRow, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ class Database:
             yield
         except SQLAlchemyError as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
-            reason = " ".join(str(cause).split()) or type(error).__name__
+            reason = without_secrets(" ".join(str(cause).split()), self._location) or type(error).__name__
             kind = ForeignDatabaseError if "not a database" in reason else StoreError
             raise kind(_said(self.name, reason)) from error
 

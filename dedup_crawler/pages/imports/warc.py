@@ -1,9 +1,10 @@
 """Records of a WARC file (ISO 28500), in order, past any damage.
 
-A record is believed when its header parses and its Content-Length leads to the end of a record: an empty line, the
-next record, or the end of the file. Anything else is reported with its offset in the uncompressed file, and reading
-goes on at the next line ``WARC/1.x``: behind the header of the record that was not believed, for a wrong
-Content-Length may have swallowed good records.
+warcio reads the headers of a record; here is what it leaves to others: files of one gzip or zstd stream, limits, and
+where to go on. A record is believed when its Content-Length leads to the end of a record: an empty line, the next
+record, or the end of the file. Anything else is reported with its offset in the uncompressed file, and reading goes on
+at the next line ``WARC/1.x``: behind the header of the record that was not believed, for a wrong Content-Length may
+have swallowed good records.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dedup_crawler.pages.compression import Gap
-from dedup_crawler.pages.http import parse_head
+from dedup_crawler.pages.imports.http import MAX_HEAD, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_MAX_HEADER = 2**20
 _MAX_RECORD = 2**27  # more is an archive in the archive, or a damaged number
 _MARK = re.compile(rb"WARC/[01]\.\d+\r?\n")
 _MAX_MARK = 16
-_HEADER_END = re.compile(rb"\r?\n\r?\n")
 _LINE_ENDS = re.compile(rb"[\r\n]*")
 _RECORD_END = re.compile(rb"(?:\r?\n){0,3}(?:\Z|WARC/[01]\.)|\r?\n\r?\n")
 
@@ -34,8 +33,12 @@ class Record:
     offset: int
     """Bytes from the start of the uncompressed file."""
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """Names in lower case; the first of several values."""
     block: bytes
+
+
+class _Damaged(Exception):  # noqa: N818 - says what a record is
+    """The record in hand cannot be read."""
 
 
 class RecordReader:
@@ -54,16 +57,59 @@ class RecordReader:
         self._on_damage = on_damage
         self._buffer = bytearray()
         self._offset = 0  # of the buffer's first byte
+        self._n_read = 0  # bytes at the buffer's start that belong to the record in hand
         self._gap: Gap | None = None  # what lies behind the buffer: more bytes if this is None
         self._is_at_end = False
 
     def __iter__(self) -> Iterator[Record]:
-        while self._find_start():
-            record = self._read_record()
+        while self._find_record():
+            record = self._read_or_report()
             if record is not None:
                 yield record
 
-    def _find_start(self) -> bool:
+    def readline(self) -> bytes:
+        """Read the next line of a header, for warcio."""
+        end = self._buffer.find(b"\n", self._n_read) + 1
+        while not end:
+            n_seen = len(self._buffer)
+            if n_seen > MAX_HEAD or not self._fill(n_seen + 1):
+                raise _Damaged(self._cut_reason("its header has no end"))
+            end = self._buffer.find(b"\n", n_seen) + 1
+        line = bytes(self._buffer[self._n_read : end])
+        if end > MAX_HEAD or (self._n_read and _MARK.search(line)):
+            raise _Damaged("its header has no end")
+        self._n_read = end
+        return line
+
+    def _read_or_report(self) -> Record | None:
+        """Read the record at the start of the buffer; None (reported, and moved on) if it is damaged."""
+        try:
+            return self._read_record()
+        except _Damaged as damage:
+            self._on_damage(self._offset, str(damage))
+            self._skip_to_mark(max(self._n_read, len(b"WARC/")))
+            return None
+
+    def _read_record(self) -> Record:
+        self._n_read = 0
+        _, headers = read_head(self)
+        length = headers.get("content-length", "")
+        if not (length.isascii() and length.isdecimal()):
+            raise _Damaged(f"Content-Length is {length[:40]!r}")
+        if len(length) > 18 or int(length) > _MAX_RECORD:
+            raise _Damaged(f"a record of {length[:40]} bytes is too large (limit {_MAX_RECORD})")
+        end = self._n_read + int(length)
+        if not self._fill(end):
+            n_bytes = len(self._buffer) - self._n_read
+            raise _Damaged(self._cut_reason(f"only {n_bytes} of {length} bytes are there"))
+        self._fill(end + _MAX_MARK)
+        if not _RECORD_END.match(self._buffer, end, end + _MAX_MARK):
+            raise _Damaged(f"Content-Length {length} does not lead to the next record")
+        record = Record(self._offset, headers, bytes(self._buffer[self._n_read : end]))
+        self._drop(end)
+        return record
+
+    def _find_record(self) -> bool:
         """Move to the next record; False at the end of the file."""
         while True:
             has_more = self._fill(_MAX_MARK)
@@ -96,52 +142,6 @@ class RecordReader:
                 if self._gap is None:
                     return False
                 self._gap = None  # it lies in what is skipped anyway
-
-    def _read_record(self) -> Record | None:
-        """The record at the start of the buffer; None (reported, and moved on) if it is damaged."""
-        header_end = self._header_end()
-        if header_end is None:
-            self._reject(self._cut_reason("its header has no end"), len("WARC/"))
-            return None
-        _, headers = parse_head(bytes(self._buffer[:header_end]))
-        length_text = headers.get("content-length", "")
-        if not (length_text.isascii() and length_text.isdecimal()):
-            self._reject(f"Content-Length is {length_text!r}", header_end)
-            return None
-        if len(length_text) > 18 or int(length_text) > _MAX_RECORD:
-            self._reject(f"a record of {length_text} bytes is too large (limit {_MAX_RECORD})", header_end)
-            return None
-        end = header_end + int(length_text)
-        if not self._fill(end):
-            n_bytes = len(self._buffer) - header_end
-            self._reject(self._cut_reason(f"only {n_bytes} of {length_text} bytes are there"), header_end)
-            return None
-        self._fill(end + _MAX_MARK)
-        if not self._is_record_end(end):
-            self._reject(f"Content-Length {length_text} does not lead to the next record", header_end)
-            return None
-        record = Record(self._offset, headers, bytes(self._buffer[header_end:end]))
-        self._drop(end)
-        return record
-
-    def _header_end(self) -> int | None:
-        """Length of the header; None if it has no end, or another record begins before it."""
-        start = 0
-        while True:
-            end = _HEADER_END.search(self._buffer, start)
-            if end is not None:
-                is_whole = end.end() <= _MAX_HEADER and _MARK.search(self._buffer, len(b"WARC/"), end.end()) is None
-                return end.end() if is_whole else None
-            start = max(len(self._buffer) - 3, 0)
-            if len(self._buffer) > _MAX_HEADER or not self._fill(len(self._buffer) + 1):
-                return None
-
-    def _is_record_end(self, end: int) -> bool:
-        return _RECORD_END.match(self._buffer, end, end + _MAX_MARK) is not None
-
-    def _reject(self, reason: str, n_read: int) -> None:
-        self._on_damage(self._offset, reason)
-        self._skip_to_mark(n_read)
 
     def _cut_reason(self, reason: str) -> str:
         if self._gap is not None:

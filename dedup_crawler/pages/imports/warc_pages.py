@@ -15,13 +15,16 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from dedup_crawler.pages.http import decoded_body, parse_message
+from dedup_crawler.pages.imports.http import MAX_BODY, decoded_body, parse_message
+from dedup_crawler.pages.imports.warc import RecordReader
 from dedup_crawler.pages.records import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from dedup_crawler.pages.warc import Record
+    from dedup_crawler.pages.compression import Gap, OnDamage
+    from dedup_crawler.pages.imports.warc import Record
+    from dedup_crawler.pages.records import Step
 
 _N_WAITING = 4  # responses, with their bodies, that wait for their request
 _N_REQUESTS = 1000  # that wait for their response
@@ -46,7 +49,12 @@ class _Waiting:
     request: _Request | None
 
 
-class PageReader:
+def read_warc(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int = 0) -> Iterator[Step]:
+    """Read the pages of a WARC file out of its uncompressed *chunks*, without those of the first *start* records."""
+    return iter(_PageReader(RecordReader(chunks, on_damage), on_damage, start))
+
+
+class _PageReader:
     """Joins the records of one file to pages.
 
     Parameters
@@ -54,44 +62,40 @@ class PageReader:
     records
         In the order of the file.
     on_damage
-        Called with the offset and the reason for each response that is no HTTP answer.
+        Called with the offset and the reason for each response that is no HTTP answer or unpacks to too much.
     start
         Records that were imported before: their pages are not made again.
     """
 
-    def __init__(self, records: Iterable[Record], on_damage: Callable[[int, str], None], start: int = 0) -> None:
+    def __init__(self, records: Iterable[Record], on_damage: OnDamage, start: int = 0) -> None:
         self._records = records
         self._on_damage = on_damage
         self._start = start
         self._waiting: deque[_Waiting] = deque()
         self._requests: OrderedDict[str, _Request] = OrderedDict()
-        self.n_records = 0
-        """Read so far, those before *start* included."""
+        self._n_records = 0
 
-    @property
-    def position(self) -> int:
-        """Records whose pages have all been given out."""
-        return self._waiting[0].position if self._waiting else self.n_records
-
-    def __iter__(self) -> Iterator[Page]:
+    def __iter__(self) -> Iterator[Step]:
         for record in self._records:
             kind = record.headers.get("warc-type", "").lower()
             if kind == "request":
                 self._take_request(record)
-            elif kind == "response" and self.n_records >= self._start:
+            elif kind == "response" and self._n_records >= self._start:
                 self._take_response(record)
-            self.n_records += 1
+            self._n_records += 1
             yield from self._ready(_N_WAITING)
         yield from self._ready(0)
+        yield self._n_records, None
 
-    def _ready(self, n_may_wait: int) -> Iterator[Page]:
+    def _ready(self, n_may_wait: int) -> Iterator[Step]:
         while self._waiting and (self._waiting[0].request or len(self._waiting) > n_may_wait):
             response = self._waiting.popleft()
             request = response.request
+            n_done = self._waiting[0].position if self._waiting else self._n_records
             if request is None:
-                yield response.page
+                yield n_done, response.page
             elif request.method == "GET":
-                yield replace(response.page, referrer=request.referrer)
+                yield n_done, replace(response.page, referrer=request.referrer)
 
     def _take_request(self, record: Record) -> None:
         message = parse_message(record.block)
@@ -119,19 +123,22 @@ class PageReader:
             return
         ids = _ids(record)
         found = [self._requests.pop(key) for key in (*ids, url) if key in self._requests]
-        self._waiting.append(_Waiting(page, self.n_records, ids, found[0] if found else None))
+        self._waiting.append(_Waiting(page, self._n_records, ids, found[0] if found else None))
 
     def _page(self, record: Record, url: str) -> Page | None:
         message = parse_message(record.block)
         status = _STATUS.match(message.first_line)
         if status is None or not 100 <= int(status[1]) <= 599:
             return None
+        content = decoded_body(message)
+        if len(content) > MAX_BODY:
+            self._on_damage(record.offset, f"the body of {url} unpacks to more than {MAX_BODY} bytes and was cut there")
         return Page(
             url=url,
             status=int(status[1]),
             redirect_to=redirect_target(url, int(status[1]), message.headers.get("location")),
             content_type=message.headers.get("content-type"),
-            content=decoded_body(message),
+            content=content[:MAX_BODY],
             fetched_at=timestamp(record.headers.get("warc-date", "")),
         )
 
