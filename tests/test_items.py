@@ -165,7 +165,7 @@ def test_no_rubbish_breaks_a_reader(name, rubbish, cut):
 def test_scrapy_feeds_bring_their_pages(tmp_path, kind):
     """Whatever Scrapy's exporter writes, quotes, commas and line ends in the page included, comes in as it was."""
     report, pages = imported(tmp_path, scrapy_feed(kind, ITEMS, 0 if kind == "json" else None))
-    assert (report.n_new_pages, report.n_damaged) == (len(ITEMS), 0)
+    assert (report.n_new_pages, report.damages.n) == (len(ITEMS), 0)
     assert [page.url for page in pages] == CRAWL.urls
     assert [page.content.decode().replace("\r\n", "\n") for page in pages] == [item["body"] for item in ITEMS]
 
@@ -183,8 +183,8 @@ def test_fields_may_have_other_names(tmp_path, kind):
         imported(tmp_path, content)
     wrong, _ = imported(tmp_path, content, fields={**given, "url": "Source"})
     report, pages = imported(tmp_path, content, fields=given)
-    assert (wrong.n_new_pages, wrong.n_damaged) == (0, len(ITEMS))
-    assert (report.n_new_pages, report.n_damaged) == (len(ITEMS), 0)
+    assert (wrong.n_new_pages, wrong.damages.n) == (0, len(ITEMS))
+    assert (report.n_new_pages, report.damages.n) == (len(ITEMS), 0)
     assert pages[0].content.decode().replace("\r\n", "\n") == ITEMS[0]["body"]
 
 
@@ -195,7 +195,7 @@ def test_digests_are_enough_to_learn_from(tmp_path):
         labelled = label_store(store, n_workers=1)
         data = training_data(store)
     model = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects)
-    assert (report.n_new_pages, report.n_damaged, report.n_by_digest) == (len(CRAWL.urls), 0, len(CRAWL.urls))
+    assert (report.n_new_pages, report.damages.n, report.n_by_digest) == (len(CRAWL.urls), 0, len(CRAWL.urls))
     assert all(page.content == b"" and page.digest is not None for page in pages)
     assert len(set(zip(data.clusters, CRAWL.clusters, strict=True))) == labelled.n_clusters == len(set(CRAWL.clusters))
     assert model.canonicalize(f"{HOST}/topic.php?t=777&sid=00c0ffee00c0ffee") == f"{HOST}/topic.php?t=777"
@@ -227,7 +227,7 @@ def test_damage_is_told_and_the_rest_is_read(tmp_path):
     """A row of too few cells costs itself, an open quote what it takes in, a column of another name nothing."""
     report, pages = imported(tmp_path, b'url,body\nhttp://a/,x\nhttp://b/\nhttp://c/,"x\n')
     assert [page.url for page in pages] == ["http://a/", "http://c/"]
-    assert [damaged.reason for damaged in report.damaged] == ["row 2: 1 cells below 2 columns"]
+    assert [damaged.reason for damaged in report.damages.records] == ["row 2: 1 cells below 2 columns"]
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
@@ -237,7 +237,7 @@ def test_a_packed_file_that_was_cut(tmp_path, kind):
     report, pages = imported(tmp_path, packed[: len(packed) // 2])
     assert 10 < len(pages) < len(ITEMS)
     assert [page.url for page in pages] == CRAWL.urls[: len(pages)]
-    assert any("middle of a gzip member" in damaged.reason for damaged in report.damaged)
+    assert any("middle of a gzip member" in damaged.reason for damaged in report.damages.records)
 
 
 EXPORT = CORPORA / "crawl_exports" / "minesparis-2022.csv.gz"
@@ -253,6 +253,6 @@ def test_a_real_export(tmp_path):
         cluster_of = {page.url: page.cluster for page in store.labelled_pages()}
     fetched = [row for row in rows if row["status"] != "0"]
     good = [row for row in fetched if row["status"] == "200" and row["hash"]]
-    assert (report.n_new_pages, report.n_damaged) == (len(fetched), 0)
+    assert (report.n_new_pages, report.damages.n) == (len(fetched), 0)
     assert report.n_by_digest == len(good)
     assert len({(row["hash"], cluster_of[row["url"]]) for row in good}) == len({row["hash"] for row in good})

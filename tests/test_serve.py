@@ -68,7 +68,7 @@ def test_it_says_what_it_serves(site: RecordedSite):
     assert site.address.startswith("http://127.0.0.1:")
     assert site.served_url(f"{SITE}/b?x=1&y=2") == f"{site.address}/b?x=1&y=2"
     assert site.recorded_url(f"{site.address}/sp%20ace%5B1%5D") == f"{SITE}/sp ace[1]"
-    assert site.report.n_damaged == 0
+    assert site.report.damages.n == 0
 
 
 def test_answers_are_given_as_recorded(site: RecordedSite, connection: http.client.HTTPConnection):

@@ -26,7 +26,7 @@ def test_sizes_are_a_range_over_all_accesses(tmp_path):
     for name, times in (("log", 1), ("log.gz", 1), ("log.zst", 1)):
         report = read_logs([tmp_path / name], "A.example")
         assert report.sizes == {"http://a.example/a": SizeRange(7, 14, 3 * times)}
-        assert (report.n_accesses, report.n_counted, report.n_damaged) == (6, 3, 0)
+        assert (report.n_accesses, report.n_counted, report.damages.n) == (6, 3, 0)
 
 
 def test_the_host_is_that_of_most_referrers(tmp_path):

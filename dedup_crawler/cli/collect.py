@@ -59,16 +59,16 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 
     with PageStore(db) as store, progress("import") as advance:
         report = import_files(paths, store, advance, fields=read_pairs(fields, "--field"), host=host)
-    for record in report.damaged[:_SHOWN_DAMAGES]:
+    for record in report.damages.records[:_SHOWN_DAMAGES]:
         warn(f"{record.path}, offset {record.offset}: {record.reason}")
-    if report.n_damaged > _SHOWN_DAMAGES:
-        warn(f"and {report.n_damaged - _SHOWN_DAMAGES} more places that could not be read")
+    if report.damages.n > _SHOWN_DAMAGES:
+        warn(f"and {report.damages.n - _SHOWN_DAMAGES} more places that could not be read")
     if as_json:
         print_json(
             records=report.n_records,
             new=report.n_new_pages,
             known=report.n_known,
-            damaged=report.n_damaged,
+            damaged=report.damages.n,
             by_digest=report.n_by_digest,
             without_body=report.n_without_body,
             db=db,
@@ -76,7 +76,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     else:
         say(
             f"{report.n_records} records: {report.n_new_pages} new pages, {report.n_known} known, "
-            f"{report.n_damaged} damaged and skipped; {db}"
+            f"{report.damages.n} damaged and skipped; {db}"
         )
         if report.n_by_digest:
             say(f"{report.n_by_digest} pages have a digest and no body: they are labelled by equal digests")

@@ -85,7 +85,7 @@ class LogMiner:
             "accesses": report.n_accesses,
             "counted": report.n_counted,
             "left_out": report.n_left_out,
-            "damaged_lines": report.n_damaged,
+            "damaged_lines": report.damages.n,
             "urls": len(report.sizes),
         }
         tried: SiteValidation | None = self._validator.outcome if self._validator is not None else None

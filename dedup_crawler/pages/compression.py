@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Protocol
 
 import zstandard
@@ -23,7 +23,7 @@ OnDamage = Callable[[int, str], None]
 """Takes the offset (bytes from the start of the uncompressed file) of what could not be read, and the reason."""
 
 _PLAIN_CHUNK = 2**18
-_PACKED_CHUNK = 2**13  # a hostile zstd chunk may grow 30,000 times
+_PACKED_CHUNK = 2**10  # a hostile zstd chunk may grow 30,000 times
 _GZIP_MARK = b"\x1f\x8b\x08"
 _ZSTD_MARK = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE_MARK = b"\x2a\x4d\x18"  # after a first byte of 0x50-0x5f
@@ -50,12 +50,12 @@ class DamagedRecord:
         return f"{self.path}, byte {self.offset}: {self.reason}"
 
 
+@dataclass(slots=True)
 class Damages:
     """Counts every damaged record, keeps the first 100."""
 
-    def __init__(self) -> None:
-        self.n = 0
-        self.records: list[DamagedRecord] = []
+    n: int = 0
+    records: list[DamagedRecord] = field(default_factory=list)
 
     def add(self, path: str, offset: int, reason: str) -> None:
         """Note that the record at *offset* of *path* could not be read."""

@@ -12,15 +12,12 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
 from dedup_crawler.errors import BadInputError, FetchError
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _MAX_REDIRECTS = 5
 _MAX_RETRIES = 2
@@ -91,9 +88,7 @@ class PoliteFetcher:
     def __enter__(self) -> PoliteFetcher:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

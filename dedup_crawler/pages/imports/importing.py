@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
-from dedup_crawler.pages.compression import DamagedRecord, Damages, OnDamage, read_chunks
+from dedup_crawler.pages.compression import Damages, OnDamage, read_chunks
 from dedup_crawler.pages.imports.items import names_with, read_json, read_table
 from dedup_crawler.pages.imports.kinds import Kind, kind_of
 from dedup_crawler.pages.imports.wacz import read_wacz
@@ -30,43 +30,24 @@ if TYPE_CHECKING:
 _DIGEST_BYTES = 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ImportReport:
     """What an import found."""
 
-    n_records: int
-    """Readable records (WARC) or lines (JSON lines) in all files."""
-    n_new_pages: int
+    n_records: int = 0
+    """Readable records (WARC), rows, objects or accesses in all files."""
+    n_new_pages: int = 0
     """Pages whose URL was not in the store."""
-    n_known: int
+    n_known: int = 0
     """Pages whose URL was there already, from before or from earlier in the same files."""
-    n_skipped: int
+    n_skipped: int = 0
     """Records that give no page (requests, revisits, empty lines, ...) or were imported by an earlier run."""
-    n_damaged: int
-    """Places that could not be read, or not to their end."""
-    damaged: tuple[DamagedRecord, ...]
-    """The first 100 of them."""
     n_by_digest: int = 0
     """Pages whose body is known by its digest alone."""
     n_without_body: int = 0
     """Pages, answered well, of whose body nothing is known: nobody can say what they are the same as."""
-
-
-@dataclass
-class _Counts:
-    n_records: int = 0
-    n_pages: int = 0
-    n_new: int = 0
-    n_by_digest: int = 0
-    n_without_body: int = 0
     damages: Damages = field(default_factory=Damages)
-
-    def add(self, page: Page) -> None:
-        """Count a page that the store has taken."""
-        self.n_pages += 1
-        if not page.content:
-            self.n_by_digest += page.digest is not None
-            self.n_without_body += page.digest is None and 200 <= page.status < 300
+    """Places that could not be read, or not to their end."""
 
 
 def import_files(
@@ -103,19 +84,10 @@ def import_files(
     given, origin = dict(fields or {}), _origin(host) if host else ""
     names = names_with(given)  # a wrong name is said before anything is read, and so is a wrong file
     kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
-    counts = _Counts()
+    report = ImportReport()
     for path in map(Path, paths):
-        _import_file(_Source(path, kinds[path], given, origin), store, counts, progress)
-    return ImportReport(
-        n_records=counts.n_records,
-        n_new_pages=counts.n_new,
-        n_known=counts.n_pages - counts.n_new,
-        n_skipped=counts.n_records - counts.n_pages,
-        n_damaged=counts.damages.n,
-        damaged=tuple(counts.damages.records),
-        n_by_digest=counts.n_by_digest,
-        n_without_body=counts.n_without_body,
-    )
+        _import_file(_Source(path, kinds[path], given, origin), store, report, progress)
+    return report
 
 
 @dataclass(frozen=True)
@@ -156,38 +128,43 @@ class _Source:
 
 
 def _import_file(
-    source: _Source, store: PageStore, counts: _Counts, progress: Callable[[str, int, int], None] | None
+    source: _Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
 ) -> None:
     """Import one file, and count what it holds."""
     path = source.path
     digest = source.digest()
     size = path.stat().st_size
+    start = store.import_position(digest)
+    n_done = n_pages = 0
 
     def on_damage(offset: int, reason: str) -> None:
-        counts.damages.add(str(path), offset, reason)
+        report.damages.add(str(path), offset, reason)
 
     def on_read(n_bytes: int) -> None:
         if progress is not None:
             progress(path.name, n_bytes, size)
 
-    start = store.import_position(digest)
-    n_done = 0
-
     def pages() -> Iterator[Page]:
-        nonlocal n_done
+        nonlocal n_done, n_pages
         for n_done, page in source.steps(on_damage, on_read, start):
             if page is not None:
                 yield page
                 # The store has taken the page when it asks for the next one.
-                counts.add(page)
+                n_pages += 1
+                if not page.content:
+                    report.n_by_digest += page.digest is not None
+                    report.n_without_body += page.digest is None and 200 <= page.status < 300
             store.set_import_position(digest, max(n_done, start))
 
     try:
-        counts.n_new += store.add_many(pages())
+        n_new = store.add_many(pages())
     except KeyboardInterrupt:
         store.flush()
         raise
-    counts.n_records += n_done
+    report.n_records += n_done
+    report.n_new_pages += n_new
+    report.n_known += n_pages - n_new
+    report.n_skipped += n_done - n_pages
 
 
 def _origin(host: str) -> str:

@@ -1,21 +1,8 @@
 """Pages out of items: CSV, JSON lines, and JSON arrays with an object a line, as crawlers and data sets write them.
 
-====================================  ============================================================
-``url`` or ``address``                needed, absolute
-``content``, ``html``, ``body``       the page as text, the first that is there
-``text``                              plain text, where there is no markup
-``referrer`` or ``referer``           page that held the link
-``status_code`` or ``status``         HTTP status, default 200; 0: was not fetched, and is no page
-``redirect_to`` or ``redirect_url``   target of a redirect, absolute or relative
-``content_type``                      default ``text/html`` (``text/plain`` for ``text``)
-``fetched_at`` or ``date``            seconds since 1970, or ISO 8601 in UTC
-``digest`` or ``hash``                of the body, where the body itself is not there
-``canonical_link``                    what the page says of itself, where the body itself is not there
-``word_count``                        HTML with fewer than 10 words has no digest
-====================================  ============================================================
-
-Names are compared without case, and with ``_`` for a space. Other fields are ignored. The text was decoded by whoever
-wrote the file, so the body is UTF-8 and the content type says so.
+A URL is needed, absolute; all other fields (:data:`NAMES`) may be missing, and fields of other names are ignored. Names
+are compared without case, and with ``_`` for a space. The text was decoded by whoever wrote the file, so the body is
+UTF-8 and the content type says so.
 """
 
 from __future__ import annotations
@@ -43,16 +30,16 @@ Names = Mapping[str, tuple[str, ...]]
 
 NAMES: Names = {
     "url": ("url", "address"),
-    "content": ("content", "html", "body"),
-    "text": ("text",),
-    "referrer": ("referrer", "referer"),
-    "status": ("status_code", "status"),
-    "redirect_to": ("redirect_to", "redirect_url"),
-    "content_type": ("content_type",),
-    "fetched_at": ("fetched_at", "date"),
-    "digest": ("digest", "hash"),
-    "canonical_link": ("canonical_link", "canonical_link_element_1"),
-    "words": ("word_count",),
+    "content": ("content", "html", "body"),  # the page
+    "text": ("text",),  # plain text, where there is no markup
+    "referrer": ("referrer", "referer"),  # page that held the link
+    "status": ("status_code", "status"),  # of HTTP, default 200; 0: was not fetched, and is no page
+    "redirect_to": ("redirect_to", "redirect_url"),  # absolute or relative
+    "content_type": ("content_type",),  # default text/html, or text/plain for a text
+    "fetched_at": ("fetched_at", "date"),  # seconds since 1970, or ISO 8601 in UTC
+    "digest": ("digest", "hash"),  # of the body, where the body itself is not there
+    "canonical_link": ("canonical_link", "canonical_link_element_1"),  # likewise
+    "words": ("word_count",),  # likewise
 }
 MIN_WORDS = 10
 """HTML with fewer words has no digest: the shell of an application is byte for byte the same on all its pages."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import DamagedRecord, Damages, read_chunks
+from dedup_crawler.pages.compression import Damages, read_chunks
 from dedup_crawler.pages.logs.access_log import EXPECTED, Access, read_accesses
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -55,9 +55,8 @@ class LogReport:
     """Of these, GET with status 200: those that the sizes come from."""
     n_left_out: int
     """Of the counted ones, with a URL that is too long or beyond the first million."""
-    n_damaged: int
-    damaged: tuple[DamagedRecord, ...]
-    """The first 100 lines that could not be read."""
+    damages: Damages
+    """Lines that could not be read."""
 
 
 @dataclass
@@ -127,8 +126,7 @@ def read_logs(
         n_accesses=found.n_accesses,
         n_counted=found.n_counted,
         n_left_out=found.n_left_out,
-        n_damaged=damages.n,
-        damaged=tuple(damages.records),
+        damages=damages,
     )
 
 

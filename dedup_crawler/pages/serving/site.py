@@ -27,7 +27,6 @@ from dedup_crawler.pages.store import PageStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
 _LOOPBACK = "127.0.0.1"
 _IDLE_S = 60
@@ -87,9 +86,7 @@ class RecordedSite:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def serve_forever(self) -> None:

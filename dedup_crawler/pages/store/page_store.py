@@ -32,7 +32,6 @@ from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, Scor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from sqlalchemy import Connection, Row
     from typing_extensions import Unpack
@@ -80,9 +79,7 @@ class PageStore:
     def __enter__(self) -> PageStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -150,15 +147,9 @@ class PageStore:
         """All URLs in crawl order."""
         return (row.url for row in self._rows(select(PageRow.id, PageRow.url), PageRow.id, _CHUNK_ROWS))
 
-    def pages(self, *, start: int = 0) -> Iterator[Page]:
-        """Pages in crawl order without the first *start*, a few at a time in memory."""
-        self.flush()
-        with self._database.reading() as connection:
-            first = connection.execute(select(PageRow.id).order_by(PageRow.id).offset(start).limit(1)).scalar()
-        if first is None:
-            return iter(())
-        query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.id >= first)
-        return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+    def pages(self) -> Iterator[Page]:
+        """Pages in crawl order, a few at a time in memory."""
+        return map(row_page, self._rows(_with_digests((PageRow.id, *PAGE_COLUMNS)), PageRow.id, _CHUNK_PAGES))
 
     def uncleaned_pages(self) -> Iterator[Page]:
         """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
