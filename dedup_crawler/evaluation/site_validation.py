@@ -116,7 +116,7 @@ class SiteValidator:
         return pairs
 
     def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
-        """Whether both say the same; None where the sample says nothing."""
+        """Return True if both say the same; None where the sample says nothing."""
         # a form has its query sorted; where the site is known to publish that page, it is asked in its own words
         right = self._fetcher.fetch(_rest(self._published.get(target, target)))
         if right.is_forbidden or self._fetcher.is_spent:

@@ -32,7 +32,7 @@ _DIGEST_BYTES = 2**20
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import found."""
+    """Numbers of an import."""
 
     n_records: int = 0
     """Readable records (WARC), rows, objects or accesses in all files."""

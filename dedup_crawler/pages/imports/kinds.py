@@ -1,4 +1,4 @@
-"""What kind of file this is, told by what it holds; by its name only where its beginning is damaged or empty."""
+"""Kinds of files, told by what they hold; by their name only where the beginning is damaged or empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an access log says of each URL: how large its answers were, and how often it was asked for.
+"""URLs of an access log: how large the answers of each were, and how often it was asked for.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007 (poster: WWW 2006): pages change, so that
 a URL has a range of sizes over all its accesses; where two ranges do not overlap, the URLs do not show the same page.
@@ -41,12 +41,12 @@ class SizeRange:
 
 @dataclass(frozen=True)
 class LogReport:
-    """What the logs held."""
+    """Contents of the logs of one site."""
 
     host: str
     """Of the URLs that the log writes without one."""
     is_guessed: bool
-    """Whether the host was read off the referrers, or is :data:`NO_HOST`."""
+    """True if the host was read off the referrers, or is :data:`NO_HOST`."""
     sizes: dict[str, SizeRange]
     """URL in normal form -> its sizes, in order of first access."""
     n_accesses: int
@@ -161,7 +161,7 @@ def _nothing_in(path: Path, damages: Damages) -> str:
 
 
 def _with_host(sizes: dict[str, SizeRange], host: str) -> dict[str, SizeRange]:
-    """The same by normal form; spellings of one URL become one."""
+    """Join the sizes of all spellings of one URL, by its normal form."""
     merged: dict[str, SizeRange] = {}
     for logged, sizes_of_url in sizes.items():
         url = normal_form(f"http://{host}{logged}" if logged[:1] == "/" else logged)

@@ -106,7 +106,7 @@ def recorded_host(url: str) -> str:
 
 
 def _spelling(target: str) -> bytes:
-    """The same bytes for every spelling of *target* (path, query, fragment) that means the same."""
+    """Give the same bytes for every spelling of *target* (path, query, fragment) that means the same."""
     path, mark, query = target.partition("#")[0].partition("?")
     path = path.replace("\\", "/")  # as browsers do, and Scrapy
     if not path.startswith("/"):
