@@ -25,7 +25,7 @@ from dedup_crawler.labels.comparing import word_counts
 from dedup_crawler.labels.cosine import group_scores, score_pairs, term_frequencies
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.labels.simhash import near_duplicate_pairs, simhash
-from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.pages.store import PageStore
 

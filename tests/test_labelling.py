@@ -15,7 +15,7 @@ import pytest
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, label_store
 from dedup_crawler.labels.truth import label_quality, read_truth
-from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 
