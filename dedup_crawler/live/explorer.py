@@ -256,7 +256,7 @@ class Explorer:
         host = _host(page)
         refused = self.walls.saw(host, forms, page)
         for form in forms:
-            refused.update(self._alike.answered(form, page))
+            refused.update(self._alike.answered(form, page, host))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
