@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.evaluation.truth import label_quality, read_truth
 from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, label_store
-from dedup_crawler.labels.truth import label_quality, read_truth
 from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
@@ -243,15 +243,15 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
 
 WITHOUT_EXTRAS = """
 import sys
-sys.modules.update(dict.fromkeys(["justext", "scipy", "sklearn", "simhash", "lxml_html_clean", "torch"]))
-import dedup_crawler.labels.labelling, dedup_crawler.labels.truth
+sys.modules.update(dict.fromkeys(["scipy", "sklearn", "simhash", "torch"]))
+import dedup_crawler.labels.labelling
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.cosine import term_frequencies
+from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.main_text import clean_pages
 
 assert cluster_pages(lambda: []).numbers() == []
-for use in (lambda: clean_pages([]), lambda: term_frequencies(["a text"])):
+for use in (lambda: clean_pages([]), lambda: list(score_pairs([]))):
     try:
         use()
     except MissingExtraError as error:
@@ -260,7 +260,7 @@ for use in (lambda: clean_pages([]), lambda: term_frequencies(["a text"])):
 
 
 def test_needs_the_extra_only_where_it_is_used() -> None:
-    """Without jusText, SciPy and the rest everything can be imported; using it names the package and the way out."""
+    """Without scikit-learn and the rest everything can be imported; using it names the package and the way out."""
     result = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS],
         capture_output=True,
@@ -270,6 +270,6 @@ def test_needs_the_extra_only_where_it_is_used() -> None:
 
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'",
-        "Scoring pages by cosine needs scipy, which is not installed: pip install 'dedup-crawler[learn]'",
+        "Fingerprinting the text of pages needs simhash, which is not installed: pip install 'dedup-crawler[learn]'",
+        "Scoring pages by cosine needs scikit-learn, which is not installed: pip install 'dedup-crawler[learn]'",
     ]

@@ -6,16 +6,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simhash import Simhash
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page, clean_pages
-from dedup_crawler.labels.vectors import WordVector, word_vector
 from dedup_crawler.pages.records import Page, PageText
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,16 +84,6 @@ def test_language_of_the_page() -> None:
     assert text_of(silent) == "\t" + prose.strip()
     assert clean_page(page(silent), "German")[0].main_text == prose.strip()
     assert text_of(ARTICLE.replace("<html>", "<html lang='xx'>")) == text_of(ARTICLE)
-
-
-def test_simhash_is_of_the_words() -> None:
-    """The fingerprint is the package's of the lower-cased words; fewer than 30 words have none."""
-    text, _ = clean_page(page(ARTICLE))
-    words = text.main_text.lower().replace(",", "").replace(".", "").split()
-
-    assert text.simhash == Simhash(Counter(words)).value
-    assert clean_page(page("<p>" + "word " * 29))[0].simhash is None
-    assert clean_page(page("<p>" + "word " * 30))[0].simhash is not None
 
 
 @pytest.mark.parametrize(
@@ -230,22 +217,6 @@ def test_workers_give_what_one_process_gives() -> None:
     assert texts == list(clean_pages(given, n_workers=1))
     assert [text.url for text in texts] == [each.url for each in given]
     assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
-
-
-def test_words_come_with_the_texts() -> None:
-    """The words of each text, as they would be counted from it, are given with it; of a page without text none."""
-    given = [
-        Page(f"http://site.example/{n}", content_type="text/html", content=b"<p>one two two caf&eacute; %d" % n)
-        for n in range(40)
-    ]
-    given.append(Page("http://site.example/", status=302))
-    counted: list[tuple[str, WordVector]] = []
-    texts = list(clean_pages(given, n_workers=1, on_words=lambda *words: counted.append(words)))
-
-    assert [text for text, _ in counted] == [each.main_text for each in texts if each.main_text]
-    assert len(counted) == 40
-    for text, found in counted:
-        assert [part.tolist() for part in found] == [part.tolist() for part in word_vector(text)]
 
 
 def test_pages_are_taken_as_texts_are() -> None:

@@ -67,7 +67,7 @@ class RandomForest(PairClassifier):
         try:
             from sklearn.ensemble import RandomForestClassifier
         except ImportError as error:
-            raise MissingExtraError("training random-forest", "scikit-learn", "train") from error
+            raise MissingExtraError("training random-forest", "scikit-learn", "learn") from error
         forest = RandomForestClassifier(n_estimators=self.trees, max_depth=self.depth, random_state=self.seed)
         forest.fit(self._rows([(pair.left, pair.right) for pair in pairs]), [pair.is_duplicate for pair in pairs])
         return [_table_of(tree.tree_) for tree in forest.estimators_]
