@@ -37,7 +37,6 @@ def translator(
         "tokens.json": {
             "function_tokens": ["http://site.example", *words],
             "function_words": list(words),
-            "vocabulary": [],
         },
         "translations.json": {template: entry},
     }
