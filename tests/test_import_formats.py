@@ -16,7 +16,7 @@ from crawl_exports import CORPORA, FROG_COLUMNS, cdx, cdxj, frog_csv, frog_rows,
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.store import PageStore
 from planted_site import HOST, session_ids

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from dedup_crawler.methods.known_urls import MAX_CANDIDATES, KnownUrls
+from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids
 from url_strategies import urls

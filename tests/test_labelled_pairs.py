@@ -3,7 +3,7 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.labelled_pairs import UrlPair, read_pairs, stream_pairs
+from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs, stream_pairs
 
 
 def written(tmp_path, text):

@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError, StoreError
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import model_digest
+from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.pages.database import Database
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.snapshot import take_snapshot

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from costs import at_most
-from dedup_crawler.methods.known_urls import KnownUrls
-from dedup_crawler.methods.pair_sampling import sample_pairs
+from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.sampling import sample_pairs
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids
 

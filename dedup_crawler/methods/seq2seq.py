@@ -25,9 +25,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
-from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.training_history import (
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import (
     FILE,
     NO_HISTORY,
     TrainingHistory,

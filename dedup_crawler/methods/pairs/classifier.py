@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
-from dedup_crawler.methods.known_urls import KnownUrls
-from dedup_crawler.methods.labelled_pairs import UrlPair, check_kinds
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_sampling import sample_pairs
-from dedup_crawler.methods.training_history import (
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import (
     FILE,
     NO_HISTORY,
     TrainingHistory,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.labelled import UrlPair, check_kinds
+from dedup_crawler.methods.pairs.sampling import sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
 

@@ -20,17 +20,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
-from dedup_crawler.methods.held_out_pairs import cut_by_url
-from dedup_crawler.methods.labelled_pairs import UrlPair
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_classifier import PairClassifier
-from dedup_crawler.methods.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from dedup_crawler.networks.weights import dump_weights, load_weights
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dedup_crawler.methods.pair_reading import PairReader
+    from dedup_crawler.methods.pairs.reading import PairReader
     from dedup_crawler.networks.pair_inference import PairNetwork
     from dedup_crawler.networks.pair_training import PairRecipe
 
@@ -113,7 +112,7 @@ class Siamese(PairClassifier):
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        from dedup_crawler.methods.pair_reading import PairReader
+        from dedup_crawler.methods.pairs.reading import PairReader
 
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
         self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
@@ -245,7 +244,7 @@ class Siamese(PairClassifier):
             if self.threshold_ is not None:
                 raise BadInputError("the model lacks the weights of its network.")
             return
-        from dedup_crawler.methods.pair_reading import PairReader
+        from dedup_crawler.methods.pairs.reading import PairReader
 
         self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
         self._wake()

@@ -14,11 +14,10 @@ import numpy as np
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.methods.held_out_pairs import cut_by_url
-from dedup_crawler.methods.labelled_pairs import UrlPair
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_classifier import PairClassifier
-from dedup_crawler.methods.training_history import HeldOut, TrainingHistory, held_out
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import HeldOut, TrainingHistory, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 
 _FILE = "trees.json"
