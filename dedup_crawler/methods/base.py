@@ -40,6 +40,12 @@ class Canonicalizer(ABC):
     name: ClassVar[str]
     """Name on the command line, in model folders and in tables."""
 
+    _least: ClassVar[Mapping[str, float]] = {}
+    """The least that some options may be."""
+
+    _shares: ClassVar[Sequence[str]] = ()
+    """Options that are a share (0-1)."""
+
     hosts: frozenset[str] = frozenset()
     """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
 
@@ -328,8 +334,15 @@ class Canonicalizer(ABC):
         """The same fitted model, built without these rules; the model itself where it cannot do with fewer."""
         return self
 
-    def _check_options(self) -> None:  # noqa: B027 - most methods have none
+    def _check_options(self) -> None:
         """Raise BadInputError for an option out of range."""
+        for option, least in self._least.items():
+            value = getattr(self, option)
+            if value is not None and value < least:
+                raise BadInputError(f"{self.name}: {option} is {value}; give {least} or more.")
+        for option in self._shares:
+            if not 0 <= getattr(self, option) <= 1:
+                raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
 
     def _quality(self) -> dict[str, Any]:
         """Measure the result of fitting."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
@@ -83,6 +84,7 @@ _PROPOSED = 0.70  # share of the pages that the network learns from; the later o
 _MIN_GROUPS, _MAX_ERROR = 20, 0.10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Seq2Seq(Canonicalizer):
     """Translates the template of a URL to that of its page's canonical URL.
 
@@ -110,40 +112,21 @@ class Seq2Seq(Canonicalizer):
     """
 
     name = "seq2seq"
-    history_: TrainingHistory = NO_HISTORY
 
-    def __init__(
-        self,
-        *,
-        preset: str = "fast",
-        hidden: int | None = None,
-        optimizer: str | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_steps: int | None = None,
-        min_document_frequency: float = 0.01,
-        deep: bool | None = None,
-        identity_pairs: bool | None = None,
-        global_targets: bool | None = None,
-        judged_gate: bool | None = None,
-        value_guard: bool | None = None,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.preset = preset
-        self.hidden = hidden
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_steps = max_steps
-        self.min_document_frequency = min_document_frequency
-        self.deep = deep
-        self.identity_pairs = identity_pairs
-        self.global_targets = global_targets
-        self.judged_gate = judged_gate
-        self.value_guard = value_guard
-        self.seed = seed
-        self.device = device
+    preset: str = "fast"
+    hidden: int | None = None
+    optimizer: str | None = None
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_steps: int | None = None
+    min_document_frequency: float = 0.01
+    deep: bool | None = None
+    identity_pairs: bool | None = None
+    global_targets: bool | None = None
+    judged_gate: bool | None = None
+    value_guard: bool | None = None
+    seed: int = 0
+    device: str = "cpu"
 
     def learnt(self) -> list[str]:
         """Every template whose URLs are translated, with its evidence."""
