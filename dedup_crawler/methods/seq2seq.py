@@ -157,17 +157,19 @@ class Seq2Seq(Canonicalizer):
         self._check_fitted()
         return self.history_
 
-    def n_learnt(self) -> int:
-        """Templates that are translated."""
-        return sum(t.is_used and t.says != template for template, t in self.table_.translations.items())
+    def n_learnt(self) -> int | None:
+        """Parameters of the network that said what the table holds."""
+        return self.quality_.get("parameters") or None
 
     def _quality(self) -> dict[str, Any]:
         """Share of training pairs translated exactly, and how many templates are translated in use."""
+        used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
         return {
+            "parameters": self.n_parameters_,
             "epochs": self.n_epochs_,
             "exact_training_pairs": round(self.exact_, 6),
             "templates": len(self.table_.translations),
-            "translated_templates": self.n_learnt(),
+            "translated_templates": len(used),
         }
 
     def _check_options(self) -> None:
@@ -294,13 +296,14 @@ class Seq2Seq(Canonicalizer):
         """Fit the network, and what it says of each template; with nothing but identities to learn there is none."""
         pairs = [(self._tokens(s), self._tokens(t), n) for (s, t), n in sorted(counted.items())]
         pairs = [pair for pair in pairs if max(len(pair[0]), len(pair[1])) <= _MAX_TOKENS]
-        self.exact_, self.n_epochs_, self.history_ = 1.0, 0, NO_HISTORY
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
         says = {template: template for template in templates}
         if all(source == target for source, target, _ in pairs):
             return says
         vocabulary = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
         fit, said = self._translated(vocabulary, pairs, [self._tokens(template) for template in templates])
         self.exact_, self.n_epochs_ = fit.exact, fit.n_epochs
+        self.n_parameters_ = sum(each.numel() for each in fit.model.parameters())
         losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
         exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)
         self.history_ = TrainingHistory((losses, exacts))
