@@ -13,7 +13,7 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
    (:mod:`~dedup_crawler.labels.folders`).
 
 A page without text is joined by redirects only, and by the digest of its body where an export tells that and not the
-body (:mod:`~dedup_crawler.labels.known_digests`). An error page is never joined with one of another status.
+body (:mod:`~dedup_crawler.labels.joins`). An error page is never joined with one of another status.
 """
 
 from __future__ import annotations
