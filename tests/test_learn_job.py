@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import model_digest
+from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from planted_pages import pages
@@ -117,13 +117,13 @@ def test_a_damaged_database_is_one_line(db: Path, tmp_path: Path, scratch: Path)
 
 
 def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
-    """Without jusText the job says which extra to install, and no model is made."""
-    process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['justext'] = None")
+    """Without a library that learning needs the job says which extra to install, and no model is made."""
+    process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['simhash'] = None")
     _, complained = process.communicate()
 
     assert process.returncode == 1
     assert complained == (
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'\n"
+        "Fingerprinting the text of pages needs simhash, which is not installed: pip install 'dedup-crawler[learn]'\n"
     )
     assert list((tmp_path / "models").iterdir()) == []
 

@@ -128,7 +128,7 @@ def test_what_learning_needs_is_known_before_it_starts(monkeypatch: pytest.Monke
     check_learning()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        ImportError, match=r"needs justext, which is not installed: pip install 'dedup-crawler\[learn\]'"
+        ImportError, match=r"needs simhash, which is not installed: pip install 'dedup-crawler\[learn\]'"
     ):
         check_learning()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration import rule_evidence
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.methods.evidence_file import RuleCounts
+from dedup_crawler.methods.model.evidence_file import RuleCounts
 
 N_CRAWLS = 300
 

@@ -8,7 +8,7 @@ import click
 
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, print_json, progress, say, warn
-from dedup_crawler.methods.model_folder import check_place
+from dedup_crawler.methods.model.folder import check_place
 
 _SHOWN_DAMAGES = 5
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.methods.evidence_file import (
+from dedup_crawler.methods.model.evidence_file import (
     Evidence,
     evidence_for,
     evidence_path,

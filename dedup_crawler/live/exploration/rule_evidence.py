@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
-from dedup_crawler.methods.evidence_file import RuleCounts
+from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.binomial import tail
 from dedup_crawler.rules.posterior import expected_error
 

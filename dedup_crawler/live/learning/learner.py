@@ -24,7 +24,10 @@ from dedup_crawler.live.learning.refit_report import RefitReport
 
 GROWTH = 1.3
 """Pages of one time of learning over pages of the time before."""
-_NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
+_NEEDED = {
+    "simhash": ("simhash", "Fingerprinting the text of pages"),
+    "sklearn": ("scikit-learn", "Scoring pages by cosine"),
+}
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
 _SHOWN_LINES = 5  # of models that were refused
@@ -34,8 +37,8 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def check_learning() -> None:
     """Raise MissingExtraError if what learning needs is not installed; imports none of it."""
-    for package, purpose in _NEEDED.items():
-        if importlib.util.find_spec(package) is None:
+    for module, (package, purpose) in _NEEDED.items():
+        if importlib.util.find_spec(module) is None:
             raise MissingExtraError(purpose, package, "learn")
 
 

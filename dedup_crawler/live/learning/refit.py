@@ -23,8 +23,8 @@ from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
 from dedup_crawler.live.learning.refit_report import RefitReport
 from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
-from dedup_crawler.methods.model_folder import folder_name
-from dedup_crawler.methods.training_data import TrainingData
+from dedup_crawler.methods.model.folder import folder_name
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 

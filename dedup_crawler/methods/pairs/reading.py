@@ -16,7 +16,7 @@ from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
 if TYPE_CHECKING:
-    from dedup_crawler.methods.labelled_pairs import UrlPair
+    from dedup_crawler.methods.pairs.labelled import UrlPair
     from dedup_crawler.networks.pair_training import PairRows
 
 Array = np.ndarray

@@ -8,17 +8,17 @@ numbers that it gave (see :mod:`dedup_crawler.networks.alphabet`). Trained by sc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dedup_crawler.errors import BadInputError, MissingExtraError
+from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.methods.held_out_pairs import cut_by_url
-from dedup_crawler.methods.labelled_pairs import UrlPair
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_classifier import PairClassifier
-from dedup_crawler.methods.training_history import HeldOut, TrainingHistory, held_out
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import HeldOut, TrainingHistory, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 
 _FILE = "trees.json"
@@ -26,6 +26,7 @@ _MAX_LENGTH = 1000  # characters of a URL that are looked at
 _THRESHOLD = 0.5
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomForest(PairClassifier):
     """Decides on pairs of URLs by their characters, as the baseline of the capstone did.
 
@@ -40,12 +41,12 @@ class RandomForest(PairClassifier):
     """
 
     name = "random-forest"
+    _least: ClassVar = {"trees": 1, "depth": 1, "max_pairs": 2}
 
-    def __init__(self, *, trees: int = 4, depth: int = 4, max_pairs: int = 20_000, seed: int = 0) -> None:
-        self.trees = trees
-        self.depth = depth
-        self.max_pairs = max_pairs
-        self.seed = seed
+    trees: int = 4
+    depth: int = 4
+    max_pairs: int = 20_000
+    seed: int = 0
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         urls = [url for pair in pairs for url in (pair.left, pair.right)]
@@ -67,7 +68,7 @@ class RandomForest(PairClassifier):
         try:
             from sklearn.ensemble import RandomForestClassifier
         except ImportError as error:
-            raise MissingExtraError("training random-forest", "scikit-learn", "train") from error
+            raise MissingExtraError("training random-forest", "scikit-learn", "learn") from error
         forest = RandomForestClassifier(n_estimators=self.trees, max_depth=self.depth, random_state=self.seed)
         forest.fit(self._rows([(pair.left, pair.right) for pair in pairs]), [pair.is_duplicate for pair in pairs])
         return [_table_of(tree.tree_) for tree in forest.estimators_]
@@ -85,12 +86,6 @@ class RandomForest(PairClassifier):
         """Both URLs side by side: (P, 2 T)."""
         left, right = ([pair[side] for pair in pairs] for side in (0, 1))
         return np.concatenate([self.alphabet_.rows(left), self.alphabet_.rows(right)], axis=1)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        for option in ("trees", "depth"):
-            if getattr(self, option) < 1:
-                raise BadInputError(f"random-forest: {option} is {getattr(self, option)}; give 1 or more.")
 
     def _quality(self) -> dict[str, Any]:
         return {**super()._quality(), "leaves": sum(tree["feature"].count(-1) for tree in self.forest_)}

@@ -14,20 +14,20 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.methods.base import Canonicalizer, Explanation, Referrer
-from dedup_crawler.methods.known_urls import KnownUrls
-from dedup_crawler.methods.labelled_pairs import UrlPair, check_kinds
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_sampling import sample_pairs
-from dedup_crawler.methods.training_history import (
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import (
     FILE,
     NO_HISTORY,
     TrainingHistory,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.labelled import UrlPair, check_kinds
+from dedup_crawler.methods.pairs.sampling import sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
 
@@ -196,10 +196,6 @@ class PairClassifier(Canonicalizer):
         templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
         self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
         self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
-
-    def _check_options(self) -> None:
-        if self.max_pairs < 2:
-            raise BadInputError(f"{self.name}: max_pairs is {self.max_pairs}; give 2 or more.")
 
 
 def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from dedup_crawler.errors import BadInputError, did_you_mean
-from dedup_crawler.methods.base import Canonicalizer
 
 _ENTRY = re.compile(r"^ {4}(\w[\w, ]*)\n((?: {8}.*\n?)+)", re.MULTILINE)
 
@@ -45,7 +44,7 @@ class Option:
         raise BadInputError(f"option {self.name}: {text!r} is no {self.kind.__name__}.")
 
 
-def options_of(method: type[Canonicalizer]) -> list[Option]:
+def options_of(method: type[object]) -> list[Option]:
     """Options of a method in the order of its constructor."""
     constructor: Any = method.__init__
     hints = get_type_hints(constructor)
@@ -60,7 +59,7 @@ def options_of(method: type[Canonicalizer]) -> list[Option]:
     ]
 
 
-def check_values(method: type[Canonicalizer], values: Mapping[str, Any]) -> None:
+def check_values(method: type[object], values: Mapping[str, Any]) -> None:
     """Check the options of a saved model, which anybody may have written.
 
     Raises

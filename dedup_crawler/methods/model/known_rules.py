@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dedup_crawler.methods.base import KnownRule
+from dedup_crawler.methods.model.answers import KnownRule
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.host_aliases import HostAliases
 from dedup_crawler.rules.judge import MergeEvidence

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
-from dedup_crawler.methods.known_urls import KnownUrls
-from dedup_crawler.methods.labelled_pairs import UrlPair
+from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.labelled import UrlPair
 
 _PER_CLUSTER = 10  # pairs of one page: a page with a thousand URLs would teach nothing else
 

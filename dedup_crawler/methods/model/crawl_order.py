@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.base import Canonicalizer, Referrer
+from dedup_crawler.methods.model.answers import Explanation, Referrer
+
+
+class Model(Protocol):
+    """What is asked of a fitted method here."""
+
+    def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
+        """Canonical form of a URL."""
+
+    def is_covered(self, url: str) -> bool:
+        """Whether a crawl that goes on has nothing to gain from a URL."""
+
+    def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
+        """Identifiers of the rules that lead to the form."""
+
+    def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
+        """Why a URL has its form."""
 
 
 class Asked(NamedTuple):
@@ -29,7 +45,7 @@ class Record(TypedDict):
     reason: str
 
 
-def forms_in_order(model: Canonicalizer, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
+def forms_in_order(model: Model, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
     """Forms of (URL, URL of the page that holds the link) pairs, one by one."""
     told: dict[str, str] = {}  # forms that only the referrer explains
     for url, source in visits:
@@ -40,7 +56,7 @@ def forms_in_order(model: Canonicalizer, visits: Iterable[tuple[str, str | None]
         yield Asked(url, referrer, form)
 
 
-def record_of(model: Canonicalizer, asked: Asked) -> Record:
+def record_of(model: Model, asked: Asked) -> Record:
     """All that *model* says of one URL."""
     url, referrer, form = asked
     return Record(

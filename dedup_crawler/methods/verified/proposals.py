@@ -14,7 +14,7 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.methods.model_folder import ModelFiles, method_of, read_model
+from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
 from dedup_crawler.rules.deep_keys import DeepMap
 from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.examples import rules_of_examples

@@ -17,20 +17,19 @@ The preset ``cured`` differs where the code fails on URLs that it was not traine
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
-from dedup_crawler.methods.held_out_pairs import cut_by_url
-from dedup_crawler.methods.labelled_pairs import UrlPair
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.pair_classifier import PairClassifier
-from dedup_crawler.methods.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from dedup_crawler.networks.weights import dump_weights, load_weights
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dedup_crawler.methods.pair_reading import PairReader
     from dedup_crawler.networks.pair_inference import PairNetwork
     from dedup_crawler.networks.pair_training import PairRecipe
 
@@ -52,6 +51,7 @@ _FILE = "symbols.json"
 _PAIRS_AT_ONCE = 64
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Siamese(PairClassifier):
     """Decides on pairs of URLs with an LSTM that reads both.
 
@@ -77,43 +77,27 @@ class Siamese(PairClassifier):
     """
 
     name = "siamese"
-    reader_: PairReader
-    weights_: bytes
+    _least: ClassVar = {"hidden": 1, "epochs": 1, "members": 1, "max_pairs": 2}
 
-    def __init__(
-        self,
-        *,
-        preset: str = "cured",
-        hidden: int | None = None,
-        epochs: int | None = None,
-        members: int | None = None,
-        recall_weight: float | None = None,
-        max_pairs: int = 20_000,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.preset = preset
-        self.hidden = hidden
-        self.epochs = epochs
-        self.members = members
-        self.recall_weight = recall_weight
-        self.max_pairs = max_pairs
-        self.seed = seed
-        self.device = device
+    preset: str = "cured"
+    hidden: int | None = None
+    epochs: int | None = None
+    members: int | None = None
+    recall_weight: float | None = None
+    max_pairs: int = 20_000
+    seed: int = 0
+    device: str = "cpu"
 
     def _check_options(self) -> None:
         super()._check_options()
         if self.preset not in _PRESETS:
             hint = did_you_mean(self.preset, _PRESETS)
             raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
-        for option in _OPTIONS:
-            if (value := getattr(self, option)) is not None and value < 1:
-                raise BadInputError(f"siamese: {option} is {value}; it has to be above 0.")
         if self.recall_weight is not None and not self.recall_weight > 0:
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        from dedup_crawler.methods.pair_reading import PairReader
+        from dedup_crawler.methods.pairs.reading import PairReader
 
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
         self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
@@ -245,7 +229,7 @@ class Siamese(PairClassifier):
             if self.threshold_ is not None:
                 raise BadInputError("the model lacks the weights of its network.")
             return
-        from dedup_crawler.methods.pair_reading import PairReader
+        from dedup_crawler.methods.pairs.reading import PairReader
 
         self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
         self._wake()

@@ -12,10 +12,11 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
-from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
-from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
-from dedup_crawler.methods.learnt_site_text import learnt_site_text
-from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.known_rules import alias_rules, engine_rules, link_rules, order_rules
+from dedup_crawler.methods.verified.site_text import learnt_site_text
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.engine import RuleEngine
@@ -163,7 +164,7 @@ class Verified(Canonicalizer):
         """Host -> what the model given proposes, if one was."""
         if self.proposals is None:
             return {}
-        from dedup_crawler.methods.proposals import read_proposals
+        from dedup_crawler.methods.verified.proposals import read_proposals
 
         return read_proposals(Path(self.proposals), urls)
 

@@ -2,6 +2,9 @@
 
 The capstone of 2018 published its pairs as ``url1,url2,score``: the score is the cosine of the two pages' texts, and
 two pages are identical from 0.99 on.
+
+Cut at random, pairs leak, for their URLs stand in other pairs too. So a fifth of the URLs is put aside to judge by, and
+with them every pair that one of them is in.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dedup_crawler.errors import BadInputError
 
 IDENTICAL = 0.99
 """Score from which on two pages are the same."""
+_HELD_OUT = 0.2  # share of the URLs
 _URL_COLUMNS = ("url1", "url2")
 _SCORE = "score"
 
@@ -89,6 +93,18 @@ def check_kinds(pairs: Sequence[UrlPair], source: str) -> None:
             f"all {len(pairs)} pairs of {source} are {kind}: "
             f"to learn, pairs with a score of {IDENTICAL} or more and pairs below are expected."
         )
+
+
+def cut_by_url(pairs: Sequence[UrlPair], seed: int) -> tuple[list[UrlPair], list[UrlPair]]:
+    """Pairs to learn from, and pairs of which a URL is new, as in a crawl; either may be empty."""
+    import numpy as np  # only fitting cuts
+
+    urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+    draw = np.random.default_rng(seed)
+    held_out = {url for url, drawn in zip(urls, draw.random(len(urls)), strict=True) if drawn < _HELD_OUT}
+    seen = [pair for pair in pairs if pair.left not in held_out and pair.right not in held_out]
+    new = [pair for pair in pairs if pair.left in held_out or pair.right in held_out]
+    return seen, new
 
 
 def _pairs(lines: csv.DictReader[str], path: Path) -> Iterator[ScoredPair]:
