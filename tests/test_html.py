@@ -45,6 +45,17 @@ def test_tag_soup_gives_the_paragraphs_of_justext(soup: str) -> None:
     same_as_justext(f"<html><body>.{soup}")
 
 
+def test_what_stands_in_a_text_field_is_text_of_the_page() -> None:
+    """The source of a page, shown in a field, may be all that it says; it comes last, line by line, as boilerplate."""
+    field = "<textarea name=t>\n= Heading =\n\n * one &amp; two\n<p>markup</p></textarea>"
+    html = read_html(f"<body><form>{field}</form><p>{LONG}</p>", URL, "English")
+
+    shown = [(each.text.strip(), each.is_main) for each in html.paragraphs]
+    assert shown[0] == (LONG.strip(), True)
+    assert shown[1:] == [(line, False) for line in ("= Heading =", "* one & two", "<p>markup</p>")]
+    assert read_html("<textarea></textarea><textarea> \n </textarea>", URL, "English").paragraphs == ()
+
+
 def test_title_and_canonical_link() -> None:
     """The title has its white space folded; the canonical link is made absolute, whatever else its rel says."""
     html = read_html(

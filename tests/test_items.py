@@ -15,7 +15,7 @@ from crawl_exports import CORPORA, FROG_COLUMNS, frog_csv, frog_rows, html, scra
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.compression import Gap
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.imports.items import names_with, read_json, read_table

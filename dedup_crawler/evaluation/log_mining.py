@@ -10,9 +10,9 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.site_validation import SiteValidation, SiteValidator
 from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
-from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.urls.normal import host_of, normal_form
 
 Progress = Callable[[str, int, int], None]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
@@ -70,7 +71,10 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """Title, absolute canonical link and paragraphs of a page; *is_cut* where the parser left deep parts out."""
+    """Title, absolute canonical link and paragraphs of a page; *is_cut* where the parser left deep parts out.
+
+    The lines of text fields come last.
+    """
 
     title: str
     canonical_link: str | None
@@ -92,8 +96,9 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
+    typed = [Paragraph(line, is_main=False) for line in _typed_lines(tree)]
     paragraphs = _classified_paragraphs(document, stop_words(language_of(tree) or language))
-    found = tuple(Paragraph(each.text, not each.is_boilerplate) for each in paragraphs)
+    found = (*(Paragraph(each.text, not each.is_boilerplate) for each in paragraphs), *typed)
     return HtmlText(title, canonical_link, found, is_cut)
 
 
@@ -121,6 +126,12 @@ def language_of(tree: Any) -> str | None:
 def _title(tree: Any) -> str:
     element = next(tree.iter("title"), None)
     return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def _typed_lines(tree: Any) -> Iterator[str]:
+    """Lines of the fields for longer texts, which jusText leaves out: all that a page may show, such as its source."""
+    for field in tree.iter("textarea"):
+        yield from filter(str.strip, (field.text or "").splitlines())
 
 
 def _canonical_link(tree: Any, url: str) -> str | None:

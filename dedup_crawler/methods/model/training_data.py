@@ -9,8 +9,8 @@ from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.methods.model.folder import folder_name
+from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
