@@ -1,31 +1,34 @@
-"""Applying rules: the one that fires is found by an index, whose cost does not grow with the number of rules.
+"""Applying rules to a URL, one after the other, until none fires.
 
-Of the rules whose context a URL meets (:mod:`dedup_crawler.rules.trie`) the most specific one that changes the URL
-fires; that is repeated with what it gave until nothing fires. A URL that has not settled after ten passes keeps its own
-form; of a circle, the lexicographically smallest form is taken. Both make the form of a form that form. Most URLs get
-their form from a plan for all that are built alike (:mod:`dedup_crawler.rules.plans`); the way that is written down
-here explains, and it decides where rules go on and on. Substring rules have an index of their own and are tried where
-no other rule fires; as each of them makes the URL smaller, a hundred passes are allowed where there are any.
+Of the rules whose context a URL meets, the most specific one that changes it fires; that is repeated with what it gave.
+A URL that has not settled after ten passes keeps its own form; of a circle, the lexicographically smallest form is
+taken. Both make the form of a form that form. Substring rules are tried where no other rule fires; as each of them
+makes the URL smaller, a hundred passes are allowed where there are any.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
-from dedup_crawler.rules.plans import HostPlans
-from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
+from dedup_crawler.rules.rule import Cut, Drop, KeyValueMap, Rule, Set, Star, UrlMap
 from dedup_crawler.rules.rule_ids import order_identifier, rule_identifier
+from dedup_crawler.rules.rule_index import RuleIndex
 from dedup_crawler.rules.substring_index import SubstringIndex
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.trie import Numbered, Trie
-from dedup_crawler.urls.keyvalue import is_reordered, is_sorted, with_sorted_query
+from dedup_crawler.urls.keyvalue import KeyValues, is_reordered, with_sorted_query
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
 _MAX_SHRINKS = 100
+_PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
 _KEY_VALUES = KeyValueMap()
+
+_Trace = tuple[str, list[int]]
+"""Form of a URL, and the numbers of the rules that led to it."""
 
 
 class RuleEngine:
@@ -51,49 +54,30 @@ class RuleEngine:
         self.rules = list(rules)
         self.maps = dict(maps or {})
         self._query_keys = dict(query_keys or {})
-        of_host: dict[str, list[Numbered]] = defaultdict(list)
+        of_host: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
             if isinstance(rule, SubstringRule):
                 substrings[rule.host].append((number, rule))
             else:
                 of_host[rule.host].append((number, rule))
-        self._tries = {host: Trie(numbered) for host, numbered in of_host.items()}
+        self._indexes = {host: RuleIndex(numbered) for host, numbered in of_host.items()}
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
-        few = {host: index for host, index in self._substrings.items() if index.are_few}
-        self._unplanned = {host: index for host, index in self._substrings.items() if not index.are_few}
-        self._untouched: set[str] = set()
-        self._plans = {
-            host: HostPlans(
-                self._tries.get(host) or Trie(()),
-                self.maps.get(host, _KEY_VALUES),
-                self._query_keys.get(host),
-                few.get(host),
-                self._untouched if host not in self._unplanned else None,
-            )
-            for host in self._tries.keys() | few.keys()
+        self._plain = {
+            number: frozenset(f"{key}#2" for key in rule.transformation)
+            for number, rule in enumerate(self.rules)
+            if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, _KEY_VALUES))
         }
+        """Rules after which a URL need not be read again, and the keys that it must not have for that."""
         # whoever has asked for a form often asks next which rules led to it
-        self._latest: tuple[str, list[Rule]] = ("", [])
+        self._latest: tuple[str, _Trace] = ("", ("", []))
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on a host that has rules or not; never raises."""
-        head, _, last = url.rpartition("=")
-        if head in self._untouched and "&" not in last:
-            return url
-        if self._unplanned and (substrings := self._unplanned.get(host := host_of(url))) is not None:
-            return url if self.is_strange(url) else self._shrunk(url, host, substrings) or self.trace(url)[0]
-        rules: list[Rule] = []
-        form = self._planned(url, rules)
-        if form is not None:
-            self._latest = url, rules
-            return form
-        if host_of(url) in self._plans or self.is_strange(url):
-            return self.trace(url)[0]
-        return _read(url, self.maps.get(host_of(url), _KEY_VALUES), None)[0] if "&" in url else url
+        return self.trace(url)[0]
 
     def is_strange(self, url: str) -> bool:
-        """Whether a URL has names in its query that the rules of its host do not know."""
+        """Return True if a URL has names in its query that the rules of its host do not know."""
         known = self._query_keys.get(host_of(url)) if self._query_keys else None
         query = url.partition("?")[2]
         return (
@@ -102,42 +86,28 @@ class RuleEngine:
             and not known.issuperset([part.partition("=")[0] for part in query.split("&")])
         )
 
-    def trace(self, url: str) -> tuple[str, list[int]]:
-        """Form of *url*, and the places of the rules that led to it, in order; none where its own form is kept."""
-        if self.is_strange(url):
-            return url, []
-        passed, fired, is_settled = self._walk(url)
-        if is_settled:
-            return passed[-1], fired
-        if passed[-1] not in passed[:-1]:
-            return passed[0], []
-        smallest = min(passed[passed.index(passed[-1]) :])
-        return smallest, fired[: passed.index(smallest)]
+    def trace(self, url: str) -> _Trace:
+        """Form of *url*, and the numbers of the rules that led to it, in order; none where its own form is kept."""
+        latest, found = self._latest
+        if latest == url:
+            return found
+        found = (url, []) if self.is_strange(url) else self._traced(url)
+        self._latest = url, found
+        return found
 
     @cached_property
     def identifiers(self) -> list[str]:
         """Of the rules, in their order."""
         return [rule_identifier(rule) for rule in self.rules]
 
-    @cached_property
-    def _identifier_of(self) -> dict[int, str]:
-        return {id(rule): known for rule, known in zip(self.rules, self.identifiers, strict=True)}
-
     def fired(self, url: str, form: str) -> tuple[str, ...]:
         """Identifiers of what leads from *url* to its *form*, another one, in order: of rules and of the sorted query.
 
         The order of the query counts where it is changed, not where all but one key are dropped.
         """
-        host = host_of(url)
-        latest, rules = self._latest
-        is_planned = latest == url
-        # plans do not tell which substring rules they apply
-        if host in self._substrings or not (is_planned or self._planned(url, rules := []) is not None):
-            found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
-        else:
-            found = dict.fromkeys([self._identifier_of[id(rule)] for rule in rules])
+        found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
         if not found or is_reordered(url, form):
-            found[order_identifier(host)] = None
+            found[order_identifier(host_of(url))] = None
         return tuple(found)
 
     def without(self, identifiers: Collection[str]) -> RuleEngine:
@@ -149,95 +119,69 @@ class RuleEngine:
         return [number for number, known in enumerate(self.identifiers) if known not in without]
 
     def circle(self, url: str) -> list[int]:
-        """Places of the rules that send *url* round and round; none where it settles."""
-        if self._planned(url) is not None:
-            return []
+        """Numbers of the rules that send *url* round and round; none where it settles."""
         passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
-    def _shrunk(self, url: str, host: str, substrings: SubstringIndex) -> str | None:
-        """What the way of a URL ends in; None where it is long."""
-        start = url.find("/", url.find("://") + 3)
-        if start < 0:
-            return None
-        plans = self._plans.get(host)
-        origin, rest = url[:start], url[start:]
-        for _ in range(_MAX_PASSES):
-            if plans is not None and not (plans.need_query and "?" not in rest):
-                planned = self._planned(origin + rest)
-                if planned is None:
-                    return None
-                start = planned.find("/", planned.find("://") + 3)
-                origin, rest = planned[:start], planned[start:]
-            elif "&" in rest:
-                rest = with_sorted_query(rest)
-            found = substrings.fire(rest)
-            if found is None:
-                return origin + rest
-            # of whole tokens in normal form: so is what they make together
-            rest = found[1]
-            if self._query_keys and self.is_strange(origin + rest):
-                return None  # a plan would leave it as it is
-        return None
-
-    def _planned(self, url: str, fired: list[Rule] | None = None) -> str | None:
-        """Form of a URL that settles soon; None where only the long way says. *fired* takes the rules."""
-        parts = url.split("/", 3)
-        if len(parts) != 4 or parts[1] or parts[0][-1:] != ":":
-            return None
-        plans = self._plans.get(parts[2])
-        return plans.form(parts[0][:-1], parts[2], parts[3], fired) if plans is not None else None
+    def _traced(self, url: str) -> _Trace:
+        passed, fired, is_settled = self._walk(url)
+        if is_settled:
+            return passed[-1], fired
+        if passed[-1] not in passed[:-1]:
+            return passed[0], []
+        smallest = min(passed[passed.index(passed[-1]) :])
+        return smallest, fired[: passed.index(smallest)]
 
     def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
         host = host_of(url)
-        current, values = _read(url, self.maps.get(host, _KEY_VALUES), None)
+        index, substrings = self._indexes.get(host), self._substrings.get(host)
+        if substrings is None and (index is None or (index.need_query and "?" not in url)):
+            return [_with_sorted_query(url, _start_of_path(url))], [], True
+        url_map = self.maps.get(host, _KEY_VALUES)
+        current, values = read_url(url, url_map)
         passed: list[str] = [current]
         fired: list[int] = []
-        while len(fired) < (_MAX_SHRINKS if host in self._substrings else _MAX_PASSES):
-            found = self._fire(host, current, values)
-            if found is None:
+        while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
+            changed = index.fire(values) if index is not None else None
+            if changed is not None:
+                number, after = changed
+                if number in self._plain and self._plain[number].isdisjoint(after):
+                    current, values = current[: _start_of_path(current)] + url_map.write(after), after
+                else:
+                    current, values = read_url(_written(current, after, url_map), url_map)
+            elif substrings is not None and (shrunk := _fire_substring(substrings, current)) is not None:
+                number, written = shrunk
+                current, values = read_url(written, url_map)
+            else:
                 return passed, fired, True
-            number, current, values = found
             fired.append(number)
             passed.append(current)
             if current in passed[:-1]:
                 break
         return passed, fired, False
 
-    def _fire(
-        self, host: str, current: str, values: Mapping[str, str | None]
-    ) -> tuple[int, str, dict[str, str | None]] | None:
-        """The rule that fires on a URL, the form that it gives, and that one's map."""
-        trie, substrings = self._tries.get(host), self._substrings.get(host)
-        url_map = self.maps.get(host, _KEY_VALUES)
-        if trie is not None and (found := trie.fire(values)) is not None:
-            number, changed = found
-            return number, *_read(_written(current, changed, url_map), url_map, changed)
-        scheme, mark, behind = current.partition("://")
-        start = behind.find("/") if mark else -1
-        if substrings is None or start < 0 or (shrunk := substrings.fire(behind[start:])) is None:
-            return None
-        number, rest = shrunk
-        return number, *_read(normal_form(f"{scheme}://{behind[:start]}{rest}"), url_map, None)
+
+def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
+    """Return True if what a rule writes is in normal form, and is read as the map that was written."""
+    return all(
+        _PARAMETER(key) is not None
+        and url_map.is_whole(key)
+        and (
+            isinstance(operation, (Drop, Star))
+            or (isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None)
+            or (isinstance(operation, Cut) and not operation.delimiter.isalnum() and operation.delimiter != "%")
+        )
+        for key, operation in rule.transformation.items()
+    )
 
 
-def read_url(url: str, url_map: UrlMap) -> tuple[str, dict[str, str | None]]:
+def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     """A URL in normal form with its query sorted, and its map; the query's order is not part of the map."""
-    return _read(url, url_map, None)
-
-
-def _read(url: str, url_map: UrlMap, written: Mapping[str, str | None] | None) -> tuple[str, dict[str, str | None]]:
-    """Read a URL; one that was just *written* from the same map is sorted already."""
-    scheme, mark, behind = url.partition("://")
-    start = behind.find("/") if mark else -1
+    start = _start_of_path(url)
     if start < 0:  # no absolute URL: no rule can be meant for it
         return url, {}
-    rest = behind[start:]
-    values = url_map.read(rest, scheme)
-    if "&" in rest and values != written and not is_sorted(rest):
-        return f"{scheme}://{behind[:start]}{url_map.write(values)}", values
-    return url, values
+    return _with_sorted_query(url, start), url_map.read(url[start:], url[: url.index("://")])
 
 
 def write_url(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
@@ -249,3 +193,19 @@ def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str
     authority = url.partition("://")[2].partition("/")[0]
     # a value may hold what has to be encoded, or what says something else where it stands now
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
+
+
+def _fire_substring(substrings: SubstringIndex, url: str) -> tuple[int, str] | None:
+    start = _start_of_path(url)
+    found = substrings.fire(url[start:]) if start >= 0 else None
+    return None if found is None else (found[0], normal_form(url[:start] + found[1]))
+
+
+def _with_sorted_query(url: str, start: int) -> str:
+    return url[:start] + with_sorted_query(url[start:]) if start >= 0 and "&" in url else url
+
+
+def _start_of_path(url: str) -> int:
+    """Where the path of an absolute URL begins; -1 where there is none."""
+    mark = url.find("://")
+    return url.find("/", mark + 3) if mark >= 0 else -1

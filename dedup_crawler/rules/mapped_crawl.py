@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
-from dedup_crawler.rules.alike_urls import AlikeUrls
 from dedup_crawler.rules.engine import read_url
-from dedup_crawler.rules.pairs import STRUCTURE
-from dedup_crawler.rules.rule import KeyValueMap, Rule, UrlMap
+from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule, UrlMap
 from dedup_crawler.rules.statistics import RuleStatistics, count_merges
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -50,7 +49,6 @@ class MappedCrawl:
         """The cluster of each URL."""
         self._place: dict[str, int] = {}
         self._counted: dict[tuple[object, ...], RuleStatistics] = {}
-        self._with_keys: dict[tuple[frozenset[str], frozenset[str]], list[AlikeUrls]] = {}
         for url, cluster in zip(urls, clusters, strict=True):
             form, values = read_url(url, url_map)
             if form not in self._place:
@@ -68,46 +66,43 @@ class MappedCrawl:
 
     def matching(self, rule: Rule) -> list[int]:
         """Places of the URLs that *rule* may be applied to."""
-        return sorted(place for group in self._groups_for(rule) for place in group.matching(rule))
+        return [place for place in self._candidates(rule) if rule.matches(self.urls[place].values)]
 
     def counted(self, rule: Rule) -> Rule:
         """The rule with what these URLs say of it, applied once and alone."""
-        known = self._counted.get(rule.identity())
-        if known is not None:
-            return replace(rule, statistics=known)
-        places: list[int] = []
-        forms: list[str] = []
-        for group in self._groups_for(rule):
-            its_places, its_forms = group.changed(rule, self.url_map)
-            places += its_places
-            forms += its_forms
-        statistics = self._merged(places, forms) if forms else RuleStatistics()
-        self._counted[rule.identity()] = statistics
+        statistics = self._counted.get(rule.identity())
+        if statistics is None:
+            places: list[int] = []
+            forms: list[str] = []
+            for place in self.matching(rule):
+                url = self.urls[place]
+                after = rule.apply(url.values)
+                if after != url.values:
+                    places.append(place)
+                    forms.append(f"{after['scheme']}://{url.form.split('/', 3)[2]}{self.url_map.write(after)}")
+            statistics = self._merged(places, forms) if forms else RuleStatistics()
+            self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 
     @cached_property
-    def _groups(self) -> list[AlikeUrls]:
-        """The URLs by what they are built like; few, where there are many URLs."""
-        groups: dict[tuple[object, ...], AlikeUrls] = {}
+    def _places_of(self) -> Mapping[str, Mapping[str | None, list[int]]]:
+        """Key -> value -> places of the URLs that have it."""
+        found: dict[str, dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
         for place, url in enumerate(self.urls):
-            authority = url.form.split("/", 3)[2] if "://" in url.form else ""
-            values = url.values
-            built: tuple[object, ...] = (authority, tuple(values), *map(values.get, STRUCTURE))
-            if None in values.values():
-                built += tuple([key for key, value in values.items() if value is None])
-            if built not in groups:
-                constants = {key: value for key, value in values.items() if value is None or key in STRUCTURE}
-                groups[built] = AlikeUrls(authority, [key for key in values if key not in constants], constants)
-            groups[built].add(place, values)
-        return list(groups.values())
-
-    def _groups_for(self, rule: Rule) -> list[AlikeUrls]:
-        """Those with the keys that a rule speaks of."""
-        keys = rule.required(), rule.absent
-        found = self._with_keys.get(keys)
-        if found is None:
-            found = self._with_keys[keys] = [group for group in self._groups if group.has_keys(*keys)]
+            for key, value in url.values.items():
+                found[key][value].append(place)
         return found
+
+    def _candidates(self, rule: Rule) -> Sequence[int]:
+        """Places of the URLs that have what a rule asks for first: the key, and values, that fewest URLs have."""
+        best: Sequence[int] = range(len(self.urls))
+        for key in rule.required():
+            its = self._places_of.get(key, {})
+            matcher = rule.context.get(key, ANY)
+            found = [places for value, places in its.items() if matcher.matches(value)]
+            if sum(map(len, found)) < len(best):
+                best = sorted(chain.from_iterable(found))
+        return best
 
     def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
         """What becomes one where the URLs at *places* get these forms."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from dedup_crawler.errors import BadInputError
@@ -222,22 +223,24 @@ class Rule:
         for key, operation in self.transformation.items():
             _check_operation(key, operation)
 
+    @cached_property
+    def _copied(self) -> frozenset[str]:
+        return frozenset(each.key for each in self.transformation.values() if isinstance(each, Copy))
+
     def required(self) -> frozenset[str]:
         """Keys that a URL needs for the rule to be applied."""
-        copied = {operation.key for operation in self.transformation.values() if isinstance(operation, Copy)}
-        return frozenset(copied | set(self.context))
+        return self._copied.union(self.context)
 
     def spoken(self) -> frozenset[str]:
         """Every key that the rule names."""
         return self.required() | self.absent | self.transformation.keys()
 
     def matches(self, values: Mapping[str, str | None]) -> bool:
-        """Whether the rule may be applied to a URL of its host."""
-        return (
-            all(key in values and matcher.matches(values[key]) for key, matcher in self.context.items())
-            and self.absent.isdisjoint(values)
-            and all(o.key in values for o in self.transformation.values() if isinstance(o, Copy))
-        )
+        """Return True if the rule may be applied to a URL of its host."""
+        for key, matcher in self.context.items():
+            if key not in values or not matcher.matches(values[key]):
+                return False
+        return self.absent.isdisjoint(values) and self._copied <= values.keys()
 
     def apply(self, values: Mapping[str, str | None]) -> KeyValues:
         """The map of a URL that the rule matches, transformed; all copies read the map as it was."""
