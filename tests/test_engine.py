@@ -154,6 +154,8 @@ def applied_plainly(rules, url, url_map):
     ranked = sorted(enumerate(rules), key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
     form, values = read_url(url, url_map)
     passed, fired = [form], []
+    if not values:  # no absolute URL
+        return url, []
     while len(fired) < 10 and passed[-1] not in passed[:-1]:
         changes = (
             (number, rule.apply(values))
@@ -180,6 +182,7 @@ def applied_plainly(rules, url, url_map):
     st.booleans(),
 )
 @example([Rule(STRATEGY_HOST, {}, {"query[a]": Cut("2", False, True)})], [f"http://{STRATEGY_HOST}/?a=%2F"], False)
+@example([Rule(STRATEGY_HOST, {}, {"path[0]": Set("a")})], [f"://{STRATEGY_HOST}"], False)
 @example([Rule(STRATEGY_HOST, {}, {"query[a]": Set("a")})], [f"http://{STRATEGY_HOST}/?a=bab"], True)
 def test_the_engine_does_what_its_docstring_says(rules, crawl, is_deep):
     """

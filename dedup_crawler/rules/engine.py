@@ -142,6 +142,8 @@ class RuleEngine:
         current, values = read_url(url, url_map)
         passed: list[str] = [current]
         fired: list[int] = []
+        if not values:
+            return passed, fired, True
         while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
             changed = index.fire(values) if index is not None else None
             if changed is not None:
