@@ -59,7 +59,9 @@ def test_the_order_of_a_list_is_learnt(fitted: tuple[Listing, Verified], tmp_pat
     """``tags:b,a`` is ``tags:a,b`` for tags that never met as well; scope, sort and page stay."""
     listing, model = fitted
 
-    assert [line.partition(":")[0].partition("`")[0] for line in model.learnt()] == ["ignore the order of the values of "]
+    assert [line.partition(":")[0].partition("`")[0] for line in model.learnt()] == [
+        "ignore the order of the values of "
+    ]
     for scope, sort, page in (("new", "age", 1), ("open", "votes", 2)):
         assert model.canonicalize(listing(scope, sort, ("tagz", "tagy"), page)) == listing(
             scope, sort, ("tagy", "tagz"), page

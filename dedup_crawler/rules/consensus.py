@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from dedup_crawler.rules.alignment import align
 from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.pairs import STRUCTURE, Constants, KeyTemplate, constants_of, stratified, template_of
+from dedup_crawler.rules.pairs import STRUCTURE, Constants, KeyPattern, constants_of, key_pattern_of, stratified
 from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Matcher, OfClass, OneOf, Operation, Rule, Set, Star
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -24,7 +24,7 @@ _DIGITS = OfClass("digits")
 class Candidate(NamedTuple):
     """What the rules of several pages have in common."""
 
-    template: KeyTemplate
+    pattern: KeyPattern
     """Of the source, without the columns that do not matter."""
     free: frozenset[str]
     """Keys of those columns."""
@@ -66,8 +66,8 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
         values = maps[number]
         own = sum(not is_fixed[at] and (key, values[key]) not in constants for key, at in of_key[number].items())
         is_dynamic = any(key.startswith("query[") for key in values)
-        template = sorted((key, value or "") for key, value in template_of(values, constants))
-        return own, is_dynamic, len(values), template, sorted((key, value or "") for key, value in values.items())
+        pattern = sorted((key, value or "") for key, value in key_pattern_of(values, constants))
+        return own, is_dynamic, len(values), pattern, sorted((key, value or "") for key, value in values.items())
 
     target = min(range(len(maps)), key=rank)
     for number, source in enumerate(maps):
@@ -80,7 +80,7 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
             free = frozenset(key for key, at in of_key[number].items() if not is_fixed[at])
             kept = {key: value for key, value in source.items() if key not in free}
             absent = frozenset(key for key in maps[target] if key not in source)
-            yield Candidate(template_of(kept, constants), free, frozenset(operations.items()), absent), source
+            yield Candidate(key_pattern_of(kept, constants), free, frozenset(operations.items()), absent), source
 
 
 def _operations(

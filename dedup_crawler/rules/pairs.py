@@ -20,11 +20,11 @@ _MIN_SHARE, _MIN_URLS = 0.01, 5  # a value that fewer URLs have is nobody's cons
 Constants = frozenset[tuple[str, "str | None"]]
 """Keys and values that enough URLs of a site have to be written as literals."""
 
-KeyTemplate = frozenset[tuple[str, "str | None"]]
+KeyPattern = frozenset[tuple[str, "str | None"]]
 """Keys of a URL, with their values where these are constants."""
 
 
-class Shape(NamedTuple):
+class PairKeys(NamedTuple):
     """Keys of a pair."""
 
     keys: tuple[str, ...]
@@ -40,13 +40,13 @@ def constants_of(maps: Sequence[KeyValues]) -> Constants:
     return frozenset(item for item, n in n_urls.items() if n >= least)
 
 
-def template_of(values: KeyValues, constants: Constants) -> KeyTemplate:
+def key_pattern_of(values: KeyValues, constants: Constants) -> KeyPattern:
     """What a URL has in common with others that do the same to something else."""
     return frozenset((key, value if (key, value) in constants else _ARGUMENT) for key, value in values.items())
 
 
 def stratified(maps: Sequence[KeyValues], limit: int, draw: random.Random) -> list[KeyValues]:
-    """At most *limit* maps, in turn from each set of keys, so that no shape of URL crowds out another."""
+    """At most *limit* maps, in turn from each set of keys, so that no kind of URL crowds out another."""
     if len(maps) <= limit:
         return list(maps)
     strata: dict[frozenset[str], list[KeyValues]] = defaultdict(list)

@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dedup_crawler.rules.pairs import STRUCTURE, Shape, pair_operations
+from dedup_crawler.rules.pairs import STRUCTURE, PairKeys, pair_operations
 from dedup_crawler.rules.rule import ANY, Literal, Operation, Rule, Set, Star
 from dedup_crawler.urls.keyvalue import KeyValues
 
@@ -18,7 +18,7 @@ _MAX_RULES = 200_000  # of one level
 _WILD = "\0any"  # no value of a URL in normal form
 _Row = tuple["str | None", ...]
 _Operations = tuple["Operation | None", ...]
-PairwiseRule = tuple[Shape, _Row, _Operations]
+PairwiseRule = tuple[PairKeys, _Row, _Operations]
 
 
 def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
@@ -29,8 +29,8 @@ def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
             if source is not target:
                 keys = tuple(sorted(source.keys() | target.keys()))
                 operations = pair_operations(source, target, counts)
-                shape = Shape(keys, frozenset(key for key in target if key not in source))
-                yield shape, tuple(map(source.get, keys)), tuple(map(operations.get, keys))
+                pair_keys = PairKeys(keys, frozenset(key for key in target if key not in source))
+                yield pair_keys, tuple(map(source.get, keys)), tuple(map(operations.get, keys))
 
 
 def generalized(pairwise: Iterable[PairwiseRule], fan_out: int, draw: random.Random) -> list[PairwiseRule]:
@@ -67,12 +67,12 @@ def _next_level(level: Sequence[PairwiseRule], fan_out: int) -> list[PairwiseRul
     for i in range(max((len(row) for _, row, _ in level), default=0)):
         for rules in _alike(level, i).values():
             if len(rules) >= fan_out and len({row[i] for _, row, _ in rules}) >= fan_out:
-                shape, row, operations = rules[0]
+                pair_keys, row, operations = rules[0]
                 said = {operations[i] for _, _, operations in rules}
                 operation = operations[i] if len(said) == 1 else Star()
-                wider[shape, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])] = (
-                    None
-                )
+                wider[
+                    pair_keys, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])
+                ] = None
     return list(wider)
 
 

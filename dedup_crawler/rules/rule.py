@@ -339,15 +339,15 @@ def _written(matcher: Matcher) -> str:
 
 
 def _done(operation: Operation) -> str:
-    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore", Cut: "keep", Unordered: "sort"}[type(operation)]
+    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore", Cut: "cut", Unordered: "sort"}[type(operation)]
 
 
 def _with(operation: Operation) -> str:
     if isinstance(operation, Set):
         return f" to {operation.value!r}"
     if isinstance(operation, Cut):
-        side = "up to" if operation.keeps_head else "after"
-        return f" {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
+        side = "before" if operation.keeps_head else "after"
+        return f" to the part {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
     if isinstance(operation, Unordered):
         return ", each value once" if operation.is_set else ""
     return f" to that of {operation.key}" if isinstance(operation, Copy) else ""

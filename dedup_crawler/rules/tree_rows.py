@@ -15,16 +15,16 @@ from dedup_crawler.rules.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.pairs import (
     STRUCTURE,
     Constants,
-    KeyTemplate,
+    KeyPattern,
     constants_of,
+    key_pattern_of,
     pair_operations,
     stratified,
-    template_of,
 )
 from dedup_crawler.rules.rule import Operation, Rule, Set, Star
 from dedup_crawler.urls.keyvalue import KeyValues
 
-_MAX_SOURCES = 10  # of one shape and cluster
+_MAX_SOURCES = 10  # of one set of keys and cluster
 
 
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
@@ -32,9 +32,9 @@ def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
     clusters = {cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()}
     constants = constants_of([url.values for url in crawl.urls])
     votes = Counter(
-        template
+        pattern
         for cluster, maps in clusters.items()
-        for template in templates_of_cluster(cluster, maps, constants=constants)
+        for pattern in key_patterns_of_cluster(cluster, maps, constants=constants)
     )
     rows = [
         row
@@ -46,16 +46,16 @@ def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
     ]
 
 
-def templates_of_cluster(cluster: int, maps: Sequence[KeyValues], *, constants: Constants) -> set[KeyTemplate]:
+def key_patterns_of_cluster(cluster: int, maps: Sequence[KeyValues], *, constants: Constants) -> set[KeyPattern]:
     """What a cluster of several URLs votes for; a single URL has no choice."""
-    return {template_of(values, constants) for values in maps} if len(maps) > 1 else set()
+    return {key_pattern_of(values, constants) for values in maps} if len(maps) > 1 else set()
 
 
 def rows_of_cluster(
     cluster: int,
     maps: Sequence[KeyValues],
     *,
-    votes: Mapping[KeyTemplate, int],
+    votes: Mapping[KeyPattern, int],
     constants: Constants,
     seed: int,
 ) -> list[Row]:
@@ -66,7 +66,7 @@ def rows_of_cluster(
     cluster, maps
         Key and values of this stage.
     votes
-        Template -> clusters that hold it: templates are chosen before URLs, lest clusters contradict each other.
+        Key pattern -> clusters that hold it: key patterns are chosen before URLs, lest clusters contradict each other.
     """
     draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
     n_urls = Counter(item for values in maps for item in set(values.values()))
@@ -80,7 +80,7 @@ def rows_of_cluster(
     ignored: set[str] = set()
     for source in _sources(maps, target, draw):
         operations = pair_operations(source, target, Counter(source.values()))
-        is_alike = template_of(source, constants) == template_of(target, constants)
+        is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
         transformation = _transformation(operations, constants, is_alike=is_alike)
         if transformation is not None:
             rows.append(Row(source, transformation))
@@ -88,12 +88,12 @@ def rows_of_cluster(
     return [*rows, Row(target, frozenset((key, Star()) for key in ignored))]
 
 
-def _target_rank(values: KeyValues, votes: Mapping[KeyTemplate, int], constants: Constants) -> tuple[object, ...]:
-    """Smaller is the better target; all but the last two are the same for all URLs of a template."""
+def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
+    """Smaller is the better target; all but the last two are the same for all URLs of a key pattern."""
     is_dynamic = any(key.startswith("query[") for key in values)
     written = sorted((key, value or "") for key, value in values.items())
     length = sum(len(value) for _, value in written)
-    return is_dynamic, -votes.get(template_of(values, constants), 0), len(values), length, written
+    return is_dynamic, -votes.get(key_pattern_of(values, constants), 0), len(values), length, written
 
 
 def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:
@@ -108,7 +108,7 @@ def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) 
 def _transformation(
     operations: Mapping[str, Operation], constants: Constants, *, is_alike: bool
 ) -> Transformation | None:
-    """Operations with rare literals ignored between URLs of one template; None where one would have to be made up."""
+    """Operations with rare literals ignored between URLs of one key pattern; None where one would be made up."""
     said: dict[str, Operation] = {}
     for key, operation in operations.items():
         if isinstance(operation, Set) and key not in STRUCTURE and (key, operation.value) not in constants:
