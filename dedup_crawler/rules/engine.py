@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from dedup_crawler.rules.rule import Cut, Drop, KeyValueMap, Rule, Set, Star, UrlMap
 from dedup_crawler.rules.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.rule_index import RuleIndex
 from dedup_crawler.rules.substring_index import SubstringIndex
 from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.urls.keyvalue import KeyValues, is_reordered, with_sorted_query
+from dedup_crawler.urls.keyvalue import KeyValues, is_reordered
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
 _MAX_SHRINKS = 100
 _PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
+_NEVER = frozenset({"scheme"})  # every URL has it
 _KEY_VALUES = KeyValueMap()
 
 _Trace = tuple[str, list[int]]
@@ -78,20 +80,25 @@ class RuleEngine:
 
     def is_strange(self, url: str) -> bool:
         """Return True if a URL has names in its query that the rules of its host do not know."""
-        known = self._query_keys.get(host_of(url)) if self._query_keys else None
-        query = url.partition("?")[2]
-        return (
-            known is not None
-            and bool(query)
-            and not known.issuperset([part.partition("=")[0] for part in query.split("&")])
-        )
+        known = self._query_keys.get(host_of(url))
+        return known is not None and not known.issuperset(_names(url))
 
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to it, in order; none where its own form is kept."""
         latest, found = self._latest
         if latest == url:
             return found
-        found = (url, []) if self.is_strange(url) else self._traced(url)
+        host, names = host_of(url), _names(url)
+        known = self._query_keys.get(host)
+        if known is not None and not known.issuperset(names):
+            passed, fired, is_settled = [url], list[int](), True
+        else:
+            passed, fired, is_settled = self._walk(url, host, names)
+        found = passed[-1], fired
+        if not is_settled:
+            is_circle = passed[-1] in passed[:-1]
+            form = min(passed[passed.index(passed[-1]) :]) if is_circle else passed[0]
+            found = form, fired[: passed.index(form)]
         self._latest = url, found
         return found
 
@@ -120,43 +127,38 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Numbers of the rules that send *url* round and round; none where it settles."""
-        passed, fired, is_settled = self._walk(url)
+        passed, fired, is_settled = self._walk(url, host_of(url), _names(url))
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
-    def _traced(self, url: str) -> _Trace:
-        passed, fired, is_settled = self._walk(url)
-        if is_settled:
-            return passed[-1], fired
-        if passed[-1] not in passed[:-1]:
-            return passed[0], []
-        smallest = min(passed[passed.index(passed[-1]) :])
-        return smallest, fired[: passed.index(smallest)]
-
-    def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
+    def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
         """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
-        host = host_of(url)
         index, substrings = self._indexes.get(host), self._substrings.get(host)
-        if substrings is None and (index is None or (index.need_query and "?" not in url)):
-            return [_with_sorted_query(url, _start_of_path(url))], [], True
+        start = _start_of_path(url)
+        is_sorted = start < 0 or names == sorted(names)
+        if start < 0 or (substrings is None and (index is None or (index.need_query and "?" not in url))):
+            return [url if is_sorted else _sorted(url, names)], [], True
         url_map = self.maps.get(host, _KEY_VALUES)
-        current, values = read_url(url, url_map)
-        passed: list[str] = [current]
-        fired: list[int] = []
-        if not values:
-            return passed, fired, True
+        values = url_map.read(url[start:], url[: url.index("://")])
+        passed, fired, current = [url], list[int](), url
         while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
             changed = index.fire(values) if index is not None else None
+            is_plain = changed is not None and self._plain.get(changed[0], _NEVER).isdisjoint(changed[1])
+            if not is_sorted and not fired and not is_plain:
+                current = passed[0] = _sorted(url, names)
             if changed is not None:
                 number, after = changed
-                if number in self._plain and self._plain[number].isdisjoint(after):
-                    current, values = current[: _start_of_path(current)] + url_map.write(after), after
+                if is_plain:
+                    current, values = current[:start] + url_map.write(after), after
                 else:
                     current, values = read_url(_written(current, after, url_map), url_map)
-            elif substrings is not None and (shrunk := _fire_substring(substrings, current)) is not None:
-                number, written = shrunk
-                current, values = read_url(written, url_map)
+                    start = _start_of_path(current)
+            elif substrings is not None and (shrunk := substrings.fire(current[start:])) is not None:
+                number, rest = shrunk
+                current, values = read_url(normal_form(current[:start] + rest), url_map)
             else:
                 return passed, fired, True
+            if not is_sorted and fired:  # later than needed, for most URLs are written anew by one rule only
+                passed[0] = _sorted(url, names)
             fired.append(number)
             passed.append(current)
             if current in passed[:-1]:
@@ -183,7 +185,9 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     start = _start_of_path(url)
     if start < 0:  # no absolute URL: no rule can be meant for it
         return url, {}
-    return _with_sorted_query(url, start), url_map.read(url[start:], url[: url.index("://")])
+    values = url_map.read(url[start:], url[: url.index("://")])
+    names = _names(url)
+    return _sorted(url, names) if names != sorted(names) else url, values
 
 
 def write_url(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
@@ -197,17 +201,20 @@ def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
 
 
-def _fire_substring(substrings: SubstringIndex, url: str) -> tuple[int, str] | None:
-    start = _start_of_path(url)
-    found = substrings.fire(url[start:]) if start >= 0 else None
-    return None if found is None else (found[0], normal_form(url[:start] + found[1]))
+def _names(url: str) -> list[str]:
+    """Names in the query of a URL."""
+    query = url.partition("?")[2]
+    return [part.partition("=")[0] for part in query.split("&")] if query else []
 
 
-def _with_sorted_query(url: str, start: int) -> str:
-    return url[:start] + with_sorted_query(url[start:]) if start >= 0 and "&" in url else url
+def _sorted(url: str, names: Sequence[str]) -> str:
+    """The same with its query sorted by these names, as a map is written."""
+    path, _, query = url.partition("?")
+    parts = sorted(zip(names, query.split("&"), strict=True), key=itemgetter(0))
+    return f"{path}?{'&'.join([part for _, part in parts])}"
 
 
 def _start_of_path(url: str) -> int:
     """Where the path of an absolute URL begins; -1 where there is none."""
     mark = url.find("://")
-    return url.find("/", mark + 3) if mark >= 0 else -1
+    return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1

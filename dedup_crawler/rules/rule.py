@@ -238,20 +238,20 @@ class Rule:
     def matches(self, values: Mapping[str, str | None]) -> bool:
         """Return True if the rule may be applied to a URL of its host."""
         for key, matcher in self.context.items():
-            if key not in values or not matcher.matches(values[key]):
+            if key not in values or not (matcher is ANY or matcher.matches(values[key])):
                 return False
-        return self.absent.isdisjoint(values) and self._copied <= values.keys()
+        return self.absent.isdisjoint(values) and (not self._copied or self._copied <= values.keys())
 
     def apply(self, values: Mapping[str, str | None]) -> KeyValues:
         """The map of a URL that the rule matches, transformed; all copies read the map as it was."""
         changed = dict(values)
         for key, operation in self.transformation.items():
-            if isinstance(operation, Set):
+            if isinstance(operation, Drop):
+                changed.pop(key, None)
+            elif isinstance(operation, Set):
                 changed[key] = operation.value
             elif isinstance(operation, Copy):
                 changed[key] = values[operation.key]
-            elif isinstance(operation, Drop):
-                changed.pop(key, None)
             elif isinstance(operation, Unordered):
                 _sort_repeated(changed, key, operation.is_set)
             elif key in changed:

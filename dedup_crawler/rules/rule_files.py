@@ -25,6 +25,7 @@ from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.json_values import MAX_COUNT
 from dedup_crawler.rules.judge import MergeEvidence
 from dedup_crawler.rules.rule import (
+    ANY,
     CLASSES,
     Copy,
     Cut,
@@ -177,7 +178,7 @@ def _matcher(key: str, said: Any) -> Matcher:
     if word == "literal":
         return Literal(_text(key, value))
     if word == "class":
-        return OfClass(_known(value, CLASSES, "class"))
+        return ANY if value == "any" else OfClass(_known(value, CLASSES, "class"))
     if not isinstance(value, list) or not value:
         raise BadInputError(f"{key}: {word!r} needs a list of values")
     values = frozenset(_text(key, one) for one in value)

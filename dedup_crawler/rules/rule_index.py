@@ -47,10 +47,11 @@ class RuleIndex:
     def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
         """Number of the most specific rule that changes the map of a URL, and the changed map."""
         found = self._anywhere.copy()
-        for key in self._waiting.keys() & values.keys():
-            waiting = self._waiting[key]
-            found += waiting.at_any_value
-            found += waiting.at_value.get(values[key], ())
+        for key in self._waiting if len(self._waiting) < len(values) else values:
+            if key in values and key in self._waiting:
+                waiting = self._waiting[key]
+                found += waiting.at_any_value
+                found += waiting.at_value.get(values[key], ())
         if len(found) > 1:
             found.sort()
         for _, number, rule in found:
