@@ -157,6 +157,16 @@ structural_rules = st.builds(
 )
 
 
+parameters = st.sampled_from(["query[a]", "query[b]", "query[c]"])
+parameter_rules = st.builds(
+    lambda key, operation, context, absent: Rule(STRATEGY_HOST, context, {key: operation}, absent),
+    parameters,
+    st.sampled_from([Drop(), Drop(), Star(), Set("a"), Cut("-", False, True)]),
+    st.dictionaries(parameters, st.sampled_from([ANY, Literal("a"), OfClass("digits")]), max_size=2),
+    st.frozensets(st.sampled_from(["query[b]", "query[a]#2"]), max_size=1),
+)
+
+
 def applied_plainly(rules, url, url_map):
     """Form and fired rules as the docstring of the engine says them: all rules are tried, and all is read anew."""
     ranked = sorted(enumerate(rules), key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
@@ -185,7 +195,7 @@ def applied_plainly(rules, url, url_map):
 
 @settings(max_examples=400)
 @given(
-    st.lists(st.one_of(rules, simple_rules, structural_rules), max_size=6),
+    st.lists(st.one_of(rules, simple_rules, structural_rules), max_size=6) | st.lists(parameter_rules, max_size=4),
     st.lists(st.one_of(site_urls, odd_urls, urls), max_size=5),
     st.booleans(),
 )

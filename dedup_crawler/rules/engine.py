@@ -71,6 +71,12 @@ class RuleEngine:
             if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, _KEY_VALUES))
         }
         """Rules after which a URL need not be read again, and the keys that it must not have for that."""
+        self._query_only = {
+            host
+            for host, numbered in of_host.items()
+            if host not in substrings and all(n in self._plain and _reads_query_only(rule) for n, rule in numbered)
+        }
+        """Hosts whose rules neither look at a path nor change one."""
         # whoever has asked for a form often asks next which rules led to it
         self._latest: tuple[str, _Trace] = ("", ("", []))
 
@@ -138,7 +144,10 @@ class RuleEngine:
         if start < 0 or (substrings is None and (index is None or (index.need_query and "?" not in url))):
             return [url if is_sorted else _sorted(url, names)], [], True
         url_map = self.maps.get(host, _KEY_VALUES)
-        values = url_map.read(url[start:], url[: url.index("://")])
+        scheme = url[: url.index("://")]
+        if host in self._query_only and names and len(set(names)) == len(names):
+            start = url.index("?")
+        values = url_map.read(url[start:], scheme)
         passed, fired, current = [url], list[int](), url
         while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
             changed = index.fire(values) if index is not None else None
@@ -178,6 +187,10 @@ def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
         )
         for key, operation in rule.transformation.items()
     )
+
+
+def _reads_query_only(rule: Rule) -> bool:
+    return all(key.startswith("query[") for key in rule.spoken())
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
