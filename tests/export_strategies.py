@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    CLASSES,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Rule,
+    Set,
+    Star,
+)
 
 HOST = "h.example"
 VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b"]

@@ -6,10 +6,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.deep_keys import Cut as DeepCut
-from dedup_crawler.rules.deep_keys import DeepMap
-from dedup_crawler.rules.engine import RuleEngine, read_url, write_url
-from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, KeyValueMap, Literal, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.applying.deep_keys import Cut as DeepCut
+from dedup_crawler.rules.applying.deep_keys import DeepMap
+from dedup_crawler.rules.applying.engine import RuleEngine, read_url, write_url
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    KeyValueMap,
+    Literal,
+    OfClass,
+    OneOf,
+    Rule,
+    Set,
+    Star,
+)
 from dedup_crawler.urls.normal import host_of, normal_form
 from rule_strategies import FREE_KEYS, rules, site_urls
 from rule_strategies import HOST as STRATEGY_HOST

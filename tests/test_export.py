@@ -19,12 +19,12 @@ from dedup_crawler.methods.evidence_file import Evidence, evidence_path, write_e
 from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.pages.importing import import_files
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set
+from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.static_rules.layer import StaticLayer, rules_of
-from dedup_crawler.rules.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from export_strategies import any_rules, plain_urls
 from planted_forum import forum

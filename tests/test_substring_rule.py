@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from costs import at_most
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Drop, NoneOf, Rule, Set
-from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.substring_index import MAX_LENGTH, SubstringIndex
-from dedup_crawler.rules.substring_rule import END, START, SubstringRule, split_tokens
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.substring_index import MAX_LENGTH, SubstringIndex
+from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.substring_rule import END, START, SubstringRule, split_tokens
 from dedup_crawler.urls.normal import host_of, normal_form
 from url_strategies import urls
 

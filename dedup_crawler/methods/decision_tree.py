@@ -5,10 +5,10 @@ de-duplication", WSDM 2010; a short version is A. Agarwal et al., CIKM 2009. The
 follows the abstract, patents of the same group, and SIGIR'17, who discard rules that are wrong in more than 10 %.
 
 The stages are those of their MapReduce job, each a pure function of a key and its values, so that an engine may run
-them on many machines: delimiters of a host (:func:`dedup_crawler.rules.deep_keys.learn_cuts`), key patterns
-summed per host and rows of a cluster (:mod:`dedup_crawler.rules.tree_rows`), rules of a host
-(:func:`dedup_crawler.rules.decision_tree.generalized`). What is drawn for a cluster depends on the seed and the cluster
-alone, never on the order of clusters.
+them on many machines: delimiters of a host (:func:`dedup_crawler.rules.applying.deep_keys.learn_cuts`), key patterns
+summed per host and rows of a cluster (:mod:`dedup_crawler.rules.miners.tree_rows`), rules of a host
+(:func:`dedup_crawler.rules.miners.decision_tree.generalized`). What is drawn for a cluster depends on the seed and the
+cluster alone, never on the order of clusters.
 
 Decided here: the target of a cluster is the URL with the fewest values that no other of its URLs has (they could not be
 derived), then one without a query, of the key pattern of most clusters, with the fewest keys. From each set of keys ten
@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import DeepRuleBased
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.selection import naive_selection, qualified
-from dedup_crawler.rules.tree_rows import leaf_rules
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.selection import naive_selection, qualified
+from dedup_crawler.rules.miners.tree_rows import leaf_rules
 
 
 class DecisionTree(DeepRuleBased):

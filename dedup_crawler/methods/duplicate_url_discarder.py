@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from dedup_crawler.errors import MissingExtraError, ModelError
 from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.rules.rule_ids import identifier
+from dedup_crawler.rules.language.rule_ids import identifier
 from dedup_crawler.urls.normal import normal_form
 
 _FILE = "public_rules.json"

@@ -15,27 +15,27 @@ from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Re
 from dedup_crawler.methods.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.learnt_site_text import learnt_site_text
 from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
-from dedup_crawler.rules.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
 from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
 from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.link_rules import ReferrerRule
-from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.reading import Reading
-from dedup_crawler.rules.refusals import Refusal, refusals_from_json, refusals_to_json
-from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
-from dedup_crawler.rules.sentences import (
+from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
+from dedup_crawler.rules.language.sentences import (
     alias_sentence,
     coverage_sentence,
     referrer_sentence,
     refusals_of,
     rule_sentence,
 )
-from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"

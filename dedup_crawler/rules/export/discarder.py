@@ -18,10 +18,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
-from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Matcher, NoneOf, OneOf, Operation, Rule, Set, Star
-from dedup_crawler.rules.rule_ids import rule_identifier
-from dedup_crawler.rules.sentences import rule_sentence
-from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    Matcher,
+    NoneOf,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+)
+from dedup_crawler.rules.language.rule_ids import rule_identifier
+from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.substring_rule import AnyRule
 
 NOTE = (
     "duplicate-url-discarder compares paths and values without regard to letter case, takes a parameter that is "
