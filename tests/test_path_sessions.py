@@ -69,7 +69,7 @@ def test_pages_under_new_sessions_get_one_form_each(tmp_path: Path, kind: str):
         ("at the end", "drop path parameter `jsessionid` anywhere: 121 groups"),
         ("in the middle", "drop path parameter `jsessionid` anywhere: 121 groups"),
         ("in parentheses", "drop the path part in parentheses anywhere: 121 groups"),
-        ("a segment", "ignore path part 1 anywhere: 121 groups"),
+        ("a segment", "ignore the value of path part 1 anywhere: 121 groups"),
     ],
 )
 def test_says_what_it_does(kind: str, sentence: str):
