@@ -5,7 +5,7 @@ from setuptools import find_packages, setup
 
 _HERE = Path(__file__).resolve().parent
 _VERSION = re.search(r'^__version__ = "(.+)"$', (_HERE / "dedup_crawler/__init__.py").read_text("utf-8"), re.MULTILINE)
-_LEARN = ["scipy>=1.11"]
+_LEARN = ["scikit-learn>=1.4", "scipy>=1.11", "simhash>=2.1.2"]
 
 setup(
     name="dedup-crawler",
@@ -30,12 +30,13 @@ setup(
         "Protego>=0.3",
         "rich>=13",
         "safetensors>=0.4",
+        "warcio>=1.7.5",
         "xxhash>=3.4",
         "zstandard>=0.22",
     ],
     extras_require={
         "learn": _LEARN,
-        "train": [*_LEARN, "scikit-learn>=1.4", "torch>=2.2"],
+        "train": [*_LEARN, "torch>=2.2"],
         "report": ["Jinja2>=3.1", "matplotlib>=3.8"],
         "redis": ["redis>=5"],
         "static": ["duplicate-url-discarder>=0.3", "google-re2>=1.1"],
@@ -48,8 +49,6 @@ setup(
             "pytest-benchmark>=4",
             "pytest-xdist>=3.6",
             "setuptools>=77",
-            "simhash>=2.1.2",
-            "warcio>=1.7.5",
         ],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
         "docs": ["mkdocs>=1.6"],

@@ -27,7 +27,8 @@ TESTS = (
     "test_middleware.py",
     "test_content_spider.py",
     "test_collector.py",
-    "test_serve.py",
+    "test_fetching.py",
+    "test_serving.py",
     "test_site.py",
 )
 MODES = {"reactor": "", "bare asyncio": "1"}

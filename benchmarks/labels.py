@@ -19,11 +19,11 @@ from typing import TypeVar
 
 import justext
 
+from dedup_crawler.evaluation.truth import LabelQuality, label_quality, read_truth
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.labelling import LABELLERS, label_store
-from dedup_crawler.labels.truth import LabelQuality, label_quality, read_truth
-from dedup_crawler.pages.importing import import_files
+from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dedup_crawler.evaluation.site_validation import SiteValidator
-from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.methods.dustbuster import DustBuster
-from dedup_crawler.pages.access_log import Access, read_accesses
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.polite_fetch import PoliteFetcher
-from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.logs.access_log import Access, read_accesses
+from dedup_crawler.pages.logs.url_sizes import SizeRange, sizes_of
+from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.url_sizes import SizeRange, sizes_of
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.trials import PairsOfRule, pairs_of_substrings, shuffled
@@ -89,7 +89,7 @@ def print_log(path: Path, kind: str) -> None:
 
 def counted(path: Path) -> list[Access]:
     """What counts of a log."""
-    accesses = read_accesses(read_chunks(path, lambda _: None), lambda _, reason: print(reason, file=sys.stderr))
+    accesses = read_accesses(read_chunks(path), lambda _, reason: print(reason, file=sys.stderr))
     return [access for access in accesses if access.method == "GET" and access.status == 200]
 
 
@@ -176,8 +176,10 @@ def held_live(rules: Sequence[AnyRule], database: Path, site: Path) -> list[AnyR
     with PageStore(database, create=False) as store:
         urls = [normal_form(url) for url in store.urls()]
     host = Counter(map(host_of, urls)).most_common(1)[0][0]
-    with RecordedSite([site / "crawl.warc.zst"], host=host) as served:
-        fetcher = PoliteFetcher(served.address, delay_s=0, max_fetches=MAX_FETCHES)
+    with (
+        RecordedSite([site / "crawl.warc.zst"], host=host) as served,
+        PoliteFetcher(served.address, delay_s=0, max_fetches=MAX_FETCHES) as fetcher,
+    ):
         own = [url for url in urls if host_of(url) == host]
         return SiteValidator(own, fetcher, n=N_PAPER).validate(rules).held
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
-from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore

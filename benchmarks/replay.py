@@ -25,14 +25,14 @@ from typing import Any
 
 from generalization import recorded
 
+from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.labels.truth import read_truth
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.pages.serve import RecordedSite
+from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
 HERE = Path(__file__).resolve().parent
-LEARN_AFTER = 200
+LEARN_AFTER = 100
 UNFILTERED = "no filter"
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
 

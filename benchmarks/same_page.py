@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dedup_crawler.labels.truth import read_truth
+from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.live.exploration.chrome import Chrome
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.same_page import same_page

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler import __version__
 from dedup_crawler.errors import DedupError
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.model_folder import DESCRIPTION
+from dedup_crawler.methods.model.folder import DESCRIPTION
 from dedup_crawler.networks.device import TorchFacts, torch_facts
-from dedup_crawler.pages.database import shown_location
 from dedup_crawler.pages.store import PageStore
+from dedup_crawler.pages.store.addresses import shown_location
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -4,7 +4,6 @@ DedupError
 ├── NotFittedError       (also ValueError)          a method was asked before it learnt anything
 ├── BadInputError        (also ValueError)          a value of the user cannot be used: which, and the way out
 ├── MissingExtraError    (also ImportError)         an optional dependency is not installed
-├── EmptyTextError       (also ValueError)          a text without terms has no fingerprint
 ├── StoreError           (also OSError)             the crawl database cannot be opened, read or written
 │   ├── ForeignDatabaseError                        the file was written by another program
 │   └── SchemaVersionError                          the file was written by another version of this one
@@ -60,10 +59,6 @@ class MissingExtraError(DedupError, ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(f"{feature} needs {package}, which is not installed: pip install 'dedup-crawler[{extra}]'")
-
-
-class EmptyTextError(DedupError, ValueError):
-    """A text without terms has no fingerprint: an empty page is a duplicate of nothing."""
 
 
 class StoreError(DedupError, OSError):

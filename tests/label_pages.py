@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dedup_crawler.labels.comparing import word_counts
-from dedup_crawler.labels.simhash import simhash
+from dedup_crawler.labels.simhash import fingerprint
 from dedup_crawler.pages.records import LabelledPage
 
 SITE = "http://site.example/"
@@ -14,8 +13,7 @@ LONG = "\n".join(" ".join(f"word{line}x{n}" for n in range(20)) for line in rang
 
 
 def page(path: str, text: str = "", *, title: str = "Title", status: int = 200, to: str | None = None) -> LabelledPage:
-    fingerprint = simhash(word_counts(text)) if text else None
-    return LabelledPage(SITE + path, SITE, status, to and SITE + to, title, text, fingerprint, None)
+    return LabelledPage(SITE + path, SITE, status, to and SITE + to, title, text, fingerprint(text), None)
 
 
 def redirect(path: str, to: str) -> LabelledPage:

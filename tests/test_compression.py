@@ -17,7 +17,7 @@ PACKERS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor(write_checksu
 
 def unpack(path: Path) -> tuple[bytes, list[str]]:
     """All bytes of *path*, and the reasons of its gaps."""
-    chunks = list(read_chunks(path, lambda n_bytes: None))
+    chunks = list(read_chunks(path))
     return b"".join(c for c in chunks if isinstance(c, bytes)), [c.reason for c in chunks if isinstance(c, Gap)]
 
 

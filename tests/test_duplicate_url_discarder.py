@@ -8,7 +8,7 @@ import pytest
 
 from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import ModelFiles, read_model, write_model
+from dedup_crawler.methods.model.folder import ModelFiles, read_model, write_model
 
 URLS = ["http://www.forum.example/topic/7/?utm_source=x&page=2", "http://www.forum.example/topic/7?page=2"]
 NAME = "duplicate-url-discarder"

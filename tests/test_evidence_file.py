@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import EvidenceError
-from dedup_crawler.methods.evidence_file import (
+from dedup_crawler.methods.model.evidence_file import (
     Evidence,
     RuleCounts,
     evidence_for,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration.alike_answers import MAX_PROBES, AlikeAnswers
+from dedup_crawler.live.exploration.alike_answers import MAX_IN_VAIN, AlikeAnswers
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
 from dedup_crawler.live.exploration.empty_pages import says_nothing
@@ -151,27 +151,51 @@ def test_pages_that_say_nothing(body: bytes, content_type: str, is_nothing: bool
     assert says_nothing(body, content_type) is is_nothing
 
 
-def test_a_group_of_alike_answers_is_probed_once():
-    """One form of each group that has another URL is asked for; another page there makes the others doubtful."""
-    log_in = page("<form>Please log in, visitor 17</form>")
-    pages = [(b"a", log_in), (b"b", page("<form>Please log in, visitor 18</form>")), (b"c", log_in), (b"d", article(1))]
+def heard(pages: list[tuple[bytes, FetchedPage]]) -> AlikeAnswers:
+    """Answers in this order, of one site."""
     alike = AlikeAnswers()
+    for form, each in pages:
+        assert alike.answered(form, each, "a.example") == ()
+    return alike
+
+
+def test_a_row_of_alike_answers_is_probed_once():
+    """One form of each row that has another URL is asked for; another page there makes the others doubtful."""
+    log_in = page("<form>Please log in, visitor 17</form>")
+    walled = [(b"a", log_in), (b"b", page("<form>Please log in, visitor 18</form>")), (b"c", log_in)]
+    pages = [*walled, (b"d", article(1))]
+    alike = heard(pages)
     (probe,) = alike.probes(pages, {b"a", b"c", b"d"}.__contains__)
     assert (probe.form, probe.others) == (b"a", (b"c",))
     assert alike.probes(pages, {b"a", b"c"}.__contains__) == []
-    assert alike.answered(b"d", article(2)) == ()
-    assert alike.answered(b"a", article(1)) == (b"c",)
-    assert alike.answered(b"a", article(1)) == ()
+    assert alike.answered(b"d", article(2), "a.example") == ()
+    assert alike.answered(b"a", article(1), "a.example") == (b"c",)
+    assert alike.answered(b"a", article(1), "a.example") == ()
 
 
-def test_a_group_that_shows_the_same_page_again_is_what_it_seems():
-    """And the groups that are probed are bounded."""
-    pages = [(b"%d %d" % (n, i), article(n)) for n in range(2 * MAX_PROBES) for i in range(2)]
-    alike = AlikeAnswers()
+def test_alike_answers_far_from_each_other_are_no_wall():
+    """While a wall stands everything gets it: what other pages came between was shown as it is."""
+    others = [(b"%d" % n, article(n)) for n in range(30)]
+    same = [(b"same %d" % n, article(1000)) for n in range(6)]
+    apart = [each for n, one in enumerate(same) for each in (*others[5 * n : 5 * n + 5], one)]
+    assert heard(apart).probes(apart, lambda _: True) == []
+    near = [*others, *same]
+    assert len(heard(near).probes(near, lambda _: True)) == 1
+
+
+def test_rows_that_are_what_they_seem_end_the_search():
+    """A few of them are probed; after a wall was found, more are."""
+    pages = [(b"%d %d" % (n, i), article(n)) for n in range(4 * MAX_IN_VAIN) for i in range(3)]
+    alike = heard(pages)
     probes = alike.probes(pages, lambda _: True)
-    assert len(probes) == MAX_PROBES
-    assert alike.answered(probes[0].form, dict(pages)[probes[0].form]) == ()
-    assert alike.probes(pages, lambda _: True) == []
+    assert len(probes) == MAX_IN_VAIN
+    wall, *same = probes
+    assert alike.answered(wall.form, article(1000), "a.example") == wall.others
+    for probe in same[:-1]:
+        assert alike.answered(probe.form, dict(pages)[probe.form], "a.example") == ()
+    assert len(alike.probes(pages, lambda _: True)) == 2
+    assert alike.answered(same[-1].form, dict(pages)[same[-1].form], "a.example") == ()
+    assert len(alike.probes(pages, lambda _: True)) == 1
 
 
 def test_drops_are_verified_by_explorations_of_their_rules():

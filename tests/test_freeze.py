@@ -15,8 +15,7 @@ from costs import at_most
 from dedup_crawler.live.exploration.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage, page_signature
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.warc import RecordReader
-from dedup_crawler.pages.warc_pages import PageReader
+from dedup_crawler.pages.imports.warc_pages import read_warc
 
 SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 
@@ -30,8 +29,8 @@ def form(i):
 @functools.cache
 def recorded(name):
     """Bodies of a site's good answers in crawl order, the first 1,500."""
-    chunks = read_chunks(SITES / name / "crawl.warc.zst", lambda n_bytes: None)
-    pages = PageReader(RecordReader(chunks, pytest.fail), pytest.fail)
+    steps = read_warc(read_chunks(SITES / name / "crawl.warc.zst"), pytest.fail)
+    pages = (page for _, page in steps if page is not None)
     return list(itertools.islice((page.content for page in pages if page.status == 200), 1500))
 
 

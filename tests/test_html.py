@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.html import decode, read_html, stop_words
+from dedup_crawler.labels.html import read_html, stop_words
+from dedup_crawler.labels.lines import decode
 
 URL = "http://site.example/dir/page"
 LONG = "This is the text of the page and it is long enough that it will be taken for the main text of the page. " * 3

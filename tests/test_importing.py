@@ -1,19 +1,23 @@
-"""Whole files into a store: any packing, interrupted, repeated, damaged, missing."""
+"""Whole files into a store: any kind and packing, interrupted, repeated, damaged, hostile, missing."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import signal
 import subprocess
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
+from click.testing import CliRunner
 
+from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.importing import ImportReport, import_files
+from dedup_crawler.pages.imports import ImportReport, import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from recordings import PYTHON, SITE, pages_of, request, response
@@ -39,9 +43,9 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-def imported(db: Path, *paths: Path) -> tuple[ImportReport, list[Page]]:
+def imported(db: Path, *paths: Path, **options: str) -> tuple[ImportReport, list[Page]]:
     with PageStore(db) as store:
-        return import_files(paths, store), list(store.pages())
+        return import_files(paths, store, **options), list(store.pages())
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -49,7 +53,7 @@ def test_every_packing_gives_the_same_pages(tmp_path: Path, db: Path, name: str)
     """Plain, a member or frame per record, one stream, a wrong ending: 30 pages with their referrers."""
     path = written(tmp_path / name, PACKED[name])
     report, pages = imported(db, path)
-    assert report == ImportReport(60, 30, 0, 30, 0, ())
+    assert report == ImportReport(60, 30, 0, 30)
     assert pages[29].url == f"{SITE}/topic/29"
     assert pages[29].content == b"<p>page</p>29"
     assert {page.referrer for page in pages} == {f"{SITE}/"}
@@ -62,7 +66,7 @@ def test_json_lines_in_every_packing(tmp_path: Path, db: Path, name: str):
     pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(Path(name).suffix, bytes)
     report, pages = imported(db, written(tmp_path / name, pack(raw)))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
-    [damage] = report.damaged
+    [damage] = report.damages.records
     assert re.fullmatch(rf".*{name}, byte 34: line 2: .*", str(damage))
 
 
@@ -91,7 +95,7 @@ def test_several_files_and_their_progress(tmp_path: Path, db: Path):
     with PageStore(db) as store:
         report = import_files(paths, store, lambda name, done, size: seen.update({name: (done, size)}))
         assert list(store.urls())[-1] == "http://a/"
-    assert report == ImportReport(4, 4, 0, 0, 0, (), n_without_body=1)
+    assert report == ImportReport(4, 4, n_without_body=1)
     assert seen == {path.name: (path.stat().st_size,) * 2 for path in paths[:2]}
 
 
@@ -108,9 +112,9 @@ def test_a_file_that_was_cut_in_the_middle(tmp_path: Path, db: Path, name: str):
     """Whatever the packing: everything before the cut, and one report that says that the file is cut."""
     content = PACKED[name]
     report, pages = imported(db, written(tmp_path / name, content[: len(content) * 2 // 3 + 3]))
-    assert report.n_damaged == 1
-    assert report.damaged[0].path.endswith(name)
-    assert re.search("cut off|ends in the middle", report.damaged[0].reason)
+    assert report.damages.n == 1
+    assert report.damages.records[0].path.endswith(name)
+    assert re.search("cut off|ends in the middle", report.damages.records[0].reason)
     if not name.startswith("one-stream"):
         assert len(pages) in (19, 20, 21)
     assert [page.url for page in pages] == [f"{SITE}/topic/{i}" for i in range(len(pages))]
@@ -124,14 +128,14 @@ def test_a_damaged_member_costs_one_record(tmp_path: Path, db: Path, name: str):
     members[10][20:40] = bytes(20)
     report, pages = imported(db, written(tmp_path / name, b"".join(members)))
     assert {page.url for page in pages} >= {f"{SITE}/topic/{i}" for i in range(30) if i != 10}
-    assert 1 <= report.n_damaged <= 2
+    assert 1 <= report.damages.n <= 2
 
 
 def test_many_damaged_records_are_counted_but_not_kept(tmp_path: Path, db: Path):
     """A file of rubbish does not fill the memory with reports."""
     report, _ = imported(db, written(tmp_path / "a.jsonl", b"rubbish\n" * 5000))
-    assert report.n_damaged == 5000
-    assert len(report.damaged) == 100
+    assert report.damages.n == 5000
+    assert len(report.damages.records) == 100
 
 
 def test_odd_urls_and_huge_pages(tmp_path: Path, db: Path):
@@ -147,7 +151,7 @@ def test_odd_urls_and_huge_pages(tmp_path: Path, db: Path):
     raw = b"".join(map(response, urls, bodies))
     for path in (written(tmp_path / "a.warc", raw), written(tmp_path / "a.warc.gz", gzip.compress(raw))):
         report, pages = imported(db.with_name(path.name + ".db"), path)
-        assert report.n_damaged == 0
+        assert report.damages.n == 0
         assert [page.url for page in pages] == [url.replace("\0", "\ufffd") for url in urls]
         assert [page.content for page in pages] == bodies
 
@@ -159,14 +163,22 @@ def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
     cases = {
         tmp_path / "missing.warc": "there is no file",
         tmp_path / "folder.warc": "is a folder",
-        written(tmp_path / "pages.csv", b"x"): r"starts with b'x', as nothing that can be imported does: WARC, ",
+        written(tmp_path / "pages.csv", b"x"): r"starts with b'x', as nothing that can be imported does: WARC, .*CSV",
         written(tmp_path / "warc", b""): "starts with b'', as nothing",
+        written(tmp_path / "page.html", b"<!doctype html><title>x</title>"): "as nothing",
+        written(tmp_path / "image.png", b"\x89PNG\r\n\x1a\n"): "as nothing",
+        written(tmp_path / "letter.txt", b"Dear Sir or Madam,\nno URL here"): "as nothing",
+        written(tmp_path / "table.csv", b"name,price\nx,1\n"): "as nothing",
+        written(tmp_path / "urls.csv", b"url\nhttp://a.example/\n"): "as nothing",
+        written(tmp_path / "har.json", b'{\n  "log": {"version": "1.2"}\n}\n'): "as nothing",
+        written(tmp_path / "items.jl", b'{"link": "http://a/", "title": "x"}\n'): r"no object has a field 'url.*=NAME",
     }
     with PageStore(db) as store:
         for path, expected in cases.items():
             with pytest.raises(BadInputError, match=expected) as caught:
                 import_files([good, path], store)
             assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
         assert len(store) == 0
 
 
@@ -181,7 +193,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path, db: Path
     code = """
         import sys, time
         from pathlib import Path
-        from dedup_crawler.pages.importing import import_files
+        from dedup_crawler.pages.imports import import_files
         from dedup_crawler.pages.store import PageStore
 
         def progress(name, done, size):
@@ -212,27 +224,163 @@ def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path, db: Path
     ]
 
 
+def peak_of_import(path: Path, db: Path) -> tuple[int, int, int]:
+    """New pages, damaged places, and the KiB by which the peak of a process grows that imports *path*."""
+    code = """
+        import resource, sys
+        from pathlib import Path
+        from dedup_crawler.pages.imports import import_files
+        from dedup_crawler.pages.store import PageStore
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with PageStore(sys.argv[2]) as store:
+            report = import_files([Path(sys.argv[1])], store)
+        print(report.n_new_pages, report.damages.n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    command = [*PYTHON, "-c", textwrap.dedent(code), path, db]
+    n_pages, n_damaged, kib = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return int(n_pages), int(n_damaged), int(kib)
+
+
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
     """60 MB of records pass through a process whose peak grows by far less."""
     body = bytes(range(256)) * 400
     with gzip.open(tmp_path / "a.warc.gz", "wb", compresslevel=1) as file:
         for i in range(600):
             file.write(response(f"{SITE}/{i}", body))
-    code = """
-        import resource, sys
-        from pathlib import Path
-        from dedup_crawler.pages.importing import import_files
-        from dedup_crawler.pages.store import PageStore
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        with PageStore(sys.argv[2]) as store:
-            report = import_files([Path(sys.argv[1])], store)
-        print(report.n_new_pages, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    """
-    command = [*PYTHON, "-c", textwrap.dedent(code), tmp_path / "a.warc.gz", db]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    n_pages, kilobytes = map(int, done.stdout.split())
-    assert n_pages == 600
-    assert kilobytes < 30_000
+    n_pages, n_damaged, kib = peak_of_import(tmp_path / "a.warc.gz", db)
+    assert (n_pages, n_damaged) == (600, 0)
+    assert kib < 30_000
+
+
+def test_a_record_of_gigabytes_is_refused(tmp_path: Path, db: Path):
+    """It claims 3 GB, and 15 KB of zstd unpack to 500 MB: told once, never held, and the record behind it is read."""
+    first, last = pages_of(2)
+    claim = re.sub(rb"Content-Length: \d+", b"Content-Length: 3000000000", response(f"{SITE}/bomb", b""))
+    with zstandard.open(tmp_path / "a.warc.zst", "wb") as file:
+        file.write(first + claim)
+        for _ in range(50):
+            file.write(bytes(10_000_000))
+        file.write(last)
+    n_pages, n_damaged, kib = peak_of_import(tmp_path / "a.warc.zst", db)
+    assert (n_pages, n_damaged) == (2, 1)
+    assert kib < 150_000
+
+
+def test_a_body_that_comes_later_takes_the_place_of_a_digest(tmp_path: Path, db: Path):
+    """A list of digests first, the WARC afterwards: the page is read, and the other way round it stays."""
+    url = f"{SITE}/topic/0"
+    digest = written(tmp_path / "list", json.dumps({"url": url, "digest": "0" * 32}).encode())
+    warc = written(tmp_path / "warc", response(url, b"<p>the page</p>"))
+    for first, second in ((digest, warc), (warc, digest)):
+        imported(db, first)
+        _, [page] = imported(db, second)
+        assert (page.content, page.digest) == (b"<p>the page</p>", None)
+        db.unlink()
+
+
+def test_access_logs_bring_urls(tmp_path: Path, db: Path):
+    """URL, status and referrer of each GET; nobody can say what they show, and the host has to be told."""
+    log = b"\n".join(
+        b'10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "%s HTTP/1.1" %s 42 "http://forum.example/" "-"' % asked
+        for asked in [(b"GET /a?b=1", b"200"), (b"GET /a?b=1", b"200"), (b"POST /a", b"200"), (b"GET /c", b"304")]
+    )
+    path = written(tmp_path / "export", log)
+    with pytest.raises(BadInputError, match=r"export is an access log that names paths only: .* --host"):
+        imported(db, path)
+    report, [page] = imported(db, path, host="https://forum.example")
+
+    assert (report.n_records, report.n_new_pages, report.n_without_body) == (4, 1, 1)
+    assert (page.url, page.status, page.referrer) == ("https://forum.example/a?b=1", 200, "http://forum.example/")
+
+
+def wacz(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_wacz_is_the_warc_files_in_it(tmp_path, method):
+    """Two recordings in one archive, packed and not: their pages with referrers; no file beside the store."""
+    members = {
+        "datapackage.json": b"{}",
+        "archive/a.warc.gz": b"".join(map(gzip.compress, RECORDS[:40])),
+        "pages/pages.jsonl": b'{"url": "http://not.example/"}\n',
+        "archive/b.warc": b"".join(RECORDS[40:]),
+        "archive/../../escaped.warc": RECORDS[0],
+        "/archive/c.warc": RECORDS[0],
+    }
+    path = wacz(tmp_path / "crawl.wacz", members, method)
+    (tmp_path / "deep").mkdir()
+    with PageStore(tmp_path / "deep" / "crawl.db") as store:
+        report = import_files([path], store)
+        again = import_files([path], store)
+        pages = list(store.pages())
+
+    assert (report.n_records, report.n_new_pages, report.damages.n) == (60, 30, 0)
+    assert (again.n_new_pages, again.n_known) == (0, 0)
+    assert [page.url for page in pages] == [f"{SITE}/topic/{i}" for i in range(30)]
+    assert {page.referrer for page in pages} == {f"{SITE}/"}
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["crawl.wacz", "deep"]
+
+
+def test_a_wacz_goes_on_where_it_stopped(tmp_path):
+    """An import that ends in the second recording makes no page of the first one again."""
+    path = wacz(tmp_path / "crawl.wacz", {f"archive/{n}.warc": b"".join(RECORDS[n * 20 :][:20]) for n in range(3)})
+    with PageStore(tmp_path / "crawl.db") as store:
+
+        def stop(_name: str, done: int, size: int) -> None:
+            if done > size / 2:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            import_files([path], store, stop)
+        n_before = len(store)
+        report = import_files([path], store)
+
+        assert 20 <= n_before < 30
+        assert report.n_new_pages == 30 - n_before
+        assert report.n_known == 0
+        assert len(store) == 30
+
+
+def test_hostile_and_damaged_archives(tmp_path):
+    """A bomb, a spreadsheet, a cut ZIP, a broken member: a line each, and what can be read is."""
+    bomb = wacz(tmp_path / "bomb.wacz", {"archive/a.warc": bytes(50_000_000)}, zipfile.ZIP_DEFLATED)
+    sheet = wacz(tmp_path / "sheet.xlsx", {"xl/workbook.xml": b"<x/>"})
+    cut = tmp_path / "cut.wacz"
+    cut.write_bytes(wacz(tmp_path / "whole.wacz", {"archive/a.warc": b"".join(RECORDS)}).read_bytes()[:-200])
+    with PageStore(tmp_path / "crawl.db") as store:
+        for path, expected in {
+            bomb: "grows more than 100 times",
+            sheet: r"no WACZ; a spreadsheet can be saved as CSV",
+            cut: "cannot be read as one",
+        }.items():
+            with pytest.raises(BadInputError, match=expected) as caught:
+                import_files([path], store)
+            assert str(path) in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+        whole = wacz(tmp_path / "two.wacz", {"archive/a.warc": b"".join(RECORDS[:30]), "archive/b.warc": RECORDS[40]})
+        spoilt = bytearray(whole.read_bytes())
+        spoilt[spoilt.index(b"/topic/3") + 7] ^= 1
+        whole.write_bytes(spoilt)
+        report = import_files([whole], store)
+        assert report.damages.n >= 1
+        assert "'archive/a.warc'" in report.damages.records[0].reason
+        assert f"{SITE}/topic/20" in store
+
+
+def test_the_command_says_what_was_found(tmp_path: Path, db: Path):
+    """`import --json` for a program names pages that are known by digest alone; a half option is one line."""
+    path = str(written(tmp_path / "list.csv", b"Address,Hash\nhttp://a/,%s\n" % (b"0" * 32)))
+    told = CliRunner().invoke(main, ["import", path, "--db", str(db), "--json"])
+    wrong = CliRunner().invoke(main, ["import", path, "--db", str(db), "--field", "url"])
+
+    assert json.loads(told.stdout)["by_digest"] == 1
+    assert wrong.exit_code == 2
+    assert "write --field url=VALUE" in wrong.stderr
 
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
@@ -243,7 +391,7 @@ CORPORA = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 def test_a_real_crawl(db: Path, site: str, n_pages: int, n_redirects: int):
     """A recorded site: every response is a page, all but the start have a referrer, redirects have a target."""
     report, pages = imported(db, CORPORA / site / "crawl.warc.zst")
-    assert (report.n_new_pages, report.n_damaged) == (n_pages, 0)
+    assert (report.n_new_pages, report.damages.n) == (n_pages, 0)
     assert sum(page.redirect_to is not None for page in pages) == n_redirects
     assert all(page.redirect_to.startswith("https://") for page in pages if page.redirect_to)
     assert sum(page.referrer is None for page in pages) < 50

@@ -1,11 +1,18 @@
-"""Sets that grow together, and the way from one member to another."""
+"""Sets of pages that grow together, the way from one to another, and the joins that need no text."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.joins import Clustering, DisjointSets
+from dedup_crawler.labels.labelling import LABELLERS
+from dedup_crawler.pages.digests import body_digest
+from label_pages import TEXT, page, redirect
 
 
 def test_disjoint_sets() -> None:
@@ -36,3 +43,77 @@ def test_joins_connect_what_is_together(pairs: list[tuple[int, int]]) -> None:
                 assert reached in (join.left, join.right)
                 reached = join.left + join.right - reached
             assert not way or reached == right
+
+
+def known(path, digest, *, status=200):
+    return replace(page(path, status=status), digest=digest)
+
+
+@pytest.mark.parametrize("labeller", LABELLERS)
+def test_equal_digests_are_one_page(labeller):
+    """Two URLs of one body are one page by every labeller; another body, or another status, is another page."""
+    pages = [known("a", "md5:1"), known("b", "md5:2"), known("c", "md5:1"), known("d", "md5:1", status=203)]
+
+    assert LABELLERS[labeller](lambda: pages).numbers() == [0, 1, 0, 2]
+
+
+def test_redirects_and_errors_are_not_joined_by_their_bodies():
+    """The body of a 301 says "Moved", whatever moved; that of a 404 that there is nothing."""
+    pages = [known(name, "md5:1", status=status) for status in (301, 404, 500) for name in (f"{status}a", f"{status}b")]
+
+    assert cluster_pages(lambda: pages).numbers() == list(range(6))
+
+
+def test_redirects_lead_to_pages_that_are_known_by_digest():
+    """What leads to a page is that page, and so is what has the same body."""
+    pages = [redirect("old", "new"), known("new", "md5:1"), known("copy", "md5:1")]
+
+    clustering = cluster_pages(lambda: pages)
+
+    assert clustering.numbers() == [0, 0, 0]
+    assert clustering.explain(1, 2)[0].reason == "the same body, byte for byte"
+
+
+def test_one_body_for_a_whole_site_says_nothing():
+    """The shell of an application, the same at each of 30 addresses of 100, joins none of them; ten URLs are few."""
+    shells = [known(f"app/{n}", "md5:shell") for n in range(30)]
+    pages = [*shells, *(known(f"page/{n}", f"md5:{n}") for n in range(70))]
+    few = [known(f"page/{n}", "md5:same") for n in range(10)]
+
+    assert len(set(cluster_pages(lambda: pages).numbers())) == 100
+    assert set(cluster_pages(lambda: few).numbers()) == {0}
+
+
+def test_a_page_with_text_is_judged_by_its_text():
+    """A digest beside a text is not looked at: the text says more."""
+    pages = [replace(page("a", TEXT), digest="md5:1"), replace(page("b", TEXT + " and more"), digest="md5:1")]
+
+    assert cluster_pages(lambda: pages).numbers() == [0, 1]
+
+
+@given(st.text(max_size=80))
+def test_any_string_is_a_digest_or_none(text):
+    """Law: no string breaks it, its own answer is answered with itself, and spaces around it do not matter."""
+    found = body_digest(text)
+
+    assert found is None or body_digest(found) == found
+    assert body_digest(f" {text} ") == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("sha1:ZMSA5TNJUKKRYAIM5PRUJLL24DV7QYOO", "cb240ecda9a2951c010cebe344ad7ae0ebf861ce"),
+        ("sha-256:" + "AB" * 32, "ab" * 32),
+        ("md5:" + "AB" * 16, "ab" * 16),
+    ],
+)
+def test_one_digest_has_one_spelling(one, other):
+    """Archives, crawlers and their versions write the same digest in their own ways."""
+    assert body_digest(one) == body_digest(other) is not None
+
+
+@pytest.mark.parametrize("nothing", ["", "-", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "d41d8cd98f00b204e9800998ecf8427e"])
+def test_no_body_has_no_digest(nothing):
+    """What stands where there is no digest, and the digests of no bytes at all."""
+    assert body_digest(nothing) is None

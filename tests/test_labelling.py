@@ -1,4 +1,4 @@
-"""Labelling a crawl in its database: what is found, what is kept, and going on after an interruption."""
+"""Labelling a crawl in its database: what is found, what is kept, sinks, and going on after an interruption."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.evaluation.truth import label_quality, read_truth
 from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, label_store
-from dedup_crawler.labels.truth import label_quality, read_truth
-from dedup_crawler.pages.importing import import_files
+from dedup_crawler.labels.sinks import find_sinks
+from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
+from label_pages import LONG, SITE, wiki
+from label_pages import page as labelled_page
 
 ROOT = Path(__file__).resolve().parents[1]
-SITE = "http://site.example/"
 PROSE = "This is the text of the page and it is long enough that it will be taken for what the page is about. " * 3
 
 LABEL_IN_SUBPROCESS = """
@@ -243,15 +245,15 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
 
 WITHOUT_EXTRAS = """
 import sys
-sys.modules.update(dict.fromkeys(["justext", "scipy", "sklearn", "simhash", "lxml_html_clean", "torch"]))
-import dedup_crawler.labels.labelling, dedup_crawler.labels.truth
+sys.modules.update(dict.fromkeys(["scipy", "sklearn", "simhash", "torch"]))
+import dedup_crawler.labels.labelling
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.cosine import term_frequencies
+from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.main_text import clean_pages
 
 assert cluster_pages(lambda: []).numbers() == []
-for use in (lambda: clean_pages([]), lambda: term_frequencies(["a text"])):
+for use in (lambda: clean_pages([]), lambda: list(score_pairs([]))):
     try:
         use()
     except MissingExtraError as error:
@@ -260,7 +262,7 @@ for use in (lambda: clean_pages([]), lambda: term_frequencies(["a text"])):
 
 
 def test_needs_the_extra_only_where_it_is_used() -> None:
-    """Without jusText, SciPy and the rest everything can be imported; using it names the package and the way out."""
+    """Without scikit-learn and the rest everything can be imported; using it names the package and the way out."""
     result = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS],
         capture_output=True,
@@ -270,6 +272,25 @@ def test_needs_the_extra_only_where_it_is_used() -> None:
 
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'",
-        "Scoring pages by cosine needs scipy, which is not installed: pip install 'dedup-crawler[learn]'",
+        "Fingerprinting the text of pages needs simhash, which is not installed: pip install 'dedup-crawler[learn]'",
+        "Scoring pages by cosine needs scikit-learn, which is not installed: pip install 'dedup-crawler[learn]'",
     ]
+
+
+def test_a_login_form_is_a_sink() -> None:
+    """Of a wiki, the one cluster that every page leads to and that says nothing."""
+    pages = wiki()
+    sinks = find_sinks(lambda: pages, cluster_labelled(pages))
+
+    assert [(sink.n_urls, sink.title, sink.url) for sink in sinks] == [
+        (80, "Log in [Wiki]", SITE + "wiki?id=chapter:page0&do=login")
+    ]
+
+
+def test_error_pages_and_texts() -> None:
+    """A long not-found page is a sink by its status; a long page with many URLs, and a short one with few, are none."""
+    pages = [labelled_page(f"gone{n}", LONG.replace("word", "gone"), status=404) for n in range(40)]
+    pages += [labelled_page(f"a{n}", LONG + "\nmore") for n in range(40)]
+    pages += [labelled_page(f"b{n}", "short but with few URLs so it is not a sink") for n in range(9)]
+
+    assert [sink.n_urls for sink in find_sinks(lambda: pages, cluster_labelled(pages))] == [40]

@@ -1,4 +1,4 @@
-"""The background job: a snapshot under a crawl that writes, models that are whole or not there, one line of trouble."""
+"""The background job: beside a crawl that writes, models that are whole or not there, one line of trouble."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from dedup_crawler.errors import BadInputError, StoreError
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import model_digest
-from dedup_crawler.pages.database import Database
+from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.snapshot import take_snapshot
 from dedup_crawler.pages.store import PageStore
 from planted_pages import pages
 from planted_site import HOST
@@ -119,13 +117,13 @@ def test_a_damaged_database_is_one_line(db: Path, tmp_path: Path, scratch: Path)
 
 
 def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
-    """Without jusText the job says which extra to install, and no model is made."""
-    process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['justext'] = None")
+    """Without a library that learning needs the job says which extra to install, and no model is made."""
+    process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['simhash'] = None")
     _, complained = process.communicate()
 
     assert process.returncode == 1
     assert complained == (
-        "Reading the main text of pages needs justext, which is not installed: pip install 'dedup-crawler[learn]'\n"
+        "Fingerprinting the text of pages needs simhash, which is not installed: pip install 'dedup-crawler[learn]'\n"
     )
     assert list((tmp_path / "models").iterdir()) == []
 
@@ -163,8 +161,8 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
 
 
 def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, scratch: Path):
-    """The crawl is killed (-9) while its job works: the job ends by itself, and takes its snapshot away."""
-    slow = "import time; from dedup_crawler.live.learning import refit; refit.label_store = lambda *_, **__: "
+    """The crawl is killed (-9) while its job works: the job ends by itself, and leaves nothing."""
+    slow = "import time; from dedup_crawler.live.learning import refit; refit.cluster_labelled = lambda *_: "
     slow += "time.sleep(600)"
     tail = "import sys; from dedup_crawler.live.learning.learn_job import main; main(sys.argv[1:])"
     crawl = subprocess.Popen(
@@ -183,7 +181,7 @@ def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, s
     )
     assert crawl.stdout is not None
     pid = int(crawl.stdout.readline())
-    wait_until(lambda: any(scratch.glob("*/crawl.db")))
+    wait_until((tmp_path / "models").exists)
 
     crawl.kill()
     crawl.wait()
@@ -278,18 +276,6 @@ def test_too_few_pages_are_said(tmp_path: Path):
 
     with pytest.raises(BadInputError, match="none of the 1 hosts of the crawl has 50 pages yet"):
         refit(str(db), tmp_path / "models")
-
-
-def test_any_other_database_is_copied_page_by_page(db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """What has no backup of its own gives the same pages, in crawl order; a missing database is said."""
-    monkeypatch.setattr(Database, "copy_to", lambda *_: False)
-
-    take_snapshot(str(db), tmp_path / "copy.db")
-
-    with PageStore(db) as store, PageStore(tmp_path / "copy.db", create=False) as copy:
-        assert list(copy.pages()) == list(store.pages())
-    with pytest.raises(StoreError, match="there is no crawl database"):
-        take_snapshot(str(tmp_path / "none.db"), tmp_path / "second.db")
 
 
 def wait_until(condition) -> None:

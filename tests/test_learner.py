@@ -63,17 +63,17 @@ def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
     assert list(scratch.iterdir()) == []
 
 
-def test_a_failed_job_is_said_once_and_tried_again_at_twice_the_pages(tmp_path: Path, scratch: Path):
-    """There is no database: one line with the reason and the next try, then silence until the pages have doubled."""
+def test_a_failed_job_is_said_once_and_tried_again_when_there_are_a_third_more(tmp_path: Path, scratch: Path):
+    """There is no database: one line with the reason and the next try, then silence until there are that many."""
     crawl = Crawl(tmp_path, 100, database="none.db")
 
     crawl.learn(250)
-    crawl.learn(399)
+    crawl.learn(285)
     [line] = crawl.troubles
     assert line.startswith("Learning after 250 pages failed: there is no crawl database")
-    assert line.endswith("The next try is after 400 pages.")
+    assert line.endswith("The next try is after 286 pages.")
 
-    crawl.learn(400)
+    crawl.learn(286)
     assert len(crawl.troubles) == 2
     assert crawl.models == []
     assert list(scratch.iterdir()) == []
@@ -90,7 +90,7 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
     crawl.learn(100)
 
     assert crawl.troubles == [
-        "Learning after 100 pages failed: it was killed (signal 9). The next try is after 200 pages."
+        "Learning after 100 pages failed: it was killed (signal 9). The next try is after 130 pages."
     ]
     assert list(scratch.iterdir()) == []
 
@@ -128,7 +128,7 @@ def test_what_learning_needs_is_known_before_it_starts(monkeypatch: pytest.Monke
     check_learning()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
-        ImportError, match=r"needs justext, which is not installed: pip install 'dedup-crawler\[learn\]'"
+        ImportError, match=r"needs simhash, which is not installed: pip install 'dedup-crawler\[learn\]'"
     ):
         check_learning()
 

@@ -1,56 +1,25 @@
-"""What is told of lines, in bounded memory."""
+"""Lines of pages: their words and times, and when two lists of them are one list."""
 
 from __future__ import annotations
 
-import re
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from dedup_crawler.labels import lines as module
-from dedup_crawler.labels.comparing import n_words
-from dedup_crawler.labels.lines import LineTable, digest, facts_of, lines_of
-from label_pages import page
+from dedup_crawler.labels.clusters import is_near
+from dedup_crawler.labels.lines import digest, is_reordered, line_facts, lines_of, n_words
+from dedup_crawler.labels.signatures import Signature, SitePages
+from label_pages import LONG, TEXT, page
 
 
-def test_facts_of_lines() -> None:
-    """Digest, words, numbers between spaces, and a clock where there is a time."""
-    facts = LineTable().facts(["a b", "page 7 of 12", "at 10:07"])
-
-    assert facts.digests.tolist() == [digest("a b"), digest("page 7 of 12"), digest("at 10:07")]
-    assert facts.n_words.tolist() == [2, 4, 3]
-    assert facts.numbers == ["", " 7 12 ", " 10 07 "]
-    assert [clock != 0 for clock in facts.clocks] == [False, False, True]
+def signature(text: str) -> Signature:
+    return SitePages(lambda: [page("a", text)]).signatures[0]
 
 
-@pytest.mark.parametrize("bound", ["MEMO_LINES", "MEMO_CHARACTERS", ""])
-def test_forgetting_changes_no_fact_and_no_count(bound: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few lines are remembered, facts are the same, and a line is counted once for each page that has it."""
-    pages = [["head", f"text {n // 2}", f"entry {n % 3}", "head"] for n in range(60)]
-    expected = [LineTable().facts(each) for each in pages]
-    if bound:
-        monkeypatch.setattr(module, bound, 40)
-    table = LineTable()
-
-    for each, facts in zip(pages, expected, strict=True):
-        told = table.facts(each)
-        assert [list(column) for column in told] == [list(column) for column in facts]
-    counts = {line: table.common_lines(n * 20) for n, line in [(60, "head"), (20, "entry 0")]}
-    assert counts["head"].tolist() == [digest("head")]
-    assert counts["entry 0"].tolist() == sorted(digest(line) for line in ("head", "entry 0", "entry 1", "entry 2"))
+def are_near(left: str, right: str) -> bool:
+    return is_near(signature(left), signature(right))
 
 
-def test_lines_longer_than_all_that_is_remembered() -> None:
-    """A page of ever new huge lines does not keep them; a page with very many lines is told line by line."""
-    table = LineTable()
-    for n in range(30):
-        table.facts([f"{n}" + "x" * 1_000_000])
-    long = table.facts([f"line {n % 30_000}" for n in range(60_000)])
-
-    assert table.n_remembered < 25
-    assert long.n_words.tolist() == [2] * 60_000
-    assert table.common_lines(21).size == 0
+def test_facts_of_a_line() -> None:
+    """Its digest, its words (runs of letters, digits and underscores in any script), and its numbers."""
+    assert line_facts("page 7 of 12") == (digest("page 7 of 12"), 4, ("7", "12"))
+    assert n_words("It's 42 - été_1!\nЯ") == 5
 
 
 def test_times_from_now_stay_in_their_line() -> None:
@@ -62,13 +31,31 @@ def test_times_from_now_stay_in_their_line() -> None:
     ]
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1, max_size=8))
-def test_lines_are_told_at_once_as_one_by_one(lines):
-    """Lines read together have the facts that each has alone, in whatever script."""
-    together = facts_of(lines)
+def test_nearly_equal_pages() -> None:
+    """One or two lines with another number in 300 words are the same page."""
+    assert are_near(LONG + "\nviews 17", LONG + "\nviews 18")
+    assert are_near(LONG + "\n17\nno", LONG + "\n18\n2")
+    assert are_near(LONG, LONG)
 
-    assert [list(each) for each in zip(*together, strict=True)] == [
-        [column[0] for column in facts_of([line])] for line in lines
-    ]
-    assert together[1] == list(map(n_words, lines))
-    assert [numbers.split() for numbers in together[3]] == [re.findall(r"\d+", line) for line in lines]
+
+def test_too_many_differences_make_another_page() -> None:
+    """More than 2 % of the words, or more than two changed lines, or an entry more in a list, are another page."""
+    lines = LONG.split("\n")
+
+    assert not are_near(LONG + "\nsome words about this thing", LONG + "\nother words about that thing")
+    assert not are_near("\n".join(["new", "newer", "newest", *lines]), "\n".join(["old", "older", "oldest", *lines]))
+    assert not are_near(LONG, LONG + "\nentry")
+    assert not are_near(LONG, TEXT)
+
+
+def test_a_sorted_table_is_reordered() -> None:
+    """Three rows of name and size, by name and by size, are one list in two orders."""
+    rows = ["Files", "a", "30", "b", "10", "c", "20", "end"]
+
+    assert is_reordered(rows, ["Files", "b", "10", "c", "20", "a", "30", "end"])
+
+
+def test_one_moved_line_is_not_a_reordering() -> None:
+    """A mark that stands elsewhere, up or down, says which branch of a tree is open: another page."""
+    assert not is_reordered(["x", "mark", "a", "b", "end"], ["x", "a", "b", "mark", "end"])
+    assert not is_reordered(["a", "b", "mark"], ["mark", "a", "b"])

@@ -1,4 +1,4 @@
-"""The text of pages of every kind, in this process and in workers, and what is skipped."""
+"""The text of pages of every kind, in this process and in workers, what is skipped, and what a worker dies of."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simhash import Simhash
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page, clean_pages
-from dedup_crawler.labels.vectors import WordVector, word_vector
+from dedup_crawler.labels.workers import WorkerPool
 from dedup_crawler.pages.records import Page, PageText
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,16 +85,6 @@ def test_language_of_the_page() -> None:
     assert text_of(silent) == "\t" + prose.strip()
     assert clean_page(page(silent), "German")[0].main_text == prose.strip()
     assert text_of(ARTICLE.replace("<html>", "<html lang='xx'>")) == text_of(ARTICLE)
-
-
-def test_simhash_is_of_the_words() -> None:
-    """The fingerprint is the package's of the lower-cased words; fewer than 30 words have none."""
-    text, _ = clean_page(page(ARTICLE))
-    words = text.main_text.lower().replace(",", "").replace(".", "").split()
-
-    assert text.simhash == Simhash(Counter(words)).value
-    assert clean_page(page("<p>" + "word " * 29))[0].simhash is None
-    assert clean_page(page("<p>" + "word " * 30))[0].simhash is not None
 
 
 @pytest.mark.parametrize(
@@ -232,22 +220,6 @@ def test_workers_give_what_one_process_gives() -> None:
     assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
 
 
-def test_words_come_with_the_texts() -> None:
-    """The words of each text, as they would be counted from it, are given with it; of a page without text none."""
-    given = [
-        Page(f"http://site.example/{n}", content_type="text/html", content=b"<p>one two two caf&eacute; %d" % n)
-        for n in range(40)
-    ]
-    given.append(Page("http://site.example/", status=302))
-    counted: list[tuple[str, WordVector]] = []
-    texts = list(clean_pages(given, n_workers=1, on_words=lambda *words: counted.append(words)))
-
-    assert [text for text, _ in counted] == [each.main_text for each in texts if each.main_text]
-    assert len(counted) == 40
-    for text, found in counted:
-        assert [part.tolist() for part in found] == [part.tolist() for part in word_vector(text)]
-
-
 def test_pages_are_taken_as_texts_are() -> None:
     """An endless crawl can be cleaned: pages are not read ahead without bound, and closing early ends the workers."""
     texts = clean_pages(pages(10**9), n_workers=2)
@@ -278,3 +250,52 @@ def test_a_reader_is_asked_now_and_then():
         texts = [*reader.read(pages[:2]), *reader.read(pages[2:])]
 
     assert texts == [clean_page(page)[0] for page in pages]
+
+
+def double(chunk: list[int]) -> list[int]:
+    return [2 * item for item in chunk]
+
+
+def die_of_seven(chunk: list[int]) -> list[int]:
+    if 7 in chunk:
+        os._exit(9)
+    return double(chunk)
+
+
+def refuse(chunk: list[int]) -> list[int]:
+    raise ValueError(f"no {chunk}")
+
+
+def lost(item: int) -> int:
+    return -item
+
+
+def test_results_come_in_order_and_items_are_taken_as_needed() -> None:
+    """Fifty chunks come back in order, and never many more are taken than results were asked for."""
+    taken = 0
+
+    def chunks() -> Iterator[list[int]]:
+        nonlocal taken
+        for start in range(0, 100, 2):
+            taken += 1
+            yield [start, start + 1]
+
+    with WorkerPool(double, lost, 2) as pool:
+        results = pool.map(chunks())
+        assert next(results) == 0
+        assert taken <= 8
+        assert [0, *results] == [2 * item for item in range(100)]
+
+
+def test_an_item_that_kills_its_worker_is_lost_alone() -> None:
+    """The process dies of one item; all others, before, beside and after it, have their results, in order."""
+    with WorkerPool(die_of_seven, lost, 1) as pool:
+        results = list(pool.map([item, item + 1] for item in range(0, 30, 2)))
+
+    assert results == [-7 if item == 7 else 2 * item for item in range(30)]
+
+
+def test_an_exception_of_the_function_is_passed_on() -> None:
+    """What the function raises on purpose is not taken for a death; the pool ends."""
+    with pytest.raises(ValueError, match=r"no \[1\]"), WorkerPool(refuse, lost, 1) as pool:
+        list(pool.map([[1]]))

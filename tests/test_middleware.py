@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.training_data import default_model_folder
+from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.store import PageStore
 from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk
 from planted_forum import forum

@@ -39,7 +39,7 @@ def replace_table(folder, name, table):
     rewrite(folder, lambda manifest: manifest["files"].update({name: hashlib.sha256(data).hexdigest()}))
 
 
-@pytest.mark.parametrize("name", ["model.json", "translations.json", "tokens.json", "weights.safetensors"])
+@pytest.mark.parametrize("name", ["model.json", "translations.json", "tokens.json", "training.json"])
 def test_a_missing_or_altered_file_is_named(folder, name):
     """Each file of a model is needed, and a changed byte is noticed."""
     data = (folder / name).read_bytes()

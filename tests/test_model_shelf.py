@@ -8,7 +8,7 @@ import pytest
 from dedup_crawler.errors import DamagedModelError, ModelError
 from dedup_crawler.live.model_shelf import ModelShelf
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.training_data import default_model_folder
+from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.urls.normal import host_of, normal_form
 
 

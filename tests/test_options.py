@@ -67,6 +67,7 @@ def test_settings_that_there_are_are_no_warning(tmp_path: Path) -> None:
         "DEDUP_DRY_RUN": True,
         "DEDUP_EXPLORATION": 0,
         "DEDUP_DROPPED": tmp_path / "drops.jsonl",
+        "DEDUP_STATUS": tmp_path / "status.html",
         "DEDUP_DEBUG": True,
         "DEDUP_COLLECT": tmp_path / "crawl.db",
         "DEDUP_SEEN": "memory",

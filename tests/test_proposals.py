@@ -10,7 +10,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import ModelFiles, write_model
+from dedup_crawler.methods.model.folder import ModelFiles, write_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import host_crawl, template_joins
 from planted_visits import HOST, Visits, numbered, shuffled
@@ -37,7 +37,6 @@ def translator(
         "tokens.json": {
             "function_tokens": ["http://site.example", *words],
             "function_words": list(words),
-            "vocabulary": [],
         },
         "translations.json": {template: entry},
     }

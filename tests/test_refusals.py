@@ -7,7 +7,7 @@ import pytest
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import ModelFiles, read_model
+from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import Evidence, MergeEvidence

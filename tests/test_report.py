@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
-from dedup_crawler.methods.training_data import training_data
+from dedup_crawler.methods.model.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.report.making import MAX_MODELS, ReportInput, make_report

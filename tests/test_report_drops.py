@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.model.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
 from dedup_crawler.report.drops import MAX_RULES, MAX_SHOWN, N_EXAMPLES, N_SUSPECTED, live_facts
 
 HOST = "http://forum.example"

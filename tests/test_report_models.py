@@ -7,7 +7,7 @@ import pytest
 from dedup_crawler.errors import DamagedModelError
 from dedup_crawler.evaluation.simulated_crawl import replay
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model_folder import write_model
+from dedup_crawler.methods.model.folder import write_model
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report import model_facts as tested
 from dedup_crawler.report.model_facts import MAX_RULES, N_EXAMPLES, model_facts
@@ -175,7 +175,7 @@ def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):
     description = json.loads((folder / "model.json").read_text())
     del description["files"], description["digest"], description["format"]
     description["quality"] = {**description["quality"], **{f"q{n}": "x" * 1000 for n in range(1000)}}
-    from dedup_crawler.methods.model_folder import ModelFiles
+    from dedup_crawler.methods.model.folder import ModelFiles
 
     write_model(tmp_path / "strange", description, ModelFiles(model._tables()))
     found = described(load_model(tmp_path / "strange"), tmp_path)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration import rule_evidence
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.methods.evidence_file import RuleCounts
+from dedup_crawler.methods.model.evidence_file import RuleCounts
 
 N_CRAWLS = 300
 
@@ -232,7 +232,9 @@ def test_memory_is_bounded(monkeypatch):
 
 def test_when_a_rule_is_verified():
     """Three explorations of this crawl whatever was known before, and as many more as its drops are worth."""
-    evidence = RuleEvidence(0.02, {"r": (40, 0)}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
+    evidence = RuleEvidence(0.02, {}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
+    evidence.add_training({"r": (40, 0)}, "a.example")
+    evidence.add_training({"new": (0, 0)}, "b.example")
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 3)
     evidence.drops.dropped(("r",), 400)
     evidence.drops.dropped(("new",), 400)
@@ -244,6 +246,22 @@ def test_when_a_rule_is_verified():
     assert not evidence.is_verified(("new", "r"))
     explored(evidence, [True] * 6, "new", 20)
     assert evidence.is_verified(("new", "r"))
+
+
+def test_the_rules_of_a_site_speak_for_each_other():
+    """Where eight rules have held, the next one of that site needs fewer tests; another site's needs as many."""
+    evidence = RuleEvidence(0.02)
+    others = [f"other {n}" for n in range(8)]
+    evidence.add_training(dict.fromkeys([*others, "r"], (40, 0)), "a.example")
+    evidence.add_training({"stranger": (40, 0)}, "b.example")
+    evidence.drops.dropped(("r",), 64)
+    evidence.drops.dropped(("stranger",), 64)
+    assert evidence.n_missing("r") == evidence.n_missing("stranger") == 12
+    for place, other in enumerate(others):
+        explored(evidence, [True] * 3, other, 10 * place)
+    assert (evidence.n_missing("r"), evidence.n_missing("stranger")) == (5, 12)
+    explored(evidence, [False], others[0], 100)
+    assert 5 < evidence.n_missing("r") < 12
 
 
 def test_a_rule_that_goes_on_dropping_is_tested_again():

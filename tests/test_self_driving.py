@@ -32,16 +32,44 @@ class PatientSite(Site):
         return super().lookup(path)
 
 
-def build(site: Site) -> None:
-    """Lists of topics, each topic under its address and with a session; every topic has a text of its own."""
+class TwiceLearntSite(PatientSite):
+    """Waits once more, for the second model."""
+
+    def __init__(self, n_at_first: int, n_then: int, model: Path) -> None:
+        super().__init__(n_at_first, model)
+        self._n_then, self._models = n_then, model
+        self._first: list[str] = []
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """Wait for another model than the first one."""
+        answer = super().lookup(path)
+        deadline = time.monotonic() + 600
+        if len(self.asked) > self._n_then:
+            self._first = self._first or self._texts()
+            while self._texts() == self._first:
+                assert time.monotonic() < deadline, "no second model was learnt"
+                time.sleep(0.1)
+        return answer
+
+    def _texts(self) -> list[str]:
+        return [file.read_text() for file in self._models.glob("*/model.json")]
+
+
+def build(site: Site, *, is_chain: bool = False) -> None:
+    """
+    Lists of topics, each topic under its address and with a session; every topic has a text of its own. If the lists
+    are a chain, each leads to the next one.
+    """
     draw = random.Random(0)
     site.robots()
     lists = [f"/list?n={n}" for n in range(N_TOPICS // 20)]
-    site.page("/", *lists)
+    site.page("/", *lists[: 1 if is_chain else None])
     for place, path in enumerate(lists):
         topics = range(20 * place, 20 * place + 20)
-        links = [f"/topic?id={n}{end}" for n in topics for end in ("", f"&amp;sid={draw.getrandbits(32):x}")]
-        site.page(path, *links, html=f"<p>{' '.join(draw.choices(WORDS, k=30))}</p>")
+        links = [f"/topic?id={n}{end}" for end in ("", "&amp;sid=") for n in topics]
+        links = [link + f"{draw.getrandbits(32):x}" * link.endswith("=") for link in links]
+        onward = lists[place + 1 : place + 2] if is_chain else []
+        site.page(path, *onward, *links, html=f"<p>{' '.join(draw.choices(WORDS, k=30))}</p>")
         for link in links:
             number = link.partition("id=")[2].partition("&")[0]
             text = " ".join(random.Random(number).choices(WORDS, k=120))
@@ -71,6 +99,31 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
     assert crawl.stats["dedup/request/dropped"] > N_TOPICS // 4
     n_topics_asked = sum("/topic" in path for path in asked)
     assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4
+
+
+def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: Path):
+    """
+    Everything that would be dropped is fetched to test its rule; when the second model is learnt, many such requests
+    wait in the queue. None of them counts as fetched: all URLs of all topics are asked for.
+    """
+    models = tmp_path / "crawl.models"
+    with TwiceLearntSite(LEARN_AFTER + 60, LEARN_AFTER + 140, models) as site:
+        build(site, is_chain=True)
+        crawl = walk(
+            site,
+            tmp_path,
+            DEDUP_LEARN_AFTER=LEARN_AFTER,
+            DEDUP_COLLECT=tmp_path / "crawl.db",
+            DEDUP_EXPLORATION="1.0",
+            DEPTH_PRIORITY=1,
+            SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
+            CONCURRENT_REQUESTS=4,
+            LOG_LEVEL="INFO",
+        )
+        asked = {path for path in site.asked if "/topic" in path}
+    assert crawl.stats["dedup/models/learnt"] >= 2
+    assert crawl.stats["dedup/request/explored"] > 0
+    assert len(asked) == 2 * N_TOPICS
 
 
 def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):

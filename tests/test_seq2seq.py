@@ -83,15 +83,15 @@ def test_a_site_without_duplicates_teaches_nothing(tmp_path):
     assert load_model(model.save(tmp_path / "model")).canonicalize_many(crawl.urls) == crawl.urls
 
 
-def test_the_paper_preset_translates_unknown_templates_with_numpy(tmp_path):
-    """The recipe of the paper asks its network, also after loading, where torch is not imported."""
+def test_the_paper_preset_believes_its_network(tmp_path):
+    """The recipe of the paper translates every template that it has met, with no evidence; so does a loaded model."""
     crawl = session_ids()
     model = fit(crawl, preset="paper", optimizer="adam", learning_rate=5e-3)
     loaded = load_model(model.save(tmp_path / "model"))
-    new = [f"{HOST}/topic.php?t=7&sid=0011223344556677&x=1", f"{HOST}/member.php?u=1&u=2", f"{HOST}/new.php"]
 
     assert model.canonicalize(f"{HOST}/topic.php?t=7&sid=0011223344556677") == f"{HOST}/topic.php?t=7"
-    assert loaded.canonicalize_many(new) == model.canonicalize_many(new)
+    assert loaded.canonicalize_many(crawl.urls) == model.canonicalize_many(crawl.urls)
+    assert not (tmp_path / "model" / "weights.safetensors").exists()
 
 
 def test_explains_with_evidence(questions):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.evaluation.normalization import normalization_quality, pooled
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
-from dedup_crawler.methods.keep_all import KeepAll
+from dedup_crawler.methods.baselines import KeepAll
 
 # (URLs, clusters, KeepAll's precision and F1) of the test part of two sites in the paper's table
 PAPER = [(5000, 3467, 0.693, 0.819), (5000, 4903, 0.981, 0.990)]

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.held_out_pairs import cut_by_url
-from dedup_crawler.methods.labelled_pairs import UrlPair
-from dedup_crawler.methods.model_folder import ModelFiles, read_model
-from dedup_crawler.methods.training_history import (
+from dedup_crawler.methods.model.folder import ModelFiles, read_model
+from dedup_crawler.methods.model.training_history import (
     FILE,
     MAX_POINTS,
     NO_HISTORY,
@@ -23,6 +21,7 @@ from dedup_crawler.methods.training_history import (
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from planted_site import HOST, session_ids
 
 PAIRS = [

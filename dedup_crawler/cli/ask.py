@@ -10,7 +10,7 @@ import click
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_json_line, say
 from dedup_crawler.methods import Referrer, load_model
-from dedup_crawler.methods.crawl_order import forms_in_order, record_of
+from dedup_crawler.methods.model.crawl_order import forms_in_order, record_of
 from dedup_crawler.methods.static_front import with_static_files
 
 

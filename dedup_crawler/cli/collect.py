@@ -23,7 +23,7 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
 
     Example: dedup-crawler serve examples/forum.warc.zst --port 8000
     """
-    from dedup_crawler.pages.serve import RecordedSite
+    from dedup_crawler.pages.serving import RecordedSite
 
     # a shell keeps Ctrl-C from what it runs in the background: there `kill` is the way to end it
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -44,9 +44,9 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
 def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str | None, as_json: bool) -> None:
     """Import recorded pages, plain, gzip or zstd; what a file is, is told by what it holds.
 
-    WARC and WACZ; JSON lines and Scrapy feeds (JSON, JSON lines, CSV, XML) with a url and a content, html, body or
-    text; the internal tab of Screaming Frog as CSV; CDX and CDXJ; access logs (URLs only: mine-log learns from those).
-    Pages that come with the digest of their body alone are labelled by it.
+    WARC and WACZ; CSV and JSON lines (Scrapy feeds, other crawlers' exports) with a url and a content, html, body or
+    text; access logs (URLs only: mine-log learns from those). Pages that come with the digest of their body alone are
+    labelled by it.
 
     Importing a file again changes nothing; an interrupted import goes on where it stopped.
 
@@ -54,21 +54,21 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     Example: dedup-crawler import crawl.warc.gz --db crawl.db
     Example: dedup-crawler import items.csv --field url=link --field content=page_html --db crawl.db
     """  # noqa: D301 - click reads the control character
-    from dedup_crawler.pages.importing import import_files
+    from dedup_crawler.pages.imports import import_files
     from dedup_crawler.pages.store import PageStore
 
     with PageStore(db) as store, progress("import") as advance:
         report = import_files(paths, store, advance, fields=read_pairs(fields, "--field"), host=host)
-    for record in report.damaged[:_SHOWN_DAMAGES]:
-        warn(f"{record.path}, offset {record.offset}: {record.reason}; skipped")
-    if report.n_damaged > _SHOWN_DAMAGES:
-        warn(f"and {report.n_damaged - _SHOWN_DAMAGES} more records that could not be read")
+    for record in report.damages.records[:_SHOWN_DAMAGES]:
+        warn(f"{record.path}, offset {record.offset}: {record.reason}")
+    if report.damages.n > _SHOWN_DAMAGES:
+        warn(f"and {report.damages.n - _SHOWN_DAMAGES} more places that could not be read")
     if as_json:
         print_json(
             records=report.n_records,
             new=report.n_new_pages,
             known=report.n_known,
-            damaged=report.n_damaged,
+            damaged=report.damages.n,
             by_digest=report.n_by_digest,
             without_body=report.n_without_body,
             db=db,
@@ -76,7 +76,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     else:
         say(
             f"{report.n_records} records: {report.n_new_pages} new pages, {report.n_known} known, "
-            f"{report.n_damaged} damaged and skipped; {db}"
+            f"{report.damages.n} damaged and skipped; {db}"
         )
         if report.n_by_digest:
             say(f"{report.n_by_digest} pages have a digest and no body: they are labelled by equal digests")

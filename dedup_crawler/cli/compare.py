@@ -13,8 +13,8 @@ from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, print_json
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.labelled_pairs import stream_pairs
-from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import stream_pairs
 from dedup_crawler.methods.static_front import StaticFront
 
 _PAIRS_AT_ONCE = 1000

@@ -44,7 +44,7 @@ def evaluate(
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.comparison import judged_crawl
     from dedup_crawler.evaluation.tables import LEGEND, mean_table, site_table, worst_table
-    from dedup_crawler.labels.truth import read_truth
+    from dedup_crawler.evaluation.truth import read_truth
     from dedup_crawler.pages.store import PageStore
 
     if truths and len(truths) != len(databases):

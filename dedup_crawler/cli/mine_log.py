@@ -8,7 +8,7 @@ import click
 
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, print_json, progress, say, warn
-from dedup_crawler.methods.model_folder import check_place
+from dedup_crawler.methods.model.folder import check_place
 
 _SHOWN_DAMAGES = 5
 
@@ -51,10 +51,10 @@ def mine_log(
             report = miner.mine(logs, delay_s=delay, max_fetches=max_fetches, progress=advance)
         finally:
             folder = miner.save(model)  # also after Ctrl-C: the rules that held until then
-    for record in report.damaged[:_SHOWN_DAMAGES]:
+    for record in report.damages.records[:_SHOWN_DAMAGES]:
         warn(f"{record.path}, {record.reason}")
-    if report.n_damaged > _SHOWN_DAMAGES:
-        warn(f"and {report.n_damaged - _SHOWN_DAMAGES} more lines that are no access")
+    if report.damages.n > _SHOWN_DAMAGES:
+        warn(f"and {report.damages.n - _SHOWN_DAMAGES} more lines that are no access")
     if report.is_guessed:
         warn(f"the rules are for {report.host}, as far as the log says; --host says it for certain")
     lines = miner.method.learnt()

@@ -11,10 +11,10 @@ import click
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, DATABASE, MAX_LINES, print_json, progress, say
 from dedup_crawler.methods import METHODS, Canonicalizer
-from dedup_crawler.methods.labelled_pairs import read_pairs
-from dedup_crawler.methods.model_folder import check_place
-from dedup_crawler.methods.options import Option, options_of
-from dedup_crawler.methods.pair_classifier import PairClassifier
+from dedup_crawler.methods.model.folder import check_place
+from dedup_crawler.methods.model.options import Option, options_of
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import read_pairs
 
 
 @main.group()
@@ -29,7 +29,7 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
     known = options_of(method)
 
     def command(db: str, model: Path | None, as_json: bool, pairs: Path | None = None, **values: Any) -> None:
-        from dedup_crawler.methods.training_data import default_model_folder, training_data
+        from dedup_crawler.methods.model.training_data import default_model_folder, training_data
         from dedup_crawler.pages.store import PageStore
 
         learner = method(**values)

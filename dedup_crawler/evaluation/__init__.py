@@ -1,1 +1,6 @@
-"""How well a method does: simulated crawls, the papers' metrics, and the table that compares methods."""
+"""How good methods and labels are: the metrics of the papers, simulated crawls, and rules tried on a live site.
+
+Read ``comparison`` (one protocol for all methods) with ``simulated_crawl`` and ``normalization``, then ``tables``;
+``truth`` judges labels, ``pair_quality`` answers about pairs, ``log_mining`` and ``site_validation`` are DustBuster's.
+What is learnt belongs to ``methods/``, how results look in a browser to ``report/``.
+"""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.site_validation import SiteValidation, SiteValidator
 from dedup_crawler.methods.dustbuster import DustBuster
-from dedup_crawler.methods.training_data import default_model_folder
-from dedup_crawler.pages.polite_fetch import PoliteFetcher
-from dedup_crawler.pages.url_sizes import LogReport, read_logs
+from dedup_crawler.methods.model.training_data import default_model_folder
+from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
 from dedup_crawler.urls.normal import host_of, normal_form
 
 Progress = Callable[[str, int, int], None]
@@ -53,21 +54,22 @@ class LogMiner:
         self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress | None = None
     ) -> LogReport:
         """Read *logs* and learn; with a site, keep what holds there."""
-        fetcher = None
-        if self._site is not None:  # what cannot be asked is said before an hour of reading
-            fetcher = PoliteFetcher(self._site, delay_s=delay_s, max_fetches=max_fetches)
-        report = read_logs(logs, self._host, progress)
-        self._host = report.host
-        urls = list(report.sizes)
-        self.method.fit_sizes(urls, [(sizes.low, sizes.high) for sizes in report.sizes.values()])
-        if fetcher is not None and self._n_samples is not None:
-            own = [url for url in urls if host_of(url) == report.host]
-            rules = [rule for rule in self.method.engine_.rules if rule.host == report.host]
-            self._validator = SiteValidator(own, fetcher, n=self._n_samples)
-            try:
-                self._validator.validate(rules, progress)
-            finally:
-                self.method.keep(self._validator.outcome.held)
+        with ExitStack() as cleanup:
+            fetcher = None
+            if self._site is not None:  # what cannot be asked is said before an hour of reading
+                fetcher = cleanup.enter_context(PoliteFetcher(self._site, delay_s=delay_s, max_fetches=max_fetches))
+            report = read_logs(logs, self._host, progress)
+            self._host = report.host
+            urls = list(report.sizes)
+            self.method.fit_sizes(urls, [(sizes.low, sizes.high) for sizes in report.sizes.values()])
+            if fetcher is not None and self._n_samples is not None:
+                own = [url for url in urls if host_of(url) == report.host]
+                rules = [rule for rule in self.method.engine_.rules if rule.host == report.host]
+                self._validator = SiteValidator(own, fetcher, n=self._n_samples)
+                try:
+                    self._validator.validate(rules, progress)
+                finally:
+                    self.method.keep(self._validator.outcome.held)
         return report
 
     def save(self, folder: Path | None) -> Path | None:
@@ -83,7 +85,7 @@ class LogMiner:
             "accesses": report.n_accesses,
             "counted": report.n_counted,
             "left_out": report.n_left_out,
-            "damaged_lines": report.n_damaged,
+            "damaged_lines": report.damages.n,
             "urls": len(report.sizes),
         }
         tried: SiteValidation | None = self._validator.outcome if self._validator is not None else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
-from dedup_crawler.pages.polite_fetch import PoliteFetcher
+from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.trials import Trial
@@ -116,16 +116,15 @@ class SiteValidator:
         return pairs
 
     def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
-        """Whether both say the same; None where the sample says nothing."""
+        """Return True if both say the same; None where the sample says nothing."""
         # a form has its query sorted; where the site is known to publish that page, it is asked in its own words
-        left_rest, right_rest = _rest(url), _rest(self._published.get(target, target))
-        if not self._fetcher.is_allowed(right_rest):
+        right = self._fetcher.fetch(_rest(self._published.get(target, target)))
+        if right.is_forbidden or self._fetcher.is_spent:
             return None
-        left = self._fetcher.fetch(left_rest)
-        if left is None or left.status != 200 or self._fetcher.is_spent:
+        left = self._fetcher.fetch(_rest(url)).page
+        if left is None or left.status != 200:
             return None
-        right = self._fetcher.fetch(right_rest)
-        return right is not None and right.status == 200 and say_the_same(left, right, reader)
+        return right.page is not None and right.page.status == 200 and say_the_same(left, right.page, reader)
 
 
 def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:

@@ -7,7 +7,7 @@ the resemblance and containment of documents", 1997), and are alike if they shar
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.labels.joins import DisjointSets
@@ -29,12 +29,14 @@ def alike_pages(
         sets.join(first.setdefault(cluster, place), place)
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     own_lines = {place: _own_lines(digests, places[place], frame) for place in first.values()}
+    n_words = {place: _n_words(digests, own) for place, own in own_lines.items()}
     for place in sorted(own_lines):
         own = own_lines[place]
         sample = sorted(own, key=lambda line: line * _GOLDEN % 2**32)[:_N_SAMPLED]
         tried = dict.fromkeys(other for line in sample for other in buckets[line])
         for other in list(tried)[:_MAX_TRIES]:
-            if _are_alike(digests, own, own_lines[other]):
+            n_most = max(n_words[place], n_words[other])
+            if n_most and _n_words(digests, own & own_lines[other]) >= MIN_SHARED * n_most:
                 sets.join(other, place)
                 break
         for line in sample:
@@ -48,7 +50,5 @@ def _own_lines(digests: PageDigests, place: int, frame: frozenset[int]) -> froze
     return digests.pages[content].lines - frame if content >= 0 else frozenset()
 
 
-def _are_alike(digests: PageDigests, one: frozenset[int], other: frozenset[int]) -> bool:
-    n_shared = sum(len(digests.words(line)) for line in one & other)
-    n_most = max(sum(len(digests.words(line)) for line in lines) for lines in (one, other))
-    return n_shared >= MIN_SHARED * n_most > 0
+def _n_words(digests: PageDigests, lines: Iterable[int]) -> int:
+    return sum(len(digests.words(line)) for line in lines)

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.evidence.habits import Words
-from dedup_crawler.labels.lines import digest, lines_of
-from dedup_crawler.labels.times import masked_times
+from dedup_crawler.labels.lines import digest, lines_of, masked_times
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 

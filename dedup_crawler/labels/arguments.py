@@ -1,4 +1,4 @@
-"""The arguments in the query of a URL, and which of them choose among few things.
+"""The arguments in the query of a URL, which of them choose among few things, and how a page spells its own address.
 
 ``do=edit`` and ``tab=files`` say what kind of page a URL asks for; ``id=...`` says of what. Nobody tells the names:
 a key whose values repeat all the time is a *choice*, one of many values is *open*; in a small crawl some are neither.
@@ -11,7 +11,10 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from urllib.parse import unquote_plus
+from urllib.parse import unquote, unquote_plus
+
+from dedup_crawler.labels.lines import digest, lines_of
+from dedup_crawler.pages.records import LabelledPage
 
 Argument = tuple[str, str]
 
@@ -22,6 +25,7 @@ MIN_REPEATS = 5
 MAX_ARGUMENTS = 100
 """A query with more is none."""
 _FEW_VALUES = 3
+_ADDRESS = "\3"
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 
 
@@ -55,6 +59,16 @@ def mask_value(line: str, value: str, mark: str) -> str:
         is_word = not _ends_in_word(masked if before else "") and not _ends_in_word(after[:1])
         masked += (mark if is_word else value) + after
     return masked
+
+
+def address_free(page: LabelledPage) -> int | None:
+    """Digest of a page's title and lines without its own address (``Index of /pub/x``); None where it is not there."""
+    path = unquote(page.url.partition("://")[2].partition("/")[2].partition("?")[0]).strip("/")
+    if not path or (f"/{path}" not in page.title and f"/{path}" not in page.main_text):
+        return None
+    text = "\n".join((page.title, *lines_of(page)))
+    masked = mask_value(text, f"/{path}", _ADDRESS)
+    return digest(masked) if masked != text else None
 
 
 def _ends_in_word(text: str) -> bool:

@@ -13,7 +13,7 @@ A wrong join makes a crawler lose a page, a missed one makes it fetch a page twi
    (:mod:`~dedup_crawler.labels.folders`).
 
 A page without text is joined by redirects only, and by the digest of its body where an export tells that and not the
-body (:mod:`~dedup_crawler.labels.known_digests`). An error page is never joined with one of another status.
+body (:mod:`~dedup_crawler.labels.joins`). An error page is never joined with one of another status.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable
 
-import numpy as np
-
-from dedup_crawler.labels.comparing import MAX_CHANGED_LINES, MAX_CHANGED_SHARE, MIN_NEAR_WORDS, MIN_WORDS, is_reordered
 from dedup_crawler.labels.folders import join_folders
-from dedup_crawler.labels.joins import Clustering
-from dedup_crawler.labels.known_digests import KnownDigests
+from dedup_crawler.labels.joins import Clustering, KnownDigests, Redirects
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.lines import digest_of_all
-from dedup_crawler.labels.redirects import Redirects
-from dedup_crawler.labels.signatures import Lines, Signature, changes
-from dedup_crawler.labels.site_pages import SitePages
+from dedup_crawler.labels.lines import (
+    MAX_CHANGED_LINES,
+    MAX_CHANGED_SHARE,
+    MIN_NEAR_WORDS,
+    MIN_WORDS,
+    digest_of_all,
+    is_reordered,
+)
+from dedup_crawler.labels.signatures import Signature, SitePages, changes
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_OWN_WORDS = 20
@@ -125,7 +126,8 @@ def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) ->
     for position, signature in signatures.items():
         if signature.n_words < MIN_WORDS or not len(signature.lines):
             continue
-        known = orders[signature.status, signature.title, len(signature.lines), digest_of_all(np.sort(signature.lines))]
+        lines = digest_of_all(sorted(signature.lines.tolist()))
+        known = orders[signature.status, signature.title, len(signature.lines), lines]
         if any(clustering.are_same(other, position) for other in known):
             continue
         for other in known[:MAX_TRIES]:
@@ -155,7 +157,7 @@ def _join_named(clustering: Clustering, site: SitePages) -> None:
         signature = site.signatures[position]
         if n_pages[key] == 1:
             continue
-        if signature.open_arguments and site.is_varied(signature):
+        if signature.open_arguments:
             first = by_argument.setdefault((*key, signature.open_arguments), position)
             names = ", ".join(sorted({name for name, _ in signature.open_arguments}))
             clustering.join(first, position, f"the same content for the same {names}; only the page's name differs")
@@ -173,7 +175,7 @@ def _join_near(clustering: Clustering, site: SitePages) -> None:
         if signature.n_words < MIN_NEAR_WORDS or not len(signature.lines) or (*same, signature.content) in seen:
             continue
         seen.add((*same, signature.content))
-        keys = [(*same, line) for line in _sample(signature, site.common_lines)]
+        keys = [(*same, line) for line in sorted(set(signature.lines.tolist()))[:N_SAMPLED_LINES]]
         tried = dict.fromkeys(other for key in keys for other in buckets[key])
         for other in list(tried)[:MAX_TRIES]:
             if not clustering.are_same(other, position) and is_near(site.signatures[other], signature):
@@ -183,15 +185,6 @@ def _join_near(clustering: Clustering, site: SitePages) -> None:
             for key in keys:
                 if len(buckets[key]) < MAX_TRIES:
                     buckets[key].append(position)
-
-
-def _sample(signature: Signature, common: Lines) -> list[int]:
-    different = np.unique(signature.lines)
-    rare = different
-    if len(common):
-        rare = different[common[np.searchsorted(common[:-1], different)] != different]
-    sample: list[int] = (rare if len(rare) > 2 * MAX_CHANGED_LINES else different)[:N_SAMPLED_LINES].tolist()
-    return sample
 
 
 def is_near(left: Signature, right: Signature) -> bool:

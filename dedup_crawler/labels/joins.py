@@ -1,9 +1,27 @@
-"""Sets of pages that only grow together, and why each join was made."""
+"""Sets of pages that only grow together, why each join was made, and the joins that need no text.
+
+Those are redirects, and the pages that an export describes without their bodies: with equal digests they are byte for
+byte the same. That is the surest evidence there is, but for log-in forms and the like: one body, shown at very many
+addresses, says nothing about what these show. So a body that too many URLs share joins none of them. Only good answers
+count: the body of a redirect or an error is not what it is about.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from dedup_crawler.labels.lines import digest
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.urls.normal import normal_form
+
+MAX_SHARE = 0.1
+"""Of the pages that are known by digest; a body that more of them share says nothing ..."""
+FEW_URLS = 10
+"""... unless these are few."""
+SAME_BODY = "the same body, byte for byte"
+"""Reason of these joins."""
 
 
 class DisjointSets:
@@ -78,3 +96,51 @@ class Clustering:
                     way_to[other] = [*way_to[page], join]
                     waiting.append(other)
         return way_to.get(right, [])
+
+
+class Redirects:
+    """Learns from the pages of a crawl, shown in crawl order, where each redirect leads."""
+
+    def __init__(self) -> None:
+        self.n_pages = 0
+        """Shown so far."""
+        self.positions: dict[str, int] = {}
+        """URL in normal form -> position of the first page that it is the address of."""
+        self._targets: list[tuple[int, str]] = []
+
+    def see(self, page: LabelledPage) -> None:
+        """Learn from the next page."""
+        self.positions.setdefault(normal_form(page.url), self.n_pages)
+        if page.redirect_to is not None:
+            self._targets.append((self.n_pages, normal_form(page.redirect_to)))
+        self.n_pages += 1
+
+    def joins(self) -> Iterator[tuple[int, int, str]]:
+        """Position of each redirect, position of what it leads to, reason."""
+        not_crawled: dict[str, int] = {}
+        for position, target in self._targets:
+            found = self.positions.get(target)
+            if found is None:  # of redirects to a page that was not crawled the first stands for it
+                found = not_crawled.setdefault(target, position)
+            yield position, found, f"a redirect to {target}"
+
+
+class KnownDigests:
+    """Learns the digests of a crawl's pages, shown in crawl order."""
+
+    def __init__(self) -> None:
+        self._digest_of: dict[int, int] = {}
+
+    def see(self, position: int, page: LabelledPage) -> None:
+        """Learn from the page at *position*."""
+        if page.digest is not None and not page.main_text and 200 <= page.status < 300:
+            self._digest_of[position] = digest(f"{page.status} {page.digest}")
+
+    def joins(self) -> Iterator[tuple[int, int, str]]:
+        """Position of each page, position of the first of the same body, reason."""
+        n_urls = Counter(self._digest_of.values())
+        most = max(FEW_URLS, MAX_SHARE * len(self._digest_of))
+        first: dict[int, int] = {}
+        for position, body in self._digest_of.items():
+            if n_urls[body] <= most:
+                yield first.setdefault(body, position), position, SAME_BODY

@@ -6,20 +6,20 @@ continued where it stopped. Scores and clusters are made anew each time, for a n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.labels.clusters import REORDERED, cluster_pages
-from dedup_crawler.labels.cosine import score_pairs
+from dedup_crawler.labels.cosine import cluster_by_cosine, score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.labels.paper_labellers import cluster_by_cosine, cluster_by_simhash
+from dedup_crawler.labels.simhash import cluster_by_simhash
 from dedup_crawler.labels.sinks import Sink, find_sinks
-from dedup_crawler.labels.vectors import TextVectors
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -96,19 +96,17 @@ def label_store(
     -----
     Ctrl-C, or an error, leaves the texts read so far in the store.
     """
-    report = progress or _silent
+    report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
-    with TextVectors() as vectors:
-        texts = clean_pages(
-            store.uncleaned_pages(),
-            n_workers=n_workers,
-            language=language,
-            on_skip=lambda url, reason: skipped.append((url, reason)),
-            on_words=vectors.number,
-        )
-        n_cleaned = _write_texts(store, texts, report)
-        n_scores, n_without_text = _write_scores(store, seed, vectors)
+    texts = clean_pages(
+        store.uncleaned_pages(),
+        n_workers=n_workers,
+        language=language,
+        on_skip=lambda url, reason: skipped.append((url, reason)),
+    )
+    n_cleaned = _write_texts(store, texts, report)
+    store.write_scores(score_pairs(store.labelled_pages(), seed=seed))
     report("scores", len(store))
     clustering = cluster(store.labelled_pages)
     clusters = clustering.numbers()
@@ -118,10 +116,10 @@ def label_store(
     return LabelReport(
         n_pages=len(clusters),
         n_cleaned=n_cleaned,
-        n_without_text=n_without_text,
+        n_without_text=sum(not page.main_text for page in store.labelled_pages()),
         n_skipped=len(skipped),
         skipped=tuple(skipped[:REPORTED_SKIPS]),
-        n_scores=n_scores,
+        n_scores=store.overview().n_scores,
         n_clusters=n_clusters,
         n_duplicates=len(clusters) - n_clusters,
         n_reordered=sum(join.reason == REORDERED for join in clustering.joins),
@@ -190,47 +188,12 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
     return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
 
 
-def _write_scores(store: PageStore, seed: int, vectors: TextVectors) -> tuple[int, int]:
-    """How many scores were written, and how many pages have no text."""
-    n_scores = n_without_text = 0
-
-    def pages() -> Iterator[LabelledPage]:
-        nonlocal n_without_text
-        for page in store.labelled_pages():
-            n_without_text += not page.main_text
-            yield page
-
-    def counted() -> Iterator[tuple[str, str, float]]:
-        nonlocal n_scores
-        for score in score_pairs(pages(), seed=seed, vectors=vectors):
-            n_scores += 1
-            yield score
-
-    store.write_scores(counted())
-    return n_scores, n_without_text
-
-
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:
     """How many texts were written."""
     n_cleaned = 0
     with closing(texts):
-        for batch in _batches(texts):
+        while batch := list(islice(texts, BATCH_PAGES)):
             store.write_texts(batch)
             n_cleaned += len(batch)
             report("main text", n_cleaned)
     return n_cleaned
-
-
-def _batches(texts: Iterator[PageText]) -> Iterator[list[PageText]]:
-    batch: list[PageText] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == BATCH_PAGES:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _silent(step: str, n_done: int) -> None:
-    """No progress is wanted."""

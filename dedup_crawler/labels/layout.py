@@ -1,4 +1,4 @@
-"""What the pages of a site say whatever they are about: their own address, and the time.
+"""What the pages of a site say whatever they are about: their own address.
 
 A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` stands on a page's text, its history, and the login
 form reached from it. It differs on every page, so comparing lines never calls it boilerplate; and it makes one login
@@ -10,23 +10,19 @@ difference is that a site names the folder on the pages about folders, and the p
 values of *naming* keys are masked: those that at least half of all pages show as a line of its own. Most sites have
 none.
 
-Times that are told from now ("5 minutes ago") change while one looks and are masked in every line. A clock, or how long
-the page took to make, is left out where its line is part of the layout: once on each of most pages. Other numbers are
-not told from ids, so they stay; that one of them counts visitors, only a long page with a single difference can show.
+Numbers are not told from ids, so they stay; that one of them counts visitors, only a long page with a single difference
+can show.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from dedup_crawler.labels.arguments import Argument, ArgumentKinds, arguments, mask_value, spellings
-from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.lines import Digests, digest
-from dedup_crawler.labels.times import masked_times
+from dedup_crawler.labels.lines import digest, lines_of, masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
@@ -40,85 +36,63 @@ SHAPE_SHARE = 0.005
 """... and a line that names it is decoration if its shape is on this share of the pages ..."""
 SHAPE_PAGES = 10
 """... and on so many."""
-CLOCK_SHARE = 0.5
-"""A line with a time, whose shape is on this share of the pages, once on each, is a clock of the layout."""
+
+MAX_KEYS = 400_000
+"""About 50 MB of counts with 64-bit keys."""
+
+Key = TypeVar("Key", bound=Hashable)
 
 _NAME, _OTHER = "\0", "\1"
 
 
 class SiteLayout:
-    """Decoration of a site: see all pages, then settle; where there are naming keys, see shapes, then settle these."""
+    """Decoration of a site: see all pages, then settle."""
 
     def __init__(self) -> None:
-        self.n_pages = 0
-        """Pages with title and text: a file without a title has no layout."""
-        self.kinds = ArgumentKinds()
         self.naming_keys: frozenset[str] = frozenset()
+        self._n_pages = 0  # with title and text: a file without a title has no layout
+        self._kinds = ArgumentKinds()
         self._n_named: Counter[str] = Counter()
-        self._clocks: BoundedCounter[int] = BoundedCounter()
-        self._shapes: BoundedCounter[int] = BoundedCounter()
-        self._frequent_clocks: frozenset[int] = frozenset()
-        self._frequent_shapes: frozenset[int] = frozenset()
+        self._shapes: frozenset[int] = frozenset()
 
-    def see_url(self, url: str) -> None:
-        """Learn from the URL of any page."""
-        self.kinds.add(arguments(url)[0])
+    def see(self, page: LabelledPage) -> None:
+        """Learn from a page."""
+        found, _ = arguments(page.url)
+        self._kinds.add(found)
+        if page.title and page.main_text:
+            self._n_pages += 1
+            lines = set(lines_of(page)) if found else set()
+            self._n_named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
 
-    def see_lines(self, url: str, lines: list[str], clocks: Digests) -> None:
-        """Learn from a page with title and text."""
-        self.n_pages += 1
-        found, _ = arguments(url)
-        if found:
-            different = set(lines)
-            self._n_named.update({key for key, value in found if not different.isdisjoint(spellings(value))})
-        if clocks.any():
-            self._clocks.update(_single(clocks))
-
-    def settle(self) -> None:
-        """Decide which keys name the page and what is a clock."""
-        if self.n_pages >= MIN_PAGES:
-            least = NAMING_SHARE * self.n_pages
+    def settle(self, pages: Pages) -> None:
+        """Decide which keys name the page and what is decoration; reads the pages again where there are such keys."""
+        if self._n_pages >= MIN_PAGES:
+            least = NAMING_SHARE * self._n_pages
             self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)
-            self._frequent_clocks = self._clocks.at_least(CLOCK_SHARE * self.n_pages)
-        self._clocks = BoundedCounter()
+        if self.naming_keys:
+            n_shapes: BoundedCounter[int] = BoundedCounter()
+            for page in pages():
+                if page.title and page.main_text:
+                    n_shapes.update(set(self.names(page.url).shapes_of(lines_of(page)).values()))
+            self._shapes = n_shapes.at_least(max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES))
 
     def names(self, url: str) -> Names:
         """What finds the values of one URL's naming arguments, after :meth:`settle`."""
         return Names(url, self.naming_keys)
 
-    def see_shapes(self, shapes: Iterable[int]) -> None:
-        """Learn from the shapes of a page's lines (:meth:`Names.shapes_of`)."""
-        self._shapes.update(set(shapes))
+    def decoration(self, url: str, lines: list[str]) -> set[int]:
+        """Which lines of the page at *url* are no content, by their index.
 
-    def settle_shapes(self) -> None:
-        """Decide which shapes are decoration."""
-        self._frequent_shapes = self._shapes.at_least(max(SHAPE_SHARE * self.n_pages, SHAPE_PAGES))
-        self._shapes = BoundedCounter()
-
-    def content(self, n_lines: int, shapes: Mapping[int, int], clocks: Digests) -> npt.NDArray[np.bool_]:
-        """Of each line of a page, whether it is content.
-
-        Parameters
-        ----------
-        n_lines
-            Of the page.
-        shapes
-            Of lines that hold a name (:meth:`Names.shapes_of`). A line that stands twice is decoration once: a label
-            may have the same words as an entry of a list.
-        clocks
-            Of each line the digest of its shape without times, 0 where it has none; empty if no line has.
+        A line that stands twice is decoration once: a label may have the same words as an entry of a list.
         """
-        is_content = np.ones(n_lines, bool)
-        is_content[[index for index, shape in shapes.items() if shape in self._frequent_shapes]] = False
-        found = self._frequent_clocks.intersection(_single(clocks)) if self._frequent_clocks else None
-        if found:
-            is_content[np.isin(clocks, np.array(list(found), np.uint64))] = False
-        return is_content
+        return {index for index, shape in self.names(url).shapes_of(lines).items() if shape in self._shapes}
 
-    def open_arguments(self, found: Iterable[Argument]) -> tuple[Argument, ...]:
-        """The arguments that do not name the page and certainly do not choose its kind, sorted."""
-        keys = {key for key, _ in found if key not in self.naming_keys and self.kinds.is_open(key)}
-        return tuple(sorted(each for each in found if each[0] in keys))
+    def kind_of(self, url: str) -> tuple[int, tuple[Argument, ...]]:
+        """Hash of what kind of page a URL asks for, and its arguments that neither name it nor choose the kind."""
+        found, before = arguments(url)
+        template = "\n".join(self._kinds.template(before, found, self.naming_keys))
+        is_open = [key not in self.naming_keys and self._kinds.is_open(key) for key, _ in found]
+        return digest(template), tuple(sorted(itertools.compress(found, is_open)))
 
 
 class Names:
@@ -162,6 +136,35 @@ def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
 
 
-def _single(clocks: Digests) -> list[int]:
-    """The shapes with a time that stand once on a page."""
-    return [shape for shape, n in Counter(clocks[clocks != 0].tolist()).items() if n == 1]
+class BoundedCounter(Generic[Key]):
+    """Counts of a stream: what is frequent stays counted, what is rare is forgotten.
+
+    J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming 2, 1982, many elements at a time.
+    Whenever more than *max_keys* are held, all are lowered alike and at least half are forgotten.
+
+    A count is never too high, and too low by at most :attr:`max_error`: 0 until something was forgotten, and always
+    less than the share ``2 / max_keys`` of all that was counted.
+    """
+
+    def __init__(self, max_keys: int = MAX_KEYS) -> None:
+        self._max_keys = max_keys
+        self._counts: Counter[Key] = Counter()
+        self.max_error = 0
+
+    def update(self, keys: Iterable[Key] | Mapping[Key, int]) -> None:
+        """Count each of *keys* once, or as often as it says."""
+        self._counts.update(keys)
+        if len(self._counts) > self._max_keys:
+            less = sorted(self._counts.values(), reverse=True)[self._max_keys // 2]
+            self._counts = Counter({key: n - less for key, n in self._counts.items() if n > less})
+            self.max_error += less
+
+    def __getitem__(self, key: Key) -> int:
+        return self._counts[key]
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def at_least(self, n: float) -> frozenset[Key]:
+        """The keys that may have been counted *n* times or more; those counted so often for certain are among them."""
+        return frozenset(key for key, count in self._counts.items() if count + self.max_error >= max(n, 1))

@@ -1,140 +1,58 @@
-"""Lines of pages, and what is to know of one whatever page it is on: told once, for most lines are on many pages."""
+"""Bodies as text, texts as lines, their words and their times.
+
+Two fetches of one page may print different times. Those that are told from now ("5 minutes ago") are masked in every
+line; dates, times of day and durations only where somebody asks.
+"""
 
 from __future__ import annotations
 
-import itertools
+import codecs
 import re
+from array import array
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import xxhash
+from w3lib.encoding import html_to_unicode
 
-from dedup_crawler.labels.comparing import n_words_of_lines
-from dedup_crawler.labels.counting import BoundedCounter
-from dedup_crawler.labels.times import masked_ago, masked_clock
 from dedup_crawler.pages.records import LabelledPage
 
-Digests = npt.NDArray[np.uint64]
+MIN_WORDS = 10
+"""A text with fewer words says too little to join pages by: "You need to enable JavaScript to run this app"."""
+MIN_NEAR_WORDS = 100
+"""A text with fewer words is compared for equality only: in a short list one changed entry is one more percent."""
+MAX_CHANGED_LINES = 2
+"""Nearly equal pages differ in at most so many lines ..."""
+MAX_CHANGED_SHARE = 0.02
+"""... and these have at most this share of the words of a page, counted on both sides."""
+MAX_CLOCK = 200
+"""Characters; a longer line is no clock."""
+WHEN = "\2"
+"""Stands in the place of times."""
 
-MEMO_LINES = 200_000
-"""Lines that are remembered, at most ..."""
-MEMO_CHARACTERS = 20_000_000
-"""... and characters of them, but for those of the last page; some 100 MB in all."""
-COMMON_SHARE = 0.05
-"""A line on this share of the pages says nothing about one of them."""
+_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
-_ASCII_DIGITS = str.maketrans({code: " " for code in range(128) if chr(code) not in "0123456789\n"})
-"""Character -> itself if it is a digit, else a space: finds the numbers of ASCII text faster than a pattern."""
+_TIME = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
+    re.IGNORECASE,
+)
+_AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
+_DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
+_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # what every match of the two has
 
 
 class LineFacts(NamedTuple):
-    """What the lines of one page are by themselves, with an entry a line."""
+    """What a line says by itself, whatever page it is on."""
 
-    digests: Digests
-    n_words: npt.NDArray[np.uint32]
-    clocks: Digests
-    """Of the line with times and durations masked; 0 if it has none."""
-    numbers: list[str]
-    """The runs of digits, each between spaces; empty if there are none."""
+    digest: int
+    n_words: int
+    numbers: tuple[str, ...]
+    """Its runs of digits."""
 
 
-class LineTable:
-    """Tells the facts of lines, and counts on how many pages each is; memory is bounded."""
-
-    def __init__(self) -> None:
-        self._rows = _Rows()
-        self._n_pages = np.zeros(MEMO_LINES, np.int64)
-        self._forgotten: BoundedCounter[int] = BoundedCounter()
-
-    @property
-    def n_remembered(self) -> int:
-        """Lines whose facts are at hand."""
-        return len(self._rows)
-
-    def facts(self, lines: list[str]) -> LineFacts:
-        """What the lines of a page are by themselves; the page is counted for each of them."""
-        if len(lines) > MEMO_LINES // 10:  # it would push out what is on other pages
-            return self._facts_of_long_page(lines)
-        if len(self._rows) + len(lines) > MEMO_LINES or self._rows.n_characters > MEMO_CHARACTERS:
-            self._forget()
-        new = [line for line in dict.fromkeys(lines) if line not in self._rows]
-        if new:
-            self._rows.add(new)
-        row_of_line = list(map(self._rows.__getitem__, lines))
-        rows = np.array(row_of_line, np.int64)
-        self._n_pages[rows] += 1  # once, however often a row is among them
-        known = self._rows
-        numbers = list(map(known.numbers.__getitem__, row_of_line))
-        return LineFacts(known.digests[rows], known.n_words[rows], known.clocks[rows], numbers)
-
-    def common_lines(self, n_pages: int) -> Digests:
-        """Ascending digests of the lines that are on 5 % of a site's pages with lines, or may be."""
-        self._forget()
-        return np.array(sorted(self._forgotten.at_least(COMMON_SHARE * n_pages)), np.uint64)
-
-    def _facts_of_long_page(self, lines: list[str]) -> LineFacts:
-        digests, n_words, clocks, numbers = facts_of(lines)
-        self._forgotten.update(set(digests))
-        return LineFacts(
-            np.array(digests, np.uint64), np.array(n_words, np.uint32), np.array(clocks, np.uint64), numbers
-        )
-
-    def _forget(self) -> None:
-        n_rows = len(self._rows)
-        n_pages, digests = self._n_pages[:n_rows], self._rows.digests[:n_rows]
-        self._forgotten.update(dict(zip(digests.tolist(), n_pages.tolist(), strict=True)))
-        n_pages[:] = 0
-        self._rows.forget()
-
-
-class _Rows(dict[str, int]):
-    """Line -> its row in columns of facts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.n_characters = 0
-        self.digests = np.zeros(MEMO_LINES, np.uint64)
-        self.n_words = np.zeros(MEMO_LINES, np.uint32)
-        self.clocks = np.zeros(MEMO_LINES, np.uint64)
-        self.numbers: list[str] = []
-
-    def add(self, lines: list[str]) -> None:
-        """Take in lines that are not there yet."""
-        rows = slice(len(self), len(self) + len(lines))
-        digests, n_words, clocks, numbers = facts_of(lines)
-        self.digests[rows], self.n_words[rows], self.clocks[rows] = digests, n_words, clocks
-        self.update(zip(lines, range(rows.start, rows.stop), strict=True))
-        self.numbers += numbers
-        self.n_characters += sum(map(len, lines)) + sum(map(len, numbers))
-
-    def forget(self) -> None:
-        """Start anew."""
-        self.clear()
-        self.numbers.clear()
-        self.n_characters = 0
-
-
-def facts_of(lines: list[str]) -> tuple[list[int], list[int], list[int], list[str]]:
-    """Digests, words, clocks and numbers of lines; read all at once, for most lines are short."""
-    numbers = _numbers_of_lines(lines)
-    clocks = [_clock(line) if has_numbers else 0 for line, has_numbers in zip(lines, numbers, strict=True)]
-    return list(map(digest, lines)), n_words_of_lines(lines), clocks, numbers
-
-
-def _numbers_of_lines(lines: list[str]) -> list[str]:
-    is_plain = list(map(str.isascii, lines))
-    plain = "\n".join(itertools.compress(lines, is_plain)).translate(_ASCII_DIGITS)
-    of_plain = map(str.split, plain.split("\n"))
-    found = [
-        next(of_plain) if is_ascii else _NUMBER.findall(line) for line, is_ascii in zip(lines, is_plain, strict=True)
-    ]
-    return [f" {' '.join(numbers)} " if numbers else "" for numbers in found]
-
-
-def _clock(line: str) -> int:
-    masked = masked_clock(line)
-    return 0 if masked is line else digest(masked)
+def line_facts(line: str) -> LineFacts:
+    """Read one line."""
+    return LineFacts(digest(line), n_words(line), tuple(_NUMBER.findall(line)))
 
 
 def lines_of(page: LabelledPage) -> list[str]:
@@ -144,9 +62,44 @@ def lines_of(page: LabelledPage) -> list[str]:
     return masked_ago(page.main_text.replace("\t", "")).split("\n")
 
 
+def decode(body: bytes, content_type: str | None) -> str:
+    """Decode a body by header, byte order mark or meta element, whatever they claim; never fails.
+
+    Bytes that the charset does not have become U+FFFD. Without any claim: UTF-8 if it is that, else Windows-1252.
+    """
+    try:
+        text: str = html_to_unicode(content_type, body, auto_detect_fun=_guess_charset)[1]
+    except (LookupError, ValueError):  # a charset such as "hex" or "idna", which Python has but not for text
+        text = body.decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode("utf-8")  # UTF-7 can spell lone surrogates, which no database takes
+
+
+def _guess_charset(body: bytes) -> str:
+    try:
+        codecs.utf_8_decode(body, "strict", True)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
 def digest(text: str) -> int:
     """64-bit hash of a text, the same in every run."""
     return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def digest_of_all(digests: Sequence[int]) -> int:
+    """64-bit hash of lines by those of each."""
+    return xxhash.xxh3_64_intdigest(array("Q", digests).tobytes())
+
+
+def words_of(text: str) -> list[str]:
+    """Words of a text: runs of letters, digits and underscores."""
+    return _WORD.findall(text)
+
+
+def n_words(text: str) -> int:
+    """Count the words of a text."""
+    return len(_WORD.findall(text))
 
 
 def numbers_of(text: str) -> frozenset[str]:
@@ -154,6 +107,31 @@ def numbers_of(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def digest_of_all(digests: Digests) -> int:
-    """64-bit hash of lines by those of each."""
-    return xxhash.xxh3_64_intdigest(digests.tobytes())
+def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:
+    """Whether two different sequences of the same lines are one list in two orders.
+
+    Not if a single line stands elsewhere: that is how a tree says which of its branches is open, and a menu where
+    the reader is. Sorting moves more than one line, for an entry of a table has several.
+    """
+    moved = [index for index, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
+    first, end = moved[0], moved[-1] + 1
+    one, other = left[first:end], right[first:end]
+    return one[1:] != other[:-1] and one[:-1] != other[1:]
+
+
+def masked_times(line: str) -> str:
+    """The line with dates and times of day masked."""
+    return _TIME.sub(WHEN, line)
+
+
+def masked_ago(text: str) -> str:
+    """The text with times told from now ("5 minutes ago") masked."""
+    return _AGO.sub(WHEN, text) if " ago" in text else text
+
+
+def masked_clock(line: str) -> str:
+    """The line with dates, times of day and durations masked; the very same string if it has none or is too long."""
+    if len(line) > MAX_CLOCK or _MAY_BE_CLOCK(line) is None:
+        return line
+    masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
+    return line if masked == line else masked

@@ -15,21 +15,16 @@ import functools
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.comparing import word_counts
-from dedup_crawler.labels.html import HtmlText, decode, read_html, stop_words
-from dedup_crawler.labels.simhash import simhash
-from dedup_crawler.labels.vectors import WordVector, vector_of
+from dedup_crawler.labels.html import HtmlText, read_html, stop_words
+from dedup_crawler.labels.lines import decode
+from dedup_crawler.labels.simhash import fingerprint, simhash_package
 from dedup_crawler.labels.workers import WorkerPool, time_limit
 from dedup_crawler.pages.records import Page, PageText
 
 MAX_BYTES = 5_000_000
 """A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""
-MIN_SIMHASH_WORDS = 30
-"""A text with fewer words has no simhash: one changed word moves more bits than may differ."""
-
 MAX_SECONDS = 30.0
 """A page that takes a worker longer is skipped."""
 
@@ -40,14 +35,8 @@ _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECAS
 
 OnSkip = Callable[[str, str], None]
 """Called with the URL and the reason for each page whose text could not be read."""
-OnWords = Callable[[str, WordVector], object]
-"""Called with each text and its words, which are counted anyway, for the simhash."""
-
-
-class _Outcome(NamedTuple):
-    text: PageText
-    reason: str | None = None
-    words: WordVector | None = None
+Outcome = tuple[PageText, str | None]
+"""The text of a page, and why it could not be read, or None."""
 
 
 def clean_pages(
@@ -56,7 +45,6 @@ def clean_pages(
     n_workers: int | None = None,
     language: str = "English",
     on_skip: OnSkip | None = None,
-    on_words: OnWords | None = None,
 ) -> Generator[PageText, None, None]:
     """Read the texts of *pages*: one each, in their order, with a bounded number of pages in memory.
 
@@ -75,30 +63,27 @@ def clean_pages(
     on_skip
         Called for each page that is over a limit (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on
         or that killed its worker; such a page has an empty text.
-    on_words
-        Called for each page with text.
 
     Raises
     ------
     BadInputError
         If *n_workers* is less than 1 or the language is not known; later, if no process can be started.
     MissingExtraError
-        If jusText is not installed.
+        If the package simhash is not installed.
     """
     n_workers = (os.cpu_count() or 1) if n_workers is None else n_workers
     if n_workers < 1:
         raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
-    stop_words(language)  # fails here, not in a worker
-    clean = functools.partial(_clean_in_time, language=language, with_words=on_words is not None)
-    return _texts(pages, n_workers, clean, on_skip or _silent, on_words or _silent)
+    _check(language)
+    return _texts(pages, n_workers, functools.partial(_clean_in_time, language=language), on_skip)
 
 
 class TextReader:
     """Reads texts now and then, under the same limits, with one worker that is kept in between; a context manager."""
 
     def __init__(self, language: str = "English") -> None:
-        stop_words(language)  # fails here, not in the worker
-        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language, with_words=False), _worker_died, 1)
+        _check(language)
+        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language), _worker_died, 1)
 
     def __enter__(self) -> TextReader:
         return self
@@ -108,22 +93,16 @@ class TextReader:
 
     def read(self, pages: Iterable[Page]) -> list[PageText]:
         """Text of each page; empty where it could not be read."""
-        return [outcome.text for outcome in self._pool.map([list(pages)])]
+        return [text for text, _ in self._pool.map([list(pages)])]
 
 
 def _texts(
-    pages: Iterable[Page],
-    n_workers: int,
-    clean: Callable[[list[Page]], list[_Outcome]],
-    on_skip: OnSkip,
-    on_words: OnWords,
+    pages: Iterable[Page], n_workers: int, clean: Callable[[list[Page]], list[Outcome]], on_skip: OnSkip | None
 ) -> Generator[PageText, None, None]:
     with WorkerPool(clean, _worker_died, n_workers) as pool:
-        for text, reason, words in pool.map(_chunks(pages)):
-            if reason is not None:
+        for text, reason in pool.map(_chunks(pages)):
+            if reason is not None and on_skip is not None:
                 on_skip(text.url, reason)
-            if words is not None:
-                on_words(text.main_text, words)
             yield text
 
 
@@ -141,61 +120,48 @@ def _chunks(pages: Iterable[Page]) -> Iterator[list[Page]]:
         yield chunk
 
 
-def _silent(*_: object) -> None:
-    """Nobody wants to know."""
-
-
-def _clean_in_time(pages: list[Page], language: str, with_words: bool) -> list[_Outcome]:
+def _clean_in_time(pages: list[Page], language: str) -> list[Outcome]:
     outcomes = []
     for page in pages:
         with time_limit(MAX_SECONDS):
-            outcome = _clean_page(page, language)
-        outcomes.append(outcome if with_words else outcome._replace(words=None))
+            outcomes.append(clean_page(page, language))
     return outcomes
 
 
-def _worker_died(page: Page) -> _Outcome:
-    return _Outcome(_no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s")
+def _worker_died(page: Page) -> Outcome:
+    return _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
-def clean_page(page: Page, language: str = "English") -> tuple[PageText, str | None]:
-    """Read the text of one page; the second value is why it could not be read, or None. Raises nothing."""
-    outcome = _clean_page(page, language)
-    return outcome.text, outcome.reason
-
-
-def _clean_page(page: Page, language: str) -> _Outcome:
+def clean_page(page: Page, language: str = "English") -> Outcome:
+    """Read the text of one page; raises nothing."""
     if page.content and len(page.content) > MAX_BYTES and not 300 <= page.status < 400:
-        return _Outcome(_no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}")
+        return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
     try:
         return _read(page, language)
     except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever it does to three parsers
-        return _Outcome(_no_text(page), f"{type(error).__name__}: {error}")
+        return _no_text(page), f"{type(error).__name__}: {error}"
 
 
-def _read(page: Page, language: str) -> _Outcome:
+def _read(page: Page, language: str) -> Outcome:
     kind = "" if 300 <= page.status < 400 else _kind(page)
     if not kind:
-        return _Outcome(_no_text(page))
+        return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
     if kind == "text":
-        return _counted(page, "", None, _lines(decoded.splitlines()))
+        lines = _lines(decoded.splitlines())
+        return PageText(page.url, "", None, lines, fingerprint(lines)), None
     html = read_html(decoded, page.url, language)
     if html.is_cut:
-        return _Outcome(
-            PageText(page.url, html.title, html.canonical_link, "", None), "nested too deep to be read whole"
-        )
-    return _counted(page, html.title, html.canonical_link, _marked(html))
+        reason = "nested too deep to be read whole"
+        return PageText(page.url, html.title, html.canonical_link, "", None), reason
+    text = _marked(html)
+    return PageText(page.url, html.title, html.canonical_link, text, fingerprint(text)), None
 
 
-def _counted(page: Page, title: str, canonical_link: str | None, text: str) -> _Outcome:
-    """A text with its words and their simhash.
-
-    Words, not shingles: near-duplicates are verified by their texts anyway, and of true ones words find more.
-    """
-    words = word_counts(text)
-    fingerprint = simhash(words) if words.total() >= MIN_SIMHASH_WORDS else None
-    return _Outcome(PageText(page.url, title, canonical_link, text, fingerprint), words=vector_of(words))
+def _check(language: str) -> None:
+    """Fail here, not in a worker."""
+    stop_words(language)
+    simhash_package()
 
 
 def _no_text(page: Page) -> PageText:

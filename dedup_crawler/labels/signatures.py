@@ -1,23 +1,29 @@
 """What is kept of a page to compare it by: hashes of its text, of its lines, and what its URL asks for.
 
-A signature has at most some 40 kB, usually one, whatever the size of the page.
+A signature has at most some 40 kB, usually one, whatever the size of the page; texts are not kept. So the pages of a
+crawl are gone through twice: to learn what is decoration on this site, and to sign what is not. Where a key of the
+query names the page there is one more round in between.
 """
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.labels.addresses import address_free
-from dedup_crawler.labels.arguments import Argument
-from dedup_crawler.labels.comparing import MIN_WORDS, has_words
-from dedup_crawler.labels.lines import digest
+from dedup_crawler.labels.arguments import Argument, address_free
+from dedup_crawler.labels.joins import KnownDigests, Redirects
+from dedup_crawler.labels.layout import Pages, SiteLayout
+from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, line_facts, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
 
 Lines = npt.NDArray[np.uint64]
 Words = npt.NDArray[np.uint16]
+FactsOf = Callable[[str], LineFacts]
 
 MAX_LINES = 4_000
 """A page with more lines is compared for equality only."""
@@ -25,6 +31,12 @@ MAIN_SHARE = 0.8
 """jusText's main text stands for the page where it has at least this share of its words."""
 TOO_MANY = 65_535
 """Stands for the words of a line with a number of the URL: an id, not a counter."""
+OWN_SHARE = 0.5
+"""A line on more than this share of the pages of one kind belongs to the kind, not to the page."""
+MEMO_LINES = 100_000
+"""Lines whose facts are remembered, for most are on many pages ..."""
+MEMO_LENGTH = 500
+"""... but for those with more characters."""
 
 NO_LINES: Lines = np.empty(0, np.uint64)
 NO_WORDS: Words = np.empty(0, np.uint16)
@@ -44,7 +56,7 @@ class Signature:
     main: int | None
     """Of those of the latter that jusText keeps, where they are most of the page."""
     n_text_words: int
-    """Of all lines; of a text without a title only whether these are enough to compare by."""
+    """Of all lines."""
     n_words: int
     """Of the content."""
     lines: Lines
@@ -61,15 +73,92 @@ class Signature:
     """Of title and lines without the page's own address; None where it is not printed."""
 
 
-def plain_signature(page: LabelledPage) -> Signature:
-    """Of a page without a title, mostly a text file: only the whole text counts."""
-    text = digest(page.main_text)
-    n = MIN_WORDS if has_words(page.main_text, MIN_WORDS) else 0  # nobody asks for more
-    return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), address_free(page))
+class SitePages:
+    """Signatures of the pages that have text, by position in the crawl, and what their kinds have in common."""
+
+    def __init__(self, pages: Pages) -> None:
+        remembered = functools.lru_cache(MEMO_LINES)(line_facts)
+
+        def facts_of(line: str) -> LineFacts:
+            return remembered(line) if len(line) <= MEMO_LENGTH else line_facts(line)
+
+        self.redirects, self.digests, self.layout = Redirects(), KnownDigests(), SiteLayout()
+        for position, page in enumerate(pages()):
+            self.redirects.see(page)
+            self.digests.see(position, page)
+            self.layout.see(page)
+        self.layout.settle(pages)
+        self.signatures = {
+            position: signature_of(page, self.layout, facts_of)
+            for position, page in enumerate(pages())
+            if page.main_text
+        }
+        """In crawl order."""
+        self._pages_of_kind: defaultdict[int, list[Signature]] = defaultdict(list)
+        for signature in self.signatures.values():
+            if signature.plain_title is not None:
+                self._pages_of_kind[signature.template].append(signature)
+        self._lines_of_kind: dict[int, frozenset[int]] = {}
+
+    def n_own_words(self, signature: Signature) -> int:
+        """Words of the content that is not the same on most pages of its kind."""
+        kind = signature.template
+        if kind not in self._lines_of_kind:
+            self._lines_of_kind[kind] = _shared_lines(self._pages_of_kind[kind])
+        own = dict(zip(signature.lines.tolist(), signature.words.tolist(), strict=True))
+        return sum(n for line, n in own.items() if line not in self._lines_of_kind[kind])
+
+
+def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = line_facts) -> Signature:
+    """Sign a page with text; of one without a title, mostly a text file, only the whole text counts."""
+    if not page.title:
+        text, n = digest(page.main_text), n_words(page.main_text)
+        return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), address_free(page))
+    lines = lines_of(page)
+    facts = list(map(facts_of, lines))
+    decoration = layout.decoration(page.url, lines)
+    content = [line for index, line in enumerate(facts) if index not in decoration]
+    n_content_words = sum(line.n_words for line in content)
+    plain_title = layout.names(page.url).plain_title(page.title)
+    template, open_arguments = layout.kind_of(page.url) if plain_title is not None else (0, ())
+    ids = numbers_of(page.url)
+    digests = np.array([line.digest for line in content], np.uint64)
+    words = [min(line.n_words, TOO_MANY) if ids.isdisjoint(line.numbers) else TOO_MANY for line in content]
+    is_compared = len(content) <= MAX_LINES
+    return Signature(
+        status=page.status,
+        title=digest(page.title),
+        text=digest_of_all([line.digest for line in facts]),
+        content=digest_of_all([line.digest for line in content]),
+        main=_main(page, facts, decoration, n_content_words),
+        n_text_words=sum(line.n_words for line in facts),
+        n_words=n_content_words,
+        lines=digests if is_compared else NO_LINES,
+        words=np.array(words, np.uint16) if is_compared else NO_WORDS,
+        plain_title=None if plain_title is None else digest(plain_title),
+        template=template,
+        open_arguments=open_arguments,
+        address_free=address_free(page),
+    )
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
     """How many lines of two pages with as many lines are not the same, and how many words these have on both sides."""
     is_changed = left.lines != right.lines
-    n_words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
-    return int(np.count_nonzero(is_changed)), int(n_words)
+    words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
+    return int(np.count_nonzero(is_changed)), int(words)
+
+
+def _main(page: LabelledPage, facts: list[LineFacts], decoration: set[int], n_content_words: int) -> int | None:
+    """Hash of the lines that jusText keeps, where it drops some but little."""
+    marked = enumerate(zip(page.main_text.split("\n"), facts, strict=True))
+    main = [line for index, (text, line) in marked if text[:1] != "\t" and index not in decoration]
+    if not main or len(main) == len(facts) or sum(line.n_words for line in main) < MAIN_SHARE * n_content_words:
+        return None
+    return digest_of_all([line.digest for line in main])
+
+
+def _shared_lines(signatures: list[Signature]) -> frozenset[int]:
+    """Lines on more than half of some pages."""
+    lines, n_pages = np.unique(np.concatenate([np.unique(each.lines) for each in signatures]), return_counts=True)
+    return frozenset(lines[n_pages > OWN_SHARE * len(signatures)].tolist())

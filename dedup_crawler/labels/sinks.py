@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.labels.comparing import n_words
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.lines import COMMON_SHARE, lines_of
+from dedup_crawler.labels.lines import lines_of, n_words
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_URLS = 10
@@ -21,8 +20,10 @@ MIN_SHARE = 0.02
 """... and this share of all ..."""
 MAX_WORDS = 100
 """... and at most so many words besides lines that the pages of the site share; error pages may have more."""
+COMMON_SHARE = 0.05
+"""A line on this share of the pages says nothing about one of them ..."""
 SHARED = 1.5
-"""A line on more than so many pages for each of the cluster is not the cluster's own."""
+"""... nor one on more than so many pages for each of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,8 @@ class Decisions:
             again = marks.take_again(request)
             may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
             if not is_redirected:
+                if was_decided and not self.is_decided(request):
+                    self._explorer.not_sent(request)
                 marks.unmark(request)
         meta[marks.DECIDED] = marks.decided(self._crawl, asked, is_redirected=is_redirected)
         if marks.is_exempt(request):

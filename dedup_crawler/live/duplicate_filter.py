@@ -30,6 +30,7 @@ from dedup_crawler.live.scrapy_compat import create_looping_call, download
 from dedup_crawler.live.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
+from dedup_crawler.live.status_page import INTERVAL_S, StatusPage
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
 from dedup_crawler.live.summary import progress, summary
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
@@ -62,6 +63,7 @@ class DuplicateFilter:
         self._models = models
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
+        self._status = StatusPage(options.status) if options.status else None
         self._explorer = Explorer(
             models.evidence, self._report, models.site_text_of, options.exploration, is_dry_run=options.is_dry_run
         )
@@ -169,6 +171,8 @@ class DuplicateFilter:
         clocks = [(self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)]
         if (seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy says its own
             clocks.append((self._say_progress, seconds))
+        if self._status is not None:
+            clocks.append((self._show_status, INTERVAL_S))
         for each, seconds in clocks:
             clock = create_looping_call(each)
             clock.start(seconds, now=False)
@@ -196,6 +200,7 @@ class DuplicateFilter:
         ):
             self._report.say(level, line)
         self._report.close()
+        self._show_status(ended=reason)
         await self._note_facts()
         if reason == "finished":
             self.seen.forget_dropped()  # whatever had to be verified was
@@ -350,6 +355,10 @@ class DuplicateFilter:
         if self.answers.n_fetched != self._n_said:
             self._n_said = self.answers.n_fetched
             self._report.inform(progress(self._crawler, self._models, self._n_said))
+
+    def _show_status(self, ended: str | None = None) -> None:
+        if self._status is not None:
+            self._status.show(self._crawler, self._models, self.answers.n_fetched, ended=ended)
 
     async def _note_facts(self) -> None:
         """Keep beside the forms what made them, where it has changed."""

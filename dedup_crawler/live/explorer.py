@@ -127,6 +127,13 @@ class Explorer:
         """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
         self._sent.add(request.url)
 
+    def not_sent(self, request: Request) -> None:
+        """Hear that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
+        _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
+        if expected != marks.OWNER:
+            self.evidence.given_up(rules)
+            self._sent.discard(request.url)
+
     def was_sent(self, request: Request) -> bool:
         """Tell whether the URL of a duplicate was fetched to test its rules."""
         return request.url in self._sent
@@ -249,7 +256,7 @@ class Explorer:
         host = _host(page)
         refused = self.walls.saw(host, forms, page)
         for form in forms:
-            refused.update(self._alike.answered(form, page))
+            refused.update(self._alike.answered(form, page, host))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
@@ -363,6 +370,10 @@ class _UrlSet:
         if len(self._hashes) >= _MAX_URLS:
             self._hashes.clear()
         self._hashes.add(_hash(url))
+
+    def discard(self, url: str) -> None:
+        """Forget one."""
+        self._hashes.discard(_hash(url))
 
     def clear(self) -> None:
         """Forget all."""

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.methods.evidence_file import (
+from dedup_crawler.methods.model.evidence_file import (
     Evidence,
     evidence_for,
     evidence_path,
@@ -131,7 +131,7 @@ class LiveModels:
             return None
         sentences = base.rule_sentences()
         self._sentences |= sentences
-        self.evidence.add_training(base.rule_evidence())
+        self.evidence.add_training(base.rule_evidence(), host)
         if (folder := self._shelf.folder_of(host)) is not None:
             self._folders[folder] = digest, frozenset(sentences)
             try:

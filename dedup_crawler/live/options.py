@@ -38,7 +38,7 @@ class Options:
     learn_after: int | None = _setting(
         "DEDUP_LEARN_AFTER",
         None,
-        "learn a model from the crawl itself after this many pages, and again whenever their number has doubled; "
+        "learn a model from the crawl itself after this many pages, and again whenever there are 30 % more; "
         "needs no `DEDUP_MODEL`, but `pip install 'dedup-crawler[learn]'`",
     )
     static_rules: tuple[str, ...] = _setting(
@@ -64,6 +64,12 @@ class Options:
         "DEDUP_DROPPED",
         None,
         "file that takes every drop as a line of JSON: url, form, rules, owner, referrer, time",
+    )
+    status: str | None = _setting(
+        "DEDUP_STATUS",
+        None,
+        "HTML file that shows what the crawl has dropped and what is known of each rule, written anew every few "
+        "seconds",
     )
     is_debug: bool = _setting(
         "DEDUP_DEBUG", False, "log every drop at DEBUG; otherwise the first one of each rule, at INFO"
@@ -101,6 +107,7 @@ class Options:
             exploration=exploration if exploration is not None else cls().exploration,
             seen=str(settings.get("DEDUP_SEEN") or "") or None,
             dropped=str(settings.get("DEDUP_DROPPED") or "") or None,
+            status=str(settings.get("DEDUP_STATUS") or "") or None,
             learn_after=int(learn_after) if learn_after is not None else None,
             static_rules=tuple(map(str, settings.getlist("DEDUP_STATIC_RULES"))),
         )

@@ -10,13 +10,15 @@ import hashlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
-from dedup_crawler.methods.model_folder import ModelFiles, digest_of, read_model, write_model
-from dedup_crawler.methods.training_history import NO_HISTORY, TrainingHistory
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.crawl_order import Record, checked_visits, forms_in_order, record_of
+from dedup_crawler.methods.model.folder import ModelFiles, digest_of, read_model, write_model
+from dedup_crawler.methods.model.options import check_values
+from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.refusals import Refusal
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -26,40 +28,7 @@ if TYPE_CHECKING:
 
     from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.site_text import SiteText
-    from dedup_crawler.methods.crawl_order import Record
     from dedup_crawler.rules.export.model_rules import ModelRules
-
-
-@dataclass(frozen=True, slots=True)
-class Referrer:
-    """The page that holds the link."""
-
-    url: str
-    form: str
-    """Its canonical form."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a URL has its canonical form."""
-
-    url: str
-    form: str
-    reason: str
-    """One sentence for a person."""
-    evidence: Mapping[str, object] = field(default_factory=dict)
-    """Counts behind the reason."""
-
-
-class KnownRule(NamedTuple):
-    """What is known of one rule of a model."""
-
-    sentence: str
-    """What it does, for a person."""
-    n_groups: int = 0
-    """Merge groups that it made at training; 0 where nothing was counted."""
-    n_wrong: int = 0
-    """How many of them showed several pages."""
 
 
 _Told = tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]
@@ -70,6 +39,12 @@ class Canonicalizer(ABC):
 
     name: ClassVar[str]
     """Name on the command line, in model folders and in tables."""
+
+    _least: ClassVar[Mapping[str, float]] = {}
+    """The least that some options may be."""
+
+    _shares: ClassVar[Sequence[str]] = ()
+    """Options that are a share (0-1)."""
 
     hosts: frozenset[str] = frozenset()
     """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
@@ -177,8 +152,6 @@ class Canonicalizer(ABC):
         NotFittedError
             Before :meth:`fit` or :meth:`load`.
         """
-        from dedup_crawler.methods.crawl_order import checked_visits, forms_in_order, record_of  # they know us
-
         return [record_of(self, asked) for asked in forms_in_order(self, checked_visits(urls, referrers))]
 
     def is_covered(self, url: str) -> bool:
@@ -238,8 +211,6 @@ class Canonicalizer(ABC):
         URLs on which none of them :meth:`fired` keep their forms. Any other gets the form that the rest of what fired
         on it gives: no rule takes the place of one that was switched off. Unknown identifiers are ignored.
         """
-        from dedup_crawler.methods.switched_off import SwitchedOff  # is one of us
-
         self._check_fitted()
         return SwitchedOff(self, frozenset(identifiers)) if identifiers else self
 
@@ -299,8 +270,6 @@ class Canonicalizer(ABC):
         DamagedModelError
             If a table is missing, or holds a value that a model of this kind cannot have.
         """
-        from dedup_crawler.methods.options import check_values  # knows us
-
         try:
             check_values(cls, description["options"])
             model = cls(**description["options"])
@@ -365,8 +334,15 @@ class Canonicalizer(ABC):
         """The same fitted model, built without these rules; the model itself where it cannot do with fewer."""
         return self
 
-    def _check_options(self) -> None:  # noqa: B027 - most methods have none
+    def _check_options(self) -> None:
         """Raise BadInputError for an option out of range."""
+        for option, least in self._least.items():
+            value = getattr(self, option)
+            if value is not None and value < least:
+                raise BadInputError(f"{self.name}: {option} is {value}; give {least} or more.")
+        for option in self._shares:
+            if not 0 <= getattr(self, option) <= 1:
+                raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
 
     def _quality(self) -> dict[str, Any]:
         """Measure the result of fitting."""
@@ -412,6 +388,120 @@ class Canonicalizer(ABC):
             "training_data_digest": self.data_digest_,
             "quality": self.quality_,
         }
+
+
+class SwitchedOff(Canonicalizer):
+    """What is left of a fitted model with some of its rules switched off; it is neither fitted nor saved.
+
+    A URL on which none of them fired keeps its form. Any other gets what the same method gives without them, as far as
+    that is the work of rules that fired on it before: where another rule steps in for one that was switched off, nobody
+    asked whether it is any better, and the URL is left alone. So it is where the form would not be its own form.
+
+    Parameters
+    ----------
+    whole
+        The model with all its rules.
+    off
+        Identifiers of those that are not to be used.
+    """
+
+    name = "switched-off"
+
+    def __init__(self, whole: Canonicalizer, off: frozenset[str]) -> None:
+        self.whole = whole
+        self.off = off
+        self.hosts = whole.hosts
+        self.site_text = whole.site_text
+        self._left = whole._without(off)
+
+    def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
+        """Say which form *url* gets and why, and what was switched off for it."""
+        normal = normal_form(url)
+        off = [each for each in self.whole.fired(url, referrer) if each in self.off]
+        if not off:
+            return self.whole.explain(url, referrer)
+        sentences = self.whole.rule_sentences()
+        said = [sentences[each] for each in self.fired(url, referrer)]
+        said += [f"switched off: {sentences[each]}" for each in off]
+        form = self._form(normal, referrer)
+        return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
+
+    def learnt(self) -> list[str]:
+        """What every rule does that is left."""
+        return list(self.rule_sentences().values())
+
+    def n_learnt(self) -> int | None:
+        """How large the model is that is left."""
+        return self._left.n_learnt()
+
+    def without(self, identifiers: Collection[str]) -> Canonicalizer:
+        """The model without these rules either."""
+        return self.whole.without(self.off.union(identifiers))
+
+    @property
+    def digest(self) -> str:
+        """Of the whole model and of what was switched off: 64 hex digits."""
+        return hashlib.sha256(
+            " ".join([self.whole.digest, *sorted(self.off)]).encode("utf-8", "surrogatepass")
+        ).hexdigest()
+
+    def save(self, folder: str | Path) -> NoReturn:
+        """Refuse: a saved model holds all its rules.
+
+        Raises
+        ------
+        BadInputError
+            Always.
+        """
+        raise BadInputError(f"{folder}: a model with rules switched off is not saved; save the whole one.")
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        form = self.whole._form(url, referrer)
+        return form if form == url else self._decided(url, form, referrer)[0]
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        return self._decided(url, self.whole._form(url, referrer), referrer)[1]
+
+    def _is_covered(self, url: str) -> bool:
+        return self.whole._is_covered(url) and bool(self._covering(url))
+
+    def _covering(self, url: str) -> tuple[str, ...]:
+        return () if self.off.intersection(covering := self.whole._covering(url)) else covering
+
+    def _decided(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
+        """The form of a URL to which the whole model gives *form*, another one, and what leads there."""
+        decided, fired = self._proposed(url, form, referrer)
+        if decided not in (url, form):
+            again = self.whole._form(decided, None)
+            if again != decided and self._proposed(decided, again, None)[0] != decided:
+                return url, ()
+        return decided, fired
+
+    def _proposed(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
+        """The same, whether it is its own form or not."""
+        fired = self.whole._fired(url, form, referrer)
+        if self.off.isdisjoint(fired):
+            return form, fired
+        less = self._left._form(url, referrer)
+        if less == url:
+            return url, ()
+        left = self._left._fired(url, less, referrer)
+        return (less, left) if self.off.isdisjoint(left) and set(left) <= set(fired) else (url, ())
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        return {known: rule for known, rule in self.whole._known_rules().items() if known not in self.off}
+
+    def _check_fitted(self) -> None:
+        """Only a fitted model is asked for less."""
+
+    def _check_options(self) -> NoReturn:
+        raise BadInputError("a model with rules switched off learns nothing; fit the whole one.")
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
+        self._check_options()
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        return self.whole._explain(url, form)
 
 
 def _check_lengths(

@@ -21,7 +21,9 @@ Cost: O(n k d log n) for n rows of k keys in a tree of depth d; a cluster gives 
 
 from __future__ import annotations
 
-from dedup_crawler.errors import BadInputError
+from dataclasses import dataclass
+from typing import ClassVar
+
 from dedup_crawler.methods.rule_based import DeepRuleBased
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
@@ -29,6 +31,7 @@ from dedup_crawler.rules.miners.selection import naive_selection, qualified
 from dedup_crawler.rules.miners.tree_rows import leaf_rules
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionTree(DeepRuleBased):
     """Rules from chosen pairs of duplicates, generalised by a decision tree (WSDM'10).
 
@@ -43,17 +46,12 @@ class DecisionTree(DeepRuleBased):
     """
 
     name = "decision-tree"
+    _least: ClassVar = {"min_coverage": 1}
+    _shares: ClassVar = ("max_fpr",)
 
-    def __init__(self, *, max_fpr: float = 0.10, min_coverage: int = 10, seed: int = 0) -> None:
-        self.max_fpr = max_fpr
-        self.min_coverage = min_coverage
-        self.seed = seed
-
-    def _check_options(self) -> None:
-        if not 0 <= self.max_fpr <= 1:
-            raise BadInputError(f"decision-tree: max_fpr is {self.max_fpr}; give a share from 0 to 1.")
-        if self.min_coverage < 1:
-            raise BadInputError(f"decision-tree: min_coverage is {self.min_coverage}; give 1 URL or more.")
+    max_fpr: float = 0.10
+    min_coverage: int = 10
+    seed: int = 0
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         rules = leaf_rules(crawl, self.name, seed=self.seed)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import RuleBased
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _MAX_OF_PAGE = 10_000  # URLs of one page that are learnt from: a trap has very many, which say no more
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DustBuster(RuleBased):
     """Substring and parameter rules, tried on a sample of URLs (DustBuster).
 
@@ -50,23 +52,14 @@ class DustBuster(RuleBased):
     """
 
     name = "dustbuster"
+    _least: ClassVar = {"min_support": 1, "max_tokens": 1, "max_bucket": 2, "validate": 0}
 
-    def __init__(
-        self,
-        *,
-        min_support: int = 5,
-        max_tokens: int = 35,
-        max_bucket: int = 11,
-        validate: int = 100,
-        epsilon: float = 0.10,
-        seed: int = 0,
-    ) -> None:
-        self.min_support = min_support
-        self.max_tokens = max_tokens
-        self.max_bucket = max_bucket
-        self.validate = validate
-        self.epsilon = epsilon
-        self.seed = seed
+    min_support: int = 5
+    max_tokens: int = 35
+    max_bucket: int = 11
+    validate: int = 100
+    epsilon: float = 0.10
+    seed: int = 0
 
     def fit_sizes(self, urls: Sequence[str], sizes: Sequence[tuple[int, int]]) -> Self:
         """Learn from the sizes of pages.
@@ -109,9 +102,7 @@ class DustBuster(RuleBased):
         self.quality_ = self._quality()
 
     def _check_options(self) -> None:
-        for option, least in (("min_support", 1), ("max_tokens", 1), ("max_bucket", 2), ("validate", 0)):
-            if getattr(self, option) < least:
-                raise BadInputError(f"dustbuster: {option} is {getattr(self, option)}; give {least} or more.")
+        super()._check_options()
         if self.max_tokens > 255:
             raise BadInputError(f"dustbuster: max_tokens is {self.max_tokens}; give 255 or less.")
         if not 0 <= self.epsilon < 1:

@@ -15,7 +15,9 @@ from their shapes, and at most 10,000 pages of a host.
 
 from __future__ import annotations
 
-from dedup_crawler.errors import BadInputError
+from dataclasses import dataclass
+from typing import ClassVar
+
 from dedup_crawler.methods.rule_based import DeepRuleBased
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.consensus import consensus_rules
@@ -23,6 +25,7 @@ from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.selection import naive_selection, qualified
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Duster(DeepRuleBased):
     """Rules from the multiple alignment of each page's URLs (DUSTER).
 
@@ -41,28 +44,14 @@ class Duster(DeepRuleBased):
     """
 
     name = "duster"
+    _least: ClassVar = {"min_clusters": 1, "min_urls": 1, "max_per_cluster": 2}
+    _shares: ClassVar = ("max_fpr",)
 
-    def __init__(
-        self,
-        *,
-        max_fpr: float = 0.05,
-        min_clusters: int = 3,
-        min_urls: int = 10,
-        max_per_cluster: int = 10,
-        seed: int = 0,
-    ) -> None:
-        self.max_fpr = max_fpr
-        self.min_clusters = min_clusters
-        self.min_urls = min_urls
-        self.max_per_cluster = max_per_cluster
-        self.seed = seed
-
-    def _check_options(self) -> None:
-        if not 0 <= self.max_fpr <= 1:
-            raise BadInputError(f"duster: max_fpr is {self.max_fpr}; give a share from 0 to 1.")
-        for option, least in (("min_clusters", 1), ("min_urls", 1), ("max_per_cluster", 2)):
-            if getattr(self, option) < least:
-                raise BadInputError(f"duster: {option} is {getattr(self, option)}; give {least} or more.")
+    max_fpr: float = 0.05
+    min_clusters: int = 3
+    min_urls: int = 10
+    max_per_cluster: int = 10
+    seed: int = 0
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         rules = consensus_rules(

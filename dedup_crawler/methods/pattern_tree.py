@@ -12,6 +12,9 @@ shown by more than 100 nodes, or by more than 50 URLs of one node, is looked at 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import MapRuleBased
 from dedup_crawler.rules.language.rule import Rule
@@ -21,6 +24,7 @@ from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.selection import naive_selection
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PatternTree(MapRuleBased):
     """Rules between URL patterns that show the same pages (WWW'10).
 
@@ -33,14 +37,13 @@ class PatternTree(MapRuleBased):
     """
 
     name = "pattern-tree"
+    _shares: ClassVar = ("max_fpr",)
 
-    def __init__(self, *, max_fpr: float = 0.05, selection: str = "graph") -> None:
-        self.max_fpr = max_fpr
-        self.selection = selection
+    max_fpr: float = 0.05
+    selection: str = "graph"
 
     def _check_options(self) -> None:
-        if not 0 <= self.max_fpr <= 1:
-            raise BadInputError(f"pattern-tree: max_fpr is {self.max_fpr}; give a share from 0 to 1.")
+        super()._check_options()
         if self.selection not in ("graph", "naive"):
             raise BadInputError(f"pattern-tree: unknown selection {self.selection!r}; known: graph, naive.")
 

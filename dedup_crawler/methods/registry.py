@@ -9,15 +9,15 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model_folder import method_of, read_model
-from dedup_crawler.methods.options import options_of, read_spec
+from dedup_crawler.methods.model.folder import method_of, read_model
+from dedup_crawler.methods.model.options import options_of, read_spec
 from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
 from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 _CLASSES = {
-    "keep-all": "keep_all.KeepAll",
-    "scrapy": "scrapy_form.ScrapyForm",
-    "strip-query": "strip_query.StripQuery",
+    "keep-all": "baselines.KeepAll",
+    "scrapy": "baselines.ScrapyForm",
+    "strip-query": "baselines.StripQuery",
     "duplicate-url-discarder": "duplicate_url_discarder.DuplicateUrlDiscarder",
     "rewrite-rules": "rewrite_rules.RewriteRules",
     "decision-tree": "decision_tree.DecisionTree",
@@ -25,9 +25,9 @@ _CLASSES = {
     "dustbuster": "dustbuster.DustBuster",
     "duster": "duster.Duster",
     "seq2seq": "seq2seq.Seq2Seq",
-    "siamese": "siamese.Siamese",
-    "random-forest": "random_forest.RandomForest",
-    "verified": "verified.Verified",
+    "siamese": "pairs.siamese.Siamese",
+    "random-forest": "pairs.random_forest.RandomForest",
+    "verified": "verified.method.Verified",
 }
 
 
@@ -35,7 +35,7 @@ class _Methods(Mapping[str, type[Canonicalizer]]):
     """Imports a class when it is asked for: a crawl applies one method, and pays for no other."""
 
     def __getitem__(self, name: str) -> type[Canonicalizer]:
-        module, class_name = _CLASSES[name].split(".")
+        module, class_name = _CLASSES[name].rsplit(".", 1)
         method: type[Canonicalizer] = getattr(import_module(f"dedup_crawler.methods.{module}"), class_name)
         return method
 

@@ -20,8 +20,9 @@ its URL shapes: O(R k) per level of generalisation for R rules of k keys, at mos
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
+from typing import ClassVar
 
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import MapRuleBased
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
@@ -32,6 +33,7 @@ from dedup_crawler.rules.miners.selection import naive_selection, qualified
 """Keys of source and target; the context's values; operations, None for a key that stays; all in one order."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RewriteRules(MapRuleBased):
     """Rules from pairs of duplicates, generalised key by key (KDD'08).
 
@@ -49,20 +51,13 @@ class RewriteRules(MapRuleBased):
     """
 
     name = "rewrite-rules"
+    _least: ClassVar = {"fan_out": 2, "max_per_cluster": 2}
+    _shares: ClassVar = ("max_fpr",)
 
-    def __init__(self, *, fan_out: int = 10, max_fpr: float = 0.10, max_per_cluster: int = 50, seed: int = 0) -> None:
-        self.fan_out = fan_out
-        self.max_fpr = max_fpr
-        self.max_per_cluster = max_per_cluster
-        self.seed = seed
-
-    def _check_options(self) -> None:
-        if self.fan_out < 2:
-            raise BadInputError(f"rewrite-rules: fan_out is {self.fan_out}; give 2 values or more.")
-        if not 0 <= self.max_fpr <= 1:
-            raise BadInputError(f"rewrite-rules: max_fpr is {self.max_fpr}; give a share from 0 to 1.")
-        if self.max_per_cluster < 2:
-            raise BadInputError(f"rewrite-rules: max_per_cluster is {self.max_per_cluster}; give 2 URLs or more.")
+    fan_out: int = 10
+    max_fpr: float = 0.10
+    max_per_cluster: int = 50
+    seed: int = 0
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         draw = random.Random(self.seed)  # noqa: S311 - draws examples, guards nothing

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
-from dedup_crawler.methods.known_rules import engine_rules, order_rules
-from dedup_crawler.methods.model_folder import ModelFiles
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.known_rules import engine_rules, order_rules
 from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules

@@ -3,8 +3,8 @@
 K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: a GRU encoder-decoder
 learns to translate a URL to the canonical URL of its cluster, arguments replaced by placeholders (section 3). Since
 arguments are placeholders the network sees templates, not URLs: distinct template pairs are trained once, and every
-template of the crawl is translated once, into ``translations.json``. A crawl reads that table; a template that is not
-in it is translated by a numpy copy of the network.
+template of the crawl is translated once, into ``translations.json``. That table is the model: the network is not kept,
+and a URL of a template that is not in it keeps its own form.
 
 The paper's recipe is the preset ``paper``. The preset ``fast`` adds four things, each an option of its own:
 
@@ -22,12 +22,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
-from dedup_crawler.methods.base import Canonicalizer, Explanation, KnownRule, Referrer
-from dedup_crawler.methods.model_folder import ModelFiles
-from dedup_crawler.methods.training_history import (
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import (
     FILE,
     NO_HISTORY,
     TrainingHistory,
@@ -36,7 +38,6 @@ from dedup_crawler.methods.training_history import (
     history_to_json,
 )
 from dedup_crawler.networks.vocabulary import Vocabulary
-from dedup_crawler.networks.weights import dump_weights, load_weights
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
 from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal
 from dedup_crawler.rules.language.rule_ids import translation_identifier
@@ -45,7 +46,6 @@ from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count
 from dedup_crawler.urls.tokens import detokenize, tokenize
 
 if TYPE_CHECKING:
-    from dedup_crawler.networks.inference import NumpyTranslator
     from dedup_crawler.networks.training import Fit
 
 _PRESETS: dict[str, dict[str, Any]] = {
@@ -84,6 +84,7 @@ _PROPOSED = 0.70  # share of the pages that the network learns from; the later o
 _MIN_GROUPS, _MAX_ERROR = 20, 0.10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Seq2Seq(Canonicalizer):
     """Translates the template of a URL to that of its page's canonical URL.
 
@@ -111,42 +112,21 @@ class Seq2Seq(Canonicalizer):
     """
 
     name = "seq2seq"
-    weights_: bytes
-    history_: TrainingHistory = NO_HISTORY
-    _network: NumpyTranslator | None
 
-    def __init__(
-        self,
-        *,
-        preset: str = "fast",
-        hidden: int | None = None,
-        optimizer: str | None = None,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_steps: int | None = None,
-        min_document_frequency: float = 0.01,
-        deep: bool | None = None,
-        identity_pairs: bool | None = None,
-        global_targets: bool | None = None,
-        judged_gate: bool | None = None,
-        value_guard: bool | None = None,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        self.preset = preset
-        self.hidden = hidden
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_steps = max_steps
-        self.min_document_frequency = min_document_frequency
-        self.deep = deep
-        self.identity_pairs = identity_pairs
-        self.global_targets = global_targets
-        self.judged_gate = judged_gate
-        self.value_guard = value_guard
-        self.seed = seed
-        self.device = device
+    preset: str = "fast"
+    hidden: int | None = None
+    optimizer: str | None = None
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_steps: int | None = None
+    min_document_frequency: float = 0.01
+    deep: bool | None = None
+    identity_pairs: bool | None = None
+    global_targets: bool | None = None
+    judged_gate: bool | None = None
+    value_guard: bool | None = None
+    seed: int = 0
+    device: str = "cpu"
 
     def learnt(self) -> list[str]:
         """Every template whose URLs are translated, with its evidence."""
@@ -177,10 +157,15 @@ class Seq2Seq(Canonicalizer):
         self._check_fitted()
         return self.history_
 
+    def n_learnt(self) -> int | None:
+        """Parameters of the network that said what the table holds."""
+        return self.quality_.get("parameters") or None
+
     def _quality(self) -> dict[str, Any]:
         """Share of training pairs translated exactly, and how many templates are translated in use."""
         used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
         return {
+            "parameters": self.n_parameters_,
             "epochs": self.n_epochs_,
             "exact_training_pairs": round(self.exact_, 6),
             "templates": len(self.table_.translations),
@@ -209,13 +194,11 @@ class Seq2Seq(Canonicalizer):
         crawl = [TemplatedUrl(url, *templater.split(url), cluster) for url, cluster in zip(urls, clusters, strict=True)]
         n_proposed = round(_PROPOSED * len(crawl)) if self._option("judged_gate") else len(crawl)
         pairs = self._training_pairs(crawl[:n_proposed], self._rank(counts))
-        self._train(pairs)
-        says = self._says_of(dict.fromkeys(url.template for url in crawl))
+        says = self._learnt(pairs, list(dict.fromkeys(url.template for url in crawl)))
         n_urls = Counter(url.template for url in crawl)
         table = TranslationTable(
             templater,
             {template: Translation(said, n_urls[template]) for template, said in says.items()},
-            self._translate if self._network is not None and not self._option("judged_gate") else None,
         ).settled(crawl)
         if self._option("judged_gate"):
             table = table.judged(crawl, first_judged=n_proposed, min_groups=_MIN_GROUPS, max_error=_MAX_ERROR)
@@ -227,11 +210,12 @@ class Seq2Seq(Canonicalizer):
         return self.table_.form(url)
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._identifier(template) for template in self.table_.sources(url)))
+        template, _ = self.table_.templater.split(url)
+        return (translation_identifier(template, self.table_.translations[template].says),)
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        known = {
-            self._identifier(template): KnownRule(
+        return {
+            translation_identifier(template, translation.says): KnownRule(
                 f"template {template} becomes {translation.says}",
                 translation.evidence.n_groups,
                 translation.evidence.n_wrong,
@@ -239,22 +223,12 @@ class Seq2Seq(Canonicalizer):
             for template, translation in self.table_.translations.items()
             if translation.is_used and translation.says != template
         }
-        if self._network is not None and not self._option("judged_gate"):
-            known[self.name] = KnownRule("the network translates a template that was not met in training")
-        return known
-
-    def _identifier(self, template: Template | None) -> str:
-        """Of the translation of a template, or of all those that the table lacks."""
-        if template is None:
-            return self.name
-        return translation_identifier(template, self.table_.translations[template].says)
 
     def _explain(self, url: str, form: str) -> Explanation:
         template, _ = self.table_.templater.split(url)
         translation = self.table_.translations.get(template)
         if translation is None:
-            reason = f"template {template} was not met in training"
-            return Explanation(url, form, f"{reason}: {'own form' if form == url else 'translated by the network'}")
+            return Explanation(url, form, f"template {template} was not met in training: own form")
         evidence = {
             "template": template,
             "says": translation.says,
@@ -279,30 +253,18 @@ class Seq2Seq(Canonicalizer):
             "tokens.json": {
                 "function_tokens": sorted(templater.function_tokens),
                 "function_words": sorted(templater.function_words),
-                "vocabulary": list(self.vocabulary_.tokens),
             },
             "translations.json": self.table_.to_json(),
             FILE: history_to_json(self.history_),
         }
 
-    def _weights(self) -> bytes:
-        return self.weights_
-
     def _restore(self, files: ModelFiles) -> None:
         tokens = files.table("tokens.json")
         function_tokens, function_words = tokens["function_tokens"].texts(), tokens["function_words"].texts()
         templater = Templater(function_tokens, function_words, deep=self._option("deep"))
-        self.vocabulary_ = Vocabulary(tokens["vocabulary"].texts())
         self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
-        self.weights_ = files.weights
-        # behind the gate the table says all: a crawl need not wake the network, nor import numpy
-        asks_network = bool(self.weights_) and not self._option("judged_gate")
-        self._network = self._numpy_network() if asks_network else None
-        self.table_ = TranslationTable(
-            templater,
-            TranslationTable.translations_from_json(files.table("translations.json")),
-            self._translate if asks_network else None,
-        )
+        translations = TranslationTable.translations_from_json(files.table("translations.json"))
+        self.table_ = TranslationTable(templater, translations)
 
     def _option(self, name: str) -> Any:
         value = getattr(self, name)
@@ -328,58 +290,54 @@ class Seq2Seq(Canonicalizer):
         members = [url for url in urls if sizes[url.cluster] > 1]
         return Counter((url.template, chosen.get(url.template, url.template)) for url in [*members, *singletons])
 
-    def _train(self, counted: Counter[tuple[Template, Template]]) -> None:
-        """Fit the network; with nothing but identities to learn there is no network at all."""
+    def _learnt(
+        self, counted: Counter[tuple[Template, Template]], templates: Sequence[Template]
+    ) -> dict[Template, Template]:
+        """Fit the network, and what it says of each template; with nothing but identities to learn there is none."""
         pairs = [(self._tokens(s), self._tokens(t), n) for (s, t), n in sorted(counted.items())]
         pairs = [pair for pair in pairs if max(len(pair[0]), len(pair[1])) <= _MAX_TOKENS]
-        self.vocabulary_ = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
-        self.weights_, self._network = b"", None
-        self.exact_, self.n_epochs_ = 1.0, 0
-        self.history_ = NO_HISTORY
-        if any(source != target for source, target, _ in pairs):
-            fit = self._fit_network(pairs)
-            self.weights_, self.exact_, self.n_epochs_ = dump_weights(fit.weights), fit.exact, fit.n_epochs
-            losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
-            exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)
-            self.history_ = TrainingHistory((losses, exacts))
-            self._network = self._numpy_network()
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
+        says = {template: template for template in templates}
+        if all(source == target for source, target, _ in pairs):
+            return says
+        vocabulary = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
+        fit, said = self._translated(vocabulary, pairs, [self._tokens(template) for template in templates])
+        self.exact_, self.n_epochs_ = fit.exact, fit.n_epochs
+        self.n_parameters_ = sum(each.numel() for each in fit.model.parameters())
+        losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
+        exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)
+        self.history_ = TrainingHistory((losses, exacts))
+        for template, tokens in zip(templates, said, strict=True):
+            target = template if tokens is None else detokenize(tokens, deep=self._option("deep"))
+            if count_placeholders(target) <= count_placeholders(template):
+                says[template] = target
+        return says
 
-    def _numpy_network(self) -> NumpyTranslator:
-        from dedup_crawler.networks.inference import NumpyTranslator
-
-        return NumpyTranslator(load_weights(self.weights_), len(self.vocabulary_))
-
-    def _fit_network(self, pairs: Iterable[tuple[list[str], list[str], int]]) -> Fit:
+    def _translated(
+        self,
+        vocabulary: Vocabulary,
+        pairs: Iterable[tuple[list[str], list[str], int]],
+        asked: Sequence[list[str]],
+    ) -> tuple[Fit, list[list[str] | None]]:
+        """Train on pairs; what the network says of the sequences *asked*, None where that cannot be decoded."""
         try:
-            from dedup_crawler.networks.training import Pair, Recipe, train
+            from dedup_crawler.networks.training import Pair, Recipe, train, translations
         except ImportError as error:
             raise MissingExtraError("training seq2seq", "torch", "train") from error
-        encode = self.vocabulary_.encode
+        encode = vocabulary.encode
         preset = _PRESETS[self.preset]
         options = {name: self._option(name) for name in _RECIPE_OPTIONS}
-        recipe = Recipe(**options, init_range=preset["init_range"], count_power=preset["count_power"])
-        return train(
+        fit = train(
             [Pair(tuple(encode(source)), tuple(encode(target)), n) for source, target, n in pairs],
-            len(self.vocabulary_),
-            recipe,
+            len(vocabulary),
+            Recipe(**options, init_range=preset["init_range"], count_power=preset["count_power"]),
             seed=self.seed,
             device=self.device,
             progress=self.progress,
         )
-
-    def _says_of(self, templates: Iterable[Template]) -> dict[Template, Template]:
-        if self._network is None:
-            return {template: template for template in templates}
-        return {template: self._translate(template) or template for template in templates}
-
-    def _translate(self, template: Template) -> Template | None:
-        """What the network says of *template*; None if that cannot be decoded."""
-        tokens = self._tokens(template)
-        if self._network is None or len(tokens) > _MAX_TOKENS:
-            return None
-        numbers = self._network.translate(self.vocabulary_.encode(tokens), _MAX_TOKENS + 1)
-        said = self.vocabulary_.decode(numbers) if numbers is not None else None
-        if said is None:
-            return None
-        target = detokenize(said, deep=self._option("deep"))
-        return target if count_placeholders(target) <= count_placeholders(template) else None
+        short = [tokens if len(tokens) <= _MAX_TOKENS else [] for tokens in asked]
+        said = translations(fit.model, [encode(tokens) for tokens in short], _MAX_TOKENS + 1)
+        return fit, [
+            vocabulary.decode(numbers) if tokens and numbers is not None else None
+            for tokens, numbers in zip(short, said, strict=True)
+        ]

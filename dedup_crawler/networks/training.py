@@ -1,4 +1,4 @@
-"""The training loop of the translator: counted pairs of token numbers in, weights out.
+"""The training loop of the translator: counted pairs of token numbers in, a translator out.
 
 Distinct pairs are trained once, weighted by how often they occur: on real sites thousands of URL pairs are a few dozen
 pairs of templates. The same seed on the CPU gives the same weights, bit for bit (one thread, deterministic kernels).
@@ -6,6 +6,7 @@ pairs of templates. The same seed on the CPU gives the same weights, bit for bit
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from torch import Tensor, nn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.networks.translator import Translator
-from dedup_crawler.networks.vocabulary import PAD, START
+from dedup_crawler.networks.vocabulary import END, PAD, START
 
 Progress = Callable[[int, int, float], None]
 """Called after each epoch with its number, the number of epochs at most, and the share of pairs translated exactly."""
+
+
+_AT_ONCE = 256  # sequences translated together
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Fit:
-    """The best weights seen, and the share (0-1, weighted by count) of pairs that they translate exactly."""
+    """The translator with the best weights seen, and the share (0-1, weighted by count) of pairs it gets exactly."""
 
-    weights: dict[str, np.ndarray]
+    model: Translator
     exact: float
     n_epochs: int
     losses: tuple[float, ...]
@@ -105,7 +109,7 @@ class _Training:
         self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, self.n_epochs)
 
     def run(self, progress: Progress | None) -> Fit:
-        best_exact, best = -1.0, self._weights()
+        best_exact, best = -1.0, copy.deepcopy(self.model.state_dict())
         losses: list[float] = []
         exacts: list[tuple[int, float]] = []
         for epoch in range(1, self.n_epochs + 1):
@@ -118,10 +122,11 @@ class _Training:
             if progress is not None:
                 progress(epoch, self.n_epochs, exact)
             if exact > best_exact:
-                best_exact, best = exact, self._weights()
+                best_exact, best = exact, copy.deepcopy(self.model.state_dict())
             if best_exact == 1.0:
                 break
-        return Fit(best, best_exact, epoch, tuple(losses), tuple(exacts))
+        self.model.load_state_dict(best)
+        return Fit(self.model.eval(), best_exact, epoch, tuple(losses), tuple(exacts))
 
     def _epoch(self) -> float:
         self.model.train()
@@ -146,23 +151,14 @@ class _Training:
     def _exact(self, pairs: Sequence[Pair]) -> float:
         """Share of *pairs*, weighted by count, that are translated to the letter."""
         self.model.eval()
-        right = 0
-        for start in range(0, len(pairs), 256):
-            batch = pairs[start : start + 256]
-            source, lengths, target = self._tensors(batch)
-            said = self.model.translate(source, lengths, target.shape[1])
-            said = nn.functional.pad(said, (0, target.shape[1] - said.shape[1]), value=PAD)
-            rows = (said == target).all(dim=1).tolist()
-            right += sum(pair.count for pair, same in zip(batch, rows, strict=True) if same)
+        said = translations(self.model, [pair.source for pair in pairs], max(len(pair.target) for pair in pairs))
+        right = sum(pair.count for pair, numbers in zip(pairs, said, strict=True) if numbers == list(pair.target[:-1]))
         return right / sum(pair.count for pair in pairs)
 
     def _tensors(self, batch: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
         lengths = torch.tensor([len(pair.source) for pair in batch])
         source = _padded([pair.source for pair in batch])
         return source.to(self.device), lengths, _padded([pair.target for pair in batch]).to(self.device)
-
-    def _weights(self) -> dict[str, np.ndarray]:
-        return {name: value.detach().cpu().numpy().copy() for name, value in self.model.state_dict().items()}
 
 
 class one_thread:  # noqa: N801 - reads as a statement
@@ -176,6 +172,19 @@ class one_thread:  # noqa: N801 - reads as a statement
         torch.set_num_threads(self.n_threads)
 
 
+def translations(model: Translator, sources: Sequence[Sequence[int]], max_tokens: int) -> list[list[int] | None]:
+    """Most likely tokens (without END) for each source (closed by END); None where END does not come in time."""
+    device = model.output.weight.device
+    found: list[list[int] | None] = []
+    with one_thread():
+        for start in range(0, len(sources), _AT_ONCE):
+            batch = sources[start : start + _AT_ONCE]
+            lengths = torch.tensor([len(source) for source in batch])
+            rows = model.translate(_padded(batch).to(device), lengths, max_tokens).tolist()
+            found += [row[: row.index(END)] if END in row else None for row in rows]
+    return found
+
+
 def device_of(name: str) -> torch.device:
     """Device called *name*; BadInputError if it is not there."""
     try:
@@ -187,7 +196,7 @@ def device_of(name: str) -> torch.device:
     return device
 
 
-def _padded(sequences: Sequence[tuple[int, ...]]) -> Tensor:
+def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
     longest = max(map(len, sequences))
     return torch.tensor([[*sequence, *[PAD] * (longest - len(sequence))] for sequence in sequences])
 

@@ -1,26 +1,33 @@
 """Plain bytes of a file that may be compressed, however many gzip members or zstd frames it was written in.
 
 Damage ends a member or frame, not the file: what follows the next start mark is read again, and a :class:`Gap` tells
-the reader that the bytes on both sides of it do not belong together.
+the reader that the bytes on both sides of it do not belong together. Readers count what they could not read in
+:class:`Damages`.
 """
 
 from __future__ import annotations
 
+import codecs
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Protocol
 
 import zstandard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+OnDamage = Callable[[int, str], None]
+"""Takes the offset (bytes from the start of the uncompressed file) of what could not be read, and the reason."""
+
 _PLAIN_CHUNK = 2**18
-_PACKED_CHUNK = 2**13  # a hostile zstd chunk may grow 30,000 times
+_PACKED_CHUNK = 2**10  # a hostile zstd chunk may grow 30,000 times
 _GZIP_MARK = b"\x1f\x8b\x08"
 _ZSTD_MARK = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE_MARK = b"\x2a\x4d\x18"  # after a first byte of 0x50-0x5f
+_N_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,33 @@ class Gap:
     """Bytes are missing here."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRecord:
+    """One place of a file that could not be read."""
+
+    path: str
+    offset: int
+    """Bytes from the start of the *uncompressed* file."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}, byte {self.offset}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Damages:
+    """Counts every damaged record, keeps the first 100."""
+
+    n: int = 0
+    records: list[DamagedRecord] = field(default_factory=list)
+
+    def add(self, path: str, offset: int, reason: str) -> None:
+        """Note that the record at *offset* of *path* could not be read."""
+        self.n += 1
+        if len(self.records) < _N_KEPT:
+            self.records.append(DamagedRecord(path, offset, reason))
 
 
 class _Decoder(Protocol):
@@ -38,7 +72,11 @@ class _Decoder(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def read_chunks(path: Path, on_read: Callable[[int], None]) -> Iterator[bytes | Gap]:
+def _silent(_n_bytes: int) -> None:
+    """Nobody asks how far the file is read."""
+
+
+def read_chunks(path: Path, on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
     """Uncompressed chunks of *path*, told by its first bytes, not by its name.
 
     Parameters
@@ -52,8 +90,8 @@ def read_chunks(path: Path, on_read: Callable[[int], None]) -> Iterator[bytes | 
         yield from file_chunks(file, on_read)
 
 
-def file_chunks(file: IO[bytes], on_read: Callable[[int], None]) -> Iterator[bytes | Gap]:
-    """The same of an open file, from where it stands."""
+def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
+    """Do the same with an open file, from where it stands."""
     start = file.read(4)
     make_decoder, mark, name = _codec(start)
     size = _PLAIN_CHUNK if make_decoder is None else _PACKED_CHUNK
@@ -71,6 +109,18 @@ def file_chunks(file: IO[bytes], on_read: Callable[[int], None]) -> Iterator[byt
         yield from raw_chunks()
     else:
         yield from _unpack(raw_chunks(), make_decoder, mark, name)
+
+
+def as_utf8(chunks: Iterable[bytes | Gap]) -> Iterator[bytes | Gap]:
+    """Turn chunks of UTF-16, told by its byte order mark, into UTF-8; spreadsheets write it."""
+    decoder = None
+    for place, chunk in enumerate(chunks):
+        if isinstance(chunk, Gap):
+            yield chunk
+            continue
+        if place == 0 and chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        yield chunk if decoder is None else decoder.decode(chunk).encode(errors="replace")
 
 
 def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:

@@ -1,4 +1,4 @@
-"""What was crawled, as plain frozen records: the only shape in which pages leave the store."""
+"""Pages and what was found out about them, as frozen records: the only shape in which they leave the store."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Page:
     digest: str | None = None
     """``algorithm:digest`` of the body where an export tells that and not the body itself; equal ones are one body."""
     canonical_link: str | None = None
-    """What an export says of ``<link rel=canonical>``, where there is no body to read it from."""
+    """Target of ``<link rel=canonical>`` as an export tells it, where there is no body to read it from."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What the labeller reads off one page."""
+    """Text of one page, as the labeller reads it."""
 
     url: str
     title: str
@@ -79,7 +79,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What is counted of a page: neither its body nor its text."""
+    """Facts of a page that reports count: neither its body nor its text."""
 
     url: str
     referrer: str | None
@@ -98,8 +98,12 @@ class ScoredPair:
     score: float
     """Cosine, 0-1."""
     is_same: bool
-    """Whether they are in one duplicate cluster."""
+    """True if they are in one duplicate cluster."""
     url_lengths: tuple[int, int]
     """In characters."""
     text_lengths: tuple[int, int]
     """Of the pages' texts, in characters."""
+
+
+Step = tuple[int, Page | None]
+"""A step of a reader: entries of the file whose pages have all been given out, and the next page, if any."""

@@ -1,1 +1,6 @@
-"""One self-contained HTML file about a crawl and its models: it loads nothing, runs no script, and can be printed."""
+"""The report: one HTML file about a crawl, its models, a comparison and a live crawl.
+
+Read ``making`` (what is read and in which order), then ``page`` (what is shown); ``crawl_facts``, ``patterns``,
+``model_facts``, ``drops`` and ``pair_scores`` count, ``figures`` draws, ``text`` makes strings of strangers fit to
+show. No metric is defined here: those are in ``evaluation/``.
+"""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.methods.training_history import Curve, HeldOut
+from dedup_crawler.methods.model.training_history import Curve, HeldOut
 from dedup_crawler.report.pair_scores import MAX_URL_DIFFERENCE, TEXT_BINS, TEXT_BINS_PER_DECADE, URL_BIN, PairCounts
 
 if TYPE_CHECKING:

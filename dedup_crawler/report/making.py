@@ -11,7 +11,7 @@ from typing import TypeVar
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.comparison_file import read_comparison
 from dedup_crawler.evaluation.tables import cells
-from dedup_crawler.labels.truth import label_quality, read_truth
+from dedup_crawler.evaluation.truth import label_quality, read_truth
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.base import training_digest
 from dedup_crawler.pages.records import PageFacts

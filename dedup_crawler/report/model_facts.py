@@ -16,8 +16,8 @@ from typing import Any
 
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.pair_classifier import PairClassifier
-from dedup_crawler.methods.training_history import TrainingHistory
+from dedup_crawler.methods.model.training_history import TrainingHistory
+from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
 from dedup_crawler.rules.error_bound import jeffreys_bound

@@ -12,7 +12,7 @@ from typing import Any
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.evaluation.tables import COLUMNS, LEGEND
-from dedup_crawler.labels.truth import LabelQuality
+from dedup_crawler.evaluation.truth import LabelQuality
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import CrawlFacts
 from dedup_crawler.report.drops import LiveFacts

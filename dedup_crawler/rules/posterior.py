@@ -18,14 +18,16 @@ SHARE = 0.5
 """Share (0-1) of the hypotheses that hold; fitting it to each site saved less."""
 
 
-def expected_error(n_groups: float, n_wrong: float) -> float:
+def expected_error(n_groups: float, n_wrong: float, share: float = SHARE) -> float:
     """Mean (0-1) of the posterior of a rule's error rate; groups may weigh more or less than one.
+
+    *share* (0-1) of the rules hold, as far as is known before any of these groups was seen.
 
     >>> round(expected_error(8, 0), 4), round(expected_error(60, 1), 4)
     (0.0124, 0.0079)
     """
     odds = math.exp(min(700.0, _log_odds(n_groups, n_wrong)))
-    held = SHARE * odds / (SHARE * odds + 1 - SHARE)
+    held = share * odds / (share * odds + 1 - share)
     return held * _mean(RIGHT, n_groups, n_wrong) + (1 - held) * _mean(OTHER, n_groups, n_wrong)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import xxhash
 
 from dedup_crawler.labels.arguments import arguments, mask_value, spellings
-from dedup_crawler.labels.times import masked_clock
+from dedup_crawler.labels.lines import masked_clock
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.exploration.page_lines import Kind, PageLines, read_lines
 

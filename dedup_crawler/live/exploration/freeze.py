@@ -12,7 +12,7 @@ from itertools import islice
 
 import xxhash
 
-from dedup_crawler.labels.counting import BoundedCounter
+from dedup_crawler.labels.layout import BoundedCounter
 from dedup_crawler.live.exploration.owner_pages import FetchedPage, pack, unpack
 
 MAX_BYTES = 2**16

@@ -37,7 +37,8 @@ def verdict_of_model(
 
 def _read(page: FetchedPage) -> LabelledPage | None:
     """The page as learning reads it; None if it is no HTML, or cannot be read."""
-    from dedup_crawler.labels.html import decode, read_html
+    from dedup_crawler.labels.html import read_html
+    from dedup_crawler.labels.lines import decode
 
     if kind_of(page) is not Kind.HTML or page.n_bytes > MAX_BYTES:
         return None

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dedup_crawler.labels.html import decode
-from dedup_crawler.labels.times import masked_ago
+from dedup_crawler.labels.lines import decode, masked_ago
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 
 MAX_LINES = 4_000

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.worth import MAX_TESTS, tests_worth
-from dedup_crawler.methods.evidence_file import RuleCounts
+from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
+from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.binomial import tail
 from dedup_crawler.rules.posterior import expected_error
 
@@ -46,9 +46,11 @@ SETTLED = 20
 MAX_UNDECIDED = 20
 """A rule of which so many explorations in a row could not be decided drops nothing until one is."""
 
-FIRST = 3
-"""Explorations of this process that a rule needs to be verified, whatever its training and earlier processes say: its
-first drops are tested. More are needed while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
+FIRST_DROPS = 4
+"""So many drops of a rule are worth testing before any of them is believed, whatever its training and earlier processes
+say: its first tests. More are made while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
+HELD = 3
+"""Tests of this process after which a rule without a wrong one counts as one that holds."""
 FIRST_RATE = 0.99
 """Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2
@@ -58,6 +60,18 @@ MAX_WRONG_OF_FORM = 4
 """One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
 MAX_FORMS = 50_000
 """Pairs of rule and form that are remembered to have spoken; the least recently explored go first."""
+
+
+class RuleState(NamedTuple):
+    """What is known of a rule in this crawl."""
+
+    rule: str
+    standing: str
+    """``verified``, ``being tested``, ``held back``, ``not tested`` or ``switched off``."""
+    n_dropped: int
+    """Different URLs."""
+    n_tested: int
+    n_wrong: int
 
 
 class _Trial(NamedTuple):
@@ -99,6 +113,14 @@ class _Life:
         if self.n_disagreed:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
+    def has_held(self) -> bool:
+        """Whether this process has tested the rule, and was never told that it is wrong."""
+        return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
+
+    def has_failed(self) -> bool:
+        """Whether this process has tested the rule, which was wrong here or before."""
+        return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
+
     def is_suspected(self) -> bool:
         """Whether one of the last trials went wrong."""
         return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
@@ -126,6 +148,8 @@ class RuleEvidence:
         self._epsilon = epsilon
         self._training = dict(training or {})
         self._lives = {rule: _life(counts) for rule, counts in (known or {}).items()}
+        self._site_of: dict[str, str] = {}
+        self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> how many of its rules
         self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form): how often against the rule
         self.drops = DropCounts()
         """The drops of this crawl, by their rules."""
@@ -146,9 +170,10 @@ class RuleEvidence:
             if life.n_agreed or life.n_disagreed or life.is_switched_off
         }
 
-    def add_training(self, training: Mapping[str, tuple[int, int]]) -> None:
-        """Take in the rules of one more model, or of a newer one."""
+    def add_training(self, training: Mapping[str, tuple[int, int]], site: str = "") -> None:
+        """Take in the rules of one more model, or of a newer one; those of one *site* speak for each other."""
         self._training.update(training)
+        self._site_of.update(dict.fromkeys(training, site))
 
     def add_known(self, known: Mapping[str, RuleCounts]) -> None:
         """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
@@ -200,6 +225,8 @@ class RuleEvidence:
             life.n_undecided += 1
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += is_suspicious
+        if is_suspicious:
+            self._held_and_failed.clear()
 
     def is_held(self, rule: str) -> bool:
         """Whether so many explorations in a row were undecided that the rule may drop nothing."""
@@ -218,9 +245,26 @@ class RuleEvidence:
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
         # the site may have changed since the training, and since the first drops were tested
         n_late = life.n_here - life.n_until_half
-        n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule))
-        n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
-        return max(0, FIRST - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
+        if not life.n_wrong:
+            n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
+        return max(0, self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+
+    def states(self) -> Iterator[RuleState]:
+        """The rules that have dropped something, were tested or are switched off."""
+        for rule in {**self.drops.by_rule(), **self._lives}:
+            life = self._life_of(rule)
+            n_dropped = self.drops.of(rule)
+            if life.is_switched_off:
+                standing = "switched off"
+            elif self._epsilon <= 0:
+                standing = "not tested"
+            elif self.is_held(rule):
+                standing = "held back"
+            else:
+                standing = "verified" if self.n_missing(rule) == 0 else "being tested"
+            if n_dropped or life.n_here or life.is_switched_off:
+                yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
         """Whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
@@ -256,6 +300,8 @@ class RuleEvidence:
                 life.recent.append(_Trial(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
+            if life.n_here == HELD or not is_same:
+                self._held_and_failed.clear()
         failing = [] if is_same else [rule for rule in sharing if self.is_failing(rule)]
         if not failing:
             return None
@@ -286,6 +332,7 @@ class RuleEvidence:
     def switch_off(self, rule: str) -> None:
         """Count a rule as switched off, and blame on it alone what it did wrong together with others."""
         self._life_of(rule).is_switched_off = True
+        self._held_and_failed.clear()
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
@@ -309,10 +356,24 @@ class RuleEvidence:
         life = self._life_of(rule)
         if life.n_undecided >= MAX_UNDECIDED:
             return 1.0
-        if life.n_here + life.n_under_way < FIRST:
+        if life.n_here + life.n_under_way < self._n_first(rule):
             return max(self._epsilon, FIRST_RATE)
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
         return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
+
+    def _n_first(self, rule: str) -> int:
+        """Tests that the first drops of a rule are worth."""
+        return tests_worth(0, 0, FIRST_DROPS, self._share(rule))
+
+    def _share(self, rule: str) -> float:
+        """Share (0-1) of the rules of a rule's site that holds, by what this process has tested of the others."""
+        site = self._site_of.get(rule, "")
+        if (counts := self._held_and_failed.get(site)) is None:
+            here = [life for each, life in self._lives.items() if self._site_of.get(each, "") == site]
+            n_held, n_failed = sum(each.has_held() for each in here), sum(each.has_failed() for each in here)
+            counts = self._held_and_failed[site] = n_held, n_failed
+        life = self._life_of(rule)
+        return share_that_holds(counts[0] - life.has_held(), counts[1] - life.has_failed())
 
     def _may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         key = rule, form_digest

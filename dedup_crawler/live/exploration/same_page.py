@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from dedup_crawler.labels.comparing import (
+from dedup_crawler.labels.lines import (
     MAX_CHANGED_LINES,
     MAX_CHANGED_SHARE,
     MIN_NEAR_WORDS,
     MIN_WORDS,
+    WHEN,
     is_reordered,
     n_words,
 )
-from dedup_crawler.labels.times import WHEN
 from dedup_crawler.live.exploration.chrome import NAME, Chrome, shapes_of
 from dedup_crawler.live.exploration.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.page_lines import Kind, PageLines, numbers_of, read_lines

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import shutil
 import signal
@@ -21,7 +22,12 @@ from typing import IO, cast
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.live.learning.refit_report import RefitReport
 
-_NEEDED = {"justext": "Reading the main text of pages", "scipy": "Scoring pages by cosine"}
+GROWTH = 1.3
+"""Pages of one time of learning over pages of the time before."""
+_NEEDED = {
+    "simhash": ("simhash", "Fingerprinting the text of pages"),
+    "sklearn": ("scikit-learn", "Scoring pages by cosine"),
+}
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
 _SHOWN_LINES = 5  # of models that were refused
@@ -31,8 +37,8 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 def check_learning() -> None:
     """Raise MissingExtraError if what learning needs is not installed; imports none of it."""
-    for package, purpose in _NEEDED.items():
-        if importlib.util.find_spec(package) is None:
+    for module, (package, purpose) in _NEEDED.items():
+        if importlib.util.find_spec(module) is None:
             raise MissingExtraError(purpose, package, "learn")
 
 
@@ -45,7 +51,7 @@ class _Job:
 
 
 class Learner:
-    """Has a model learnt from the pages of a crawl, again each time that their number has doubled.
+    """Has a model learnt from the pages of a crawl, again each time that there are 30 % more.
 
     Parameters
     ----------
@@ -108,7 +114,7 @@ class Learner:
     def _start(self) -> None:
         n_pages = self._n_pages
         while self._next <= n_pages:
-            self._next *= 2
+            self._next = math.ceil(GROWTH * self._next)
         try:
             scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
             process = self._process(scratch)

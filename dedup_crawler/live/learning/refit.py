@@ -1,4 +1,7 @@
-"""Learning a model from what a crawl has collected so far, beside the crawl: snapshot, labels, fit, guard, save.
+"""Learning a model from what a crawl has collected so far, beside the crawl: texts, labels, fit, guard, save.
+
+The texts that are read off the pages are written to the database of the crawl, a hundred at a time, so that no page is
+read twice however often the crawl learns. Clusters stay in memory: they change with each page.
 
 A model that is there already is replaced by one that was learnt from as many pages or more, unless one page has
 swallowed the crawl meanwhile (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many of the
@@ -8,19 +11,20 @@ keys that the old one looks at (:mod:`~dedup_crawler.live.learning.protected_key
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
 from dedup_crawler.live.learning.refit_report import RefitReport
 from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
-from dedup_crawler.methods.model_folder import folder_name
-from dedup_crawler.methods.training_data import TrainingData, training_data
-from dedup_crawler.pages.snapshot import take_snapshot
+from dedup_crawler.methods.model.folder import folder_name
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -35,7 +39,7 @@ _is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]
 
 
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
-    """Learn from a snapshot of *database* and write the models that it teaches.
+    """Learn from the pages that *database* holds by now, and write the models that it teaches.
 
     Parameters
     ----------
@@ -54,12 +58,12 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         were there stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="dedup-learn-") as scratch:
-        copy = Path(scratch) / "crawl.db"
-        take_snapshot(database, copy)
-        with PageStore(copy, create=False) as store:
-            label_store(store, n_workers=n_workers)
-            data = training_data(store)
+    with PageStore(database, create=False) as store:
+        n_pages = len(store)
+        with closing(clean_pages(store.uncleaned_pages(), n_workers=n_workers)) as texts:
+            store.write_texts(texts)
+        pages = list(islice(store.labelled_pages(), n_pages))  # those that the crawl has added meanwhile have no text
+    data = TrainingData.of_pages(pages, cluster_labelled(pages))
     done = RefitReport(len(data.urls))
     for place, part in _parts(folder, data):
         _learn(place, part, done)

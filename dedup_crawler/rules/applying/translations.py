@@ -1,14 +1,14 @@
 """A table of translated templates, and how it gives a URL its form.
 
-What the network says of a template is said once and looked up from then on. A table that came out of
-:meth:`TranslationTable.settled` needs one look: its targets are their own targets. A template that the table lacks is
-translated by the network, if the table was given one, until the form no longer changes.
+What the network says of a template is said once and looked up from then on; URLs of a template that the table lacks
+keep their own form. A table that came out of :meth:`TranslationTable.settled` needs one look: its targets are their own
+targets.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +21,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
 
 _MAX_PASSES = 10  # applications of the translator until a form must have settled
-_MAX_CACHED = 100_000  # translations of unknown templates remembered
 _MAX_DIGITS = 6  # of the number of an argument in a file
-
-TranslateUnknown = Callable[[Template], "Template | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +48,11 @@ class TranslationTable:
         Cuts URLs as it did when the table was made.
     translations
         Template -> translation.
-    translate_unknown
-        Asked for a template that is not in the table; None: its URLs keep their own form.
     """
 
-    def __init__(
-        self,
-        templater: Templater,
-        translations: Mapping[Template, Translation],
-        translate_unknown: TranslateUnknown | None = None,
-    ) -> None:
+    def __init__(self, templater: Templater, translations: Mapping[Template, Translation]) -> None:
         self.templater = templater
         self.translations = dict(translations)
-        self._translate_unknown = translate_unknown
         self._used = {
             template: (
                 (translation, compiled(translation.says))
@@ -72,31 +61,15 @@ class TranslationTable:
             )
             for template, translation in self.translations.items()
         }
-        self._unknown: dict[Template, Template] = {}
         self._guard = ValueReuseGuard()
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form."""
         template, arguments = self.templater.split(url)
-        if template not in self._used:
-            return url if self._translate_unknown is None else self._settled_form(url)
-        used = self._used[template]
+        used = self._used.get(template)
         if used is None or not self._guard_allows(template, used[0], arguments):
             return url
         return used[1](*arguments)
-
-    def sources(self, url: str) -> list[Template | None]:
-        """Templates whose translations lead from *url* to its form, another one; None is one that the table lacks."""
-        template, _ = self.templater.split(url)
-        if template in self._used:
-            return [template]
-        form = self._settled_form(url)
-        passed: list[Template | None] = []
-        while url != form:
-            template, _ = self.templater.split(url)
-            passed.append(template if template in self._used else None)
-            url = self._step(url)
-        return passed
 
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
         """The same table with every target replaced by its own final target, tried on one URL of each template."""
@@ -108,7 +81,7 @@ class TranslationTable:
             target = TemplatedUrl(form, *self.templater.split(form), example.cluster)
             mapping = mapping_between(example, target)
             settled[template] = replace(translation, says=mapping.written() if mapping is not None else template)
-        return TranslationTable(self.templater, settled, self._translate_unknown)
+        return TranslationTable(self.templater, settled)
 
     def judged(
         self, urls: Sequence[TemplatedUrl], *, first_judged: int, min_groups: int, max_error: float
@@ -147,7 +120,7 @@ class TranslationTable:
             dropped = [number for number in range(1, count_placeholders(template) + 1) if number not in kept]
             slots = guarded_slots(arguments[template], dropped)
             guarded[template] = replace(translation, guarded=slots)
-        return TranslationTable(self.templater, guarded, self._translate_unknown)
+        return TranslationTable(self.templater, guarded)
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value that a person can read."""
@@ -188,15 +161,10 @@ class TranslationTable:
 
     def _step(self, url: str) -> str:
         template, arguments = self.templater.split(url)
-        if template in self._used:
-            used = self._used[template]
-            return url if used is None else used[1](*arguments)
-        if template not in self._unknown:
-            if len(self._unknown) >= _MAX_CACHED:
-                self._unknown.clear()
-            says = self._translate_unknown(template) if self._translate_unknown is not None else None
-            self._unknown[template] = says if says is not None else template
-        form = join(self._unknown[template], arguments)
+        used = self._used.get(template)
+        if used is None:
+            return url
+        form = used[1](*arguments)
         # a translation may be nonsense: a form is a URL of the same host, or it is not taken
         return form if host_of(form) == host_of(url) and normal_form(form) == form else url
 

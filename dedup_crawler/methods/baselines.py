@@ -1,0 +1,55 @@
+"""What people do without learning, to compare with: nothing, what Scrapy does, and dropping every query."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from w3lib.url import canonicalize_url
+
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, Referrer
+
+
+class _Baseline(Canonicalizer):
+    """Learns nothing but the hosts."""
+
+    _reason: ClassVar[str]
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        """Nothing is learnt."""
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        return Explanation(url, form, f"{self.name}: {self._reason}")
+
+
+class KeepAll(_Baseline):
+    """The URL's own normal form."""
+
+    name = "keep-all"  # KeepAll of SIGIR'17: nothing is lost, nothing is saved
+    _reason = "every URL is its own page"
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        return url
+
+
+class ScrapyForm(_Baseline):
+    """Query sorted, fragment dropped, escapes made equal."""
+
+    name = "scrapy"  # what Scrapy's own duplicate filter sees as one request
+    _reason = "w3lib's canonical URL (sorted query, no fragment)"
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        try:
+            return canonicalize_url(url)
+        except ValueError:  # w3lib refuses what no request could be sent to, such as a bad port
+            return url
+
+
+class StripQuery(_Baseline):
+    """What stands before ``?``."""
+
+    name = "strip-query"  # the bluntest rule that people use; it loses pages
+    _reason = "the query is dropped, whatever it says"
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        return url.partition("?")[0]

@@ -1,0 +1,39 @@
+"""What a method says of a URL, in the words that all methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Referrer:
+    """The page that holds the link."""
+
+    url: str
+    form: str
+    """Its canonical form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a URL has its canonical form."""
+
+    url: str
+    form: str
+    reason: str
+    """One sentence for a person."""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+    """Counts behind the reason."""
+
+
+class KnownRule(NamedTuple):
+    """What is known of one rule of a model."""
+
+    sentence: str
+    """What it does, for a person."""
+    n_groups: int = 0
+    """Merge groups that it made at training; 0 where nothing was counted."""
+    n_wrong: int = 0
+    """How many of them showed several pages."""

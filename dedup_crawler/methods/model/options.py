@@ -1,0 +1,100 @@
+"""What options a method has, read off its constructor: one place says name, type, default and meaning."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_type_hints
+
+from dedup_crawler.errors import BadInputError, did_you_mean
+
+_ENTRY = re.compile(r"^ {4}(\w[\w, ]*)\n((?: {8}.*\n?)+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One keyword of a method's constructor."""
+
+    name: str
+    kind: type
+    """bool, int, float or str."""
+    default: Any
+    help: str
+    is_optional: bool = False
+    """Whether it may be None."""
+
+    def read(self, text: str) -> Any:
+        """The value that *text* stands for.
+
+        Raises
+        ------
+        BadInputError
+            If it stands for none.
+        """
+        if self.kind is bool:
+            if text.lower() in ("true", "yes", "1", "false", "no", "0"):
+                return text.lower() in ("true", "yes", "1")
+        else:
+            try:
+                return self.kind(text)
+            except ValueError:
+                pass
+        raise BadInputError(f"option {self.name}: {text!r} is no {self.kind.__name__}.")
+
+
+def options_of(method: type[object]) -> list[Option]:
+    """Options of a method in the order of its constructor."""
+    constructor: Any = method.__init__
+    hints = get_type_hints(constructor)
+    helps = {
+        name: " ".join(text.split())
+        for names, text in _ENTRY.findall(method.__doc__ or "")
+        for name in names.replace(" ", "").split(",")
+    }
+    return [
+        Option(name, _kind(hints[name]), parameter.default, helps.get(name, ""), type(None) in get_args(hints[name]))
+        for name, parameter in inspect.signature(method).parameters.items()
+    ]
+
+
+def check_values(method: type[object], values: Mapping[str, Any]) -> None:
+    """Check the options of a saved model, which anybody may have written.
+
+    Raises
+    ------
+    BadInputError
+        If there is no such option, or its value is of another type.
+    """
+    known = {option.name: option for option in options_of(method)}
+    for name, value in values.items():
+        if name not in known:
+            raise BadInputError(f"there is no option {name!r}.{did_you_mean(name, known)}")
+        kinds = (int, float) if known[name].kind is float else (known[name].kind,)
+        if type(value) not in kinds and not (value is None and known[name].is_optional):
+            raise BadInputError(f"option {name} is {value!r}; it has to be of type {known[name].kind.__name__}.")
+
+
+def read_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Cut ``seq2seq:preset=paper,seed=1`` into a method's name and the texts of its options.
+
+    Raises
+    ------
+    BadInputError
+        If an option has no value.
+    """
+    name, _, rest = spec.partition(":")
+    texts = {}
+    for part in filter(None, rest.split(",")):
+        option, equals, text = part.partition("=")
+        if not equals:
+            raise BadInputError(f"{spec!r}: option {option!r} has no value; write {name}:{option}=VALUE.")
+        texts[option.replace("-", "_")] = text
+    return name, texts
+
+
+def _kind(hint: Any) -> type:
+    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not type(None)]
+    kind: type = kinds[0]
+    return kind

@@ -1,0 +1,71 @@
+"""What a store gives a method to learn from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.methods.model.folder import folder_name
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import host_of, normal_form
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """URLs in crawl order with their clusters, referrers and what they redirect to; same length."""
+
+    urls: list[str]
+    clusters: list[int]
+    referrers: list[str | None]
+    redirects: list[str | None]
+    evidence: PageEvidence | None = None
+    """Compares the pages of the URLs, by their places."""
+
+    @classmethod
+    def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int]) -> TrainingData:
+        """What *pages*, in crawl order, teach; *clusters* has the page that each shows, as a number."""
+        return cls(
+            [page.url for page in pages],
+            list(clusters),
+            [page.referrer for page in pages],
+            [page.redirect_to for page in pages],
+            PageEvidence.of_pages(pages),
+        )
+
+    def rows(self, rows: Sequence[int]) -> TrainingData:
+        """Some of the URLs."""
+        return TrainingData(
+            [self.urls[i] for i in rows],
+            [self.clusters[i] for i in rows],
+            [self.referrers[i] for i in rows],
+            [self.redirects[i] for i in rows],
+            self.evidence.of(rows) if self.evidence is not None else None,
+        )
+
+
+def training_data(store: PageStore) -> TrainingData:
+    """All labelled pages of *store*.
+
+    Raises
+    ------
+    BadInputError
+        If it holds no pages, or pages without a cluster.
+    """
+    pages = list(store.labelled_pages())
+    n_unlabelled = sum(page.cluster is None for page in pages)
+    if not pages:
+        raise BadInputError("the database holds no pages: crawl or import some first.")
+    if n_unlabelled:
+        raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
+    return TrainingData.of_pages(pages, [page.cluster for page in pages if page.cluster is not None])
+
+
+def default_model_folder(urls: Sequence[str]) -> Path:
+    """``models/<host>`` for the host that most URLs are of."""
+    hosts = Counter(host_of(normal_form(url)) for url in urls)
+    return Path("models") / folder_name(hosts.most_common(1)[0][0])

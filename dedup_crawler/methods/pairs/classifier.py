@@ -1,0 +1,215 @@
+"""What makes a canonicalizer of a classifier of pairs: the crawled URLs that it knows, and whom it asks about.
+
+The canonical form of a URL is that of the known URL (or of the page that links it) of which it is most probably a
+duplicate, if that is at least as probable as the threshold; else its own normal form. Known URLs are those learnt
+from, at most 20,000, with the forms that their labels give: the first URL of their page, which is its own form, so that
+forms are fixed points. Nothing is remembered between calls: two URLs of a page of which no URL was crawled before keep
+two forms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.labels.joins import DisjointSets
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import (
+    FILE,
+    NO_HISTORY,
+    TrainingHistory,
+    history_from_json,
+    history_to_json,
+)
+from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.labelled import UrlPair, check_kinds
+from dedup_crawler.methods.pairs.sampling import sample_pairs
+from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.templates import Templater, count_tokens
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_FILE = "known_urls.json"
+_MAX_KNOWN = 20_000
+_RECALL_FOR_PAIRS = 1.0
+_RECALL_FOR_CRAWLS = 0.1  # one wrong answer of fifty loses a page, which is worse than ten wasted fetches
+_DIGITS = 4  # of a probability: what is beyond depends on which URLs were computed together
+
+
+class PairClassifier(Canonicalizer):
+    """A canonicalizer that asks how probably two URLs are the same page."""
+
+    threshold_: float | None
+    """Probability (0-1) from which on two URLs are the same page; None where no duplicate was learnt from."""
+
+    max_pairs: int
+    seed: int
+    history_: TrainingHistory = NO_HISTORY
+
+    def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
+        """Learn from labelled pairs instead of a crawl.
+
+        Raises
+        ------
+        BadInputError
+            If there are none, all are of one kind, or an option is out of range.
+        """
+        check_kinds(pairs, "the list given to fit_pairs")
+        self._check_options()
+        pairs = [UrlPair(normal_form(pair.left), normal_form(pair.right), pair.is_duplicate) for pair in pairs]
+        urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+        clusters = _joined(urls, pairs)
+        self.hosts = frozenset(filter(None, map(host_of, urls)))
+        self.n_urls_, self.n_clusters_ = len(urls), len(set(clusters))
+        self.data_digest_ = _digest(pairs)
+        self._know(urls, clusters)
+        self._learn(pairs, _RECALL_FOR_PAIRS)
+        self.quality_ = self._quality()
+        return self
+
+    def duplicate_probability(self, left: str, right: str) -> float:
+        """How probably (0-1) two URLs are the same page; 1 if they have one normal form.
+
+        URLs of hosts that were not learnt from are different pages: 0.
+        """
+        return self.duplicate_probabilities([(left, right)])[0]
+
+    def duplicate_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Probabilities of many pairs, in order."""
+        self._check_fitted()
+        forms = [(normal_form(left), normal_form(right)) for left, right in pairs]
+        asked = [pair for pair in dict.fromkeys(forms) if pair[0] != pair[1] and self._knows_hosts(pair)]
+        found = dict(zip(asked, self._asked(asked), strict=True))
+        return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
+
+    def history(self) -> TrainingHistory:
+        """Curves of the networks, and what was said of the pairs that were held out."""
+        self._check_fitted()
+        return self.history_
+
+    @abstractmethod
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        """Train on pairs of both kinds, in normal form, and set the threshold.
+
+        *recall_weight* is what recall counts beside precision (beta of the F measure) where a threshold is tuned.
+        """
+
+    @abstractmethod
+    def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        """Probabilities of pairs of different URLs in normal form."""
+
+    @abstractmethod
+    def _learn_nothing(self) -> None:
+        """Forget an earlier training: there are no duplicates to learn from."""
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        first = {url: i for i, url in reversed(list(enumerate(urls)))}
+        kept = sorted(first.values())[:_MAX_KNOWN]
+        known_clusters = [clusters[i] for i in kept]
+        self._know([urls[i] for i in kept], known_clusters)
+        found_on = [referrers[i] and normal_form(referrers[i] or "") for i in kept]
+        pairs = sample_pairs(self.known_, known_clusters, found_on, seed=self.seed, max_pairs=self.max_pairs)
+        if len({pair.is_duplicate for pair in pairs}) == 2:
+            self._learn(pairs, _RECALL_FOR_CRAWLS)
+        else:
+            self.threshold_ = None
+            self.history_ = NO_HISTORY
+            self._learn_nothing()
+
+    def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
+        urls, clusters = urls[:_MAX_KNOWN], clusters[:_MAX_KNOWN]
+        first: dict[int, str] = {}
+        forms = [first.setdefault(cluster, url) for url, cluster in zip(urls, clusters, strict=True)]
+        self.known_ = KnownUrls(urls, forms, Templater.learn(count_tokens(urls), deep=True))
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        found = self._best(url, referrer)
+        return url if found is None else found[1]
+
+    def _best(self, url: str, referrer: Referrer | None) -> tuple[str, str, float] | None:
+        """The known URL that *url* is a duplicate of, its form, and the probability."""
+        if url in self.known_.form_of:
+            return url, self.known_.form_of[url], 1.0
+        if self.threshold_ is None:
+            return None
+        candidates = [(self.known_.urls[i], self.known_.forms[i]) for i in self.known_.candidates(url)]
+        if referrer is not None and (page := normal_form(referrer.url)) != url and host_of(page) in self.hosts:
+            candidates.append((page, referrer.form))
+        if not candidates:
+            return None
+        probabilities = self._asked([(known, url) for known, _ in candidates])
+        best = max(range(len(candidates)), key=lambda i: (probabilities[i], -i))
+        return (*candidates[best], probabilities[best]) if probabilities[best] >= self.threshold_ else None
+
+    def _asked(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        if not pairs or self.threshold_ is None:
+            return [0.0] * len(pairs)
+        return [round(float(probability), _DIGITS) for probability in self._probabilities(pairs)]
+
+    def _knows_hosts(self, pair: tuple[str, str]) -> bool:
+        return host_of(pair[0]) in self.hosts and host_of(pair[1]) in self.hosts
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        if self.threshold_ is None:
+            return Explanation(url, form, "no duplicates were learnt from: only crawled URLs have a form of their page")
+        found = self._best(url, None)
+        if found is None:
+            n_asked = len(self.known_.candidates(url))
+            reason = f"none of {n_asked} crawled URLs like it is its duplicate with a probability of {self.threshold_}"
+            return Explanation(url, form, reason, {"candidates": n_asked, "threshold": self.threshold_})
+        known, _, probability = found
+        if known == url:
+            return Explanation(url, form, "it was crawled, and labelled as the same page as its form")
+        reason = f"a duplicate of {known} with probability {probability} (threshold {self.threshold_})"
+        return Explanation(
+            url, form, reason, {"known": known, "probability": probability, "threshold": self.threshold_}
+        )
+
+    def _quality(self) -> dict[str, Any]:
+        return {"threshold": self.threshold_, "known_urls": len(self.known_.urls)}
+
+    def _tables(self) -> dict[str, Any]:
+        templater = self.known_.templater
+        places = {url: number for number, url in enumerate(self.known_.urls)}
+        return {
+            FILE: history_to_json(self.history_),
+            _FILE: {
+                "threshold": self.threshold_,
+                "urls": self.known_.urls,
+                "forms": [places[form] for form in self.known_.forms],
+                "function_tokens": sorted(templater.function_tokens),
+                "function_words": sorted(templater.function_words),
+            },
+        }
+
+    def _restore(self, files: ModelFiles) -> None:
+        table = files.table(_FILE)
+        urls, forms = table["urls"].texts(), table["forms"].integers()
+        if len(forms) != len(urls) or max(forms, default=-1) >= len(urls):
+            table["forms"].refuse(f"the places of {len(urls)} forms among the URLs")
+        self.threshold_ = None if table["threshold"].raw is None else table["threshold"].number()
+        templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
+        self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
+
+
+def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
+    """Clusters of URLs: what a chain of duplicate pairs leads to is one page."""
+    places = {url: i for i, url in enumerate(urls)}
+    sets = DisjointSets(len(urls))
+    for pair in pairs:
+        if pair.is_duplicate:
+            sets.join(places[pair.left], places[pair.right])
+    return sets.numbers()
+
+
+def _digest(pairs: Sequence[UrlPair]) -> str:
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update(f"{pair.left}\t{pair.right}\t{pair.is_duplicate:d}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,147 @@
+"""The baseline of the capstone of 2018: a random forest over the characters of both URLs.
+
+Four trees of depth four on the padded character numbers of the two URLs side by side, as its notebook has it, with the
+numbers that it gave (see :mod:`dedup_crawler.networks.alphabet`). Trained by scikit-learn, kept as plain tables in
+``trees.json``, asked with numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import HeldOut, TrainingHistory, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
+from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
+
+_FILE = "trees.json"
+_MAX_LENGTH = 1000  # characters of a URL that are looked at
+_THRESHOLD = 0.5
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RandomForest(PairClassifier):
+    """Decides on pairs of URLs by their characters, as the baseline of the capstone did.
+
+    Parameters
+    ----------
+    trees, depth
+        Of the forest (4 and 4).
+    max_pairs
+        Pairs that are drawn from the clusters of a crawl.
+    seed
+        The same seed gives the same model, byte for byte.
+    """
+
+    name = "random-forest"
+    _least: ClassVar = {"trees": 1, "depth": 1, "max_pairs": 2}
+
+    trees: int = 4
+    depth: int = 4
+    max_pairs: int = 20_000
+    seed: int = 0
+
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        urls = [url for pair in pairs for url in (pair.left, pair.right)]
+        self.alphabet_ = Alphabet.of(urls, _MAX_LENGTH, is_faulty=True)
+        self.history_ = TrainingHistory(held_out=self._judged(pairs))
+        self.forest_ = self._grown(pairs)
+        self.threshold_ = _THRESHOLD
+
+    def _judged(self, pairs: Sequence[UrlPair]) -> HeldOut | None:
+        """What a first forest says of pairs with a URL that it has not seen."""
+        seen, new = cut_by_url(pairs, self.seed)
+        if not new or len({pair.is_duplicate for pair in seen}) < 2:
+            return None
+        self.forest_ = self._grown(seen)
+        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        return held_out(found, [pair.is_duplicate for pair in new], _THRESHOLD)
+
+    def _grown(self, pairs: Sequence[UrlPair]) -> list[_Tree]:
+        try:
+            from sklearn.ensemble import RandomForestClassifier
+        except ImportError as error:
+            raise MissingExtraError("training random-forest", "scikit-learn", "learn") from error
+        forest = RandomForestClassifier(n_estimators=self.trees, max_depth=self.depth, random_state=self.seed)
+        forest.fit(self._rows([(pair.left, pair.right) for pair in pairs]), [pair.is_duplicate for pair in pairs])
+        return [_table_of(tree.tree_) for tree in forest.estimators_]
+
+    def _learn_nothing(self) -> None:
+        self.alphabet_, self.forest_ = Alphabet("", 1, is_faulty=True), []
+
+    def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        rows = self._rows(pairs)
+        votes = [_leaf_probabilities(tree, rows) for tree in self.forest_]
+        mean: list[float] = np.mean(votes, axis=0).tolist()
+        return mean
+
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Both URLs side by side: (P, 2 T)."""
+        left, right = ([pair[side] for pair in pairs] for side in (0, 1))
+        return np.concatenate([self.alphabet_.rows(left), self.alphabet_.rows(right)], axis=1)
+
+    def _quality(self) -> dict[str, Any]:
+        return {**super()._quality(), "leaves": sum(tree["feature"].count(-1) for tree in self.forest_)}
+
+    def _tables(self) -> dict[str, Any]:
+        alphabet = {"symbols": list(self.alphabet_.symbols), "length": self.alphabet_.length}
+        return {**super()._tables(), _FILE: {**alphabet, "trees": self.forest_}}
+
+    def _restore(self, files: ModelFiles) -> None:
+        super()._restore(files)
+        table = files.table(_FILE)
+        self.alphabet_ = read_alphabet(table, is_faulty=True)
+        self.forest_ = [_checked(tree, 2 * self.alphabet_.length) for tree in table["trees"].values()]
+        if self.threshold_ is not None and not self.forest_:
+            table["trees"].refuse("a tree at least")
+
+
+_Tree = dict[str, list[Any]]
+_COLUMNS = ("feature", "threshold", "below", "above", "probability")
+
+
+def _table_of(tree: Any) -> _Tree:
+    """A tree as columns, a node a row: a leaf has feature -1; below and above are rows."""
+    counts = tree.value[:, 0, :]
+    is_leaf = tree.children_left < 0
+    columns = (
+        np.where(is_leaf, -1, tree.feature),
+        np.where(is_leaf, 0.0, tree.threshold),
+        np.maximum(tree.children_left, 0),
+        np.maximum(tree.children_right, 0),
+        counts[:, 1] / counts.sum(axis=1),
+    )
+    return {name: column.tolist() for name, column in zip(_COLUMNS, columns, strict=True)}
+
+
+def _leaf_probabilities(tree: _Tree, rows: np.ndarray) -> np.ndarray:
+    """Go down from the first node until all rows have come to a leaf."""
+    feature, threshold, below, above, probability = (np.asarray(tree[name]) for name in _COLUMNS)
+    node = np.zeros(len(rows), dtype=np.int64)
+    places = np.arange(len(rows))
+    while (feature[node] >= 0).any():
+        is_below = rows[places, feature[node]] <= threshold[node]
+        node = np.where(feature[node] < 0, node, np.where(is_below, below[node], above[node]))
+    leaf: np.ndarray = probability[node]
+    return leaf
+
+
+def _checked(tree: JsonValue, n_features: int) -> _Tree:
+    """A tree comes from a file that anybody may have written: it has to end, and to ask what there is."""
+    columns: _Tree = {name: tree[name].integers() for name in ("below", "above")}
+    columns |= {name: tree[name].numbers() for name in ("threshold", "probability")}
+    columns["feature"] = features = tree["feature"].integers(-1, n_features - 1)
+    n_nodes = len(features)
+    if not n_nodes or any(len(column) != n_nodes for column in columns.values()):
+        tree.refuse("columns of one length")
+    for node, (feature, below, above) in enumerate(zip(features, columns["below"], columns["above"], strict=True)):
+        if feature >= 0 and not (node < below < n_nodes and node < above < n_nodes):
+            tree.refuse(f"a tree that ends, and node {node} does not lead down")
+    return columns

@@ -1,0 +1,235 @@
+"""The Siamese LSTM of the capstone of 2018: as published, and with its faults cured.
+
+M. Lazem, "Detecting duplicate URLs", capstone of the Machine Learning Nanodegree, 2018 (report and code). One LSTM
+reads either URL, a small network compares what it says of the two. The preset ``paper`` is that code: 10 epochs over
+all pairs, and two URLs are the same page from a probability of 0.5 on.
+
+The preset ``cured`` differs where the code fails on URLs that it was not trained on:
+
+* padding has a number of its own and is not read, an unknown symbol another, a long URL is no error;
+* a URL is read as symbols, its ids as their place among the ids of the site, and ids are hidden now and then, so that
+  they are not learnt by heart; how the two URLs agree is told (:mod:`dedup_crawler.urls.agreement`);
+* the head is symmetrical: it sees |a - b| and a * b;
+* the threshold is tuned on pairs with a URL that a first network was not trained on, and in a crawl precision counts
+  more than recall there; then a committee of three learns from all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
+from dedup_crawler.networks.weights import dump_weights, load_weights
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dedup_crawler.networks.pair_inference import PairNetwork
+    from dedup_crawler.networks.pair_training import PairRecipe
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "cured": {
+        "hidden": 48,
+        "embedding": 32,
+        "learning_rate": 2e-3,
+        "batch_size": 64,
+        "epochs": 10,
+        "weight_decay": 0.02,
+        "falls": True,
+        "members": 3,
+    },
+    "paper": {"hidden": 256, "embedding": 100, "learning_rate": 1e-3, "batch_size": 256, "epochs": 10, "members": 1},
+}
+_OPTIONS = ("hidden", "epochs", "members")
+_FILE = "symbols.json"
+_PAIRS_AT_ONCE = 64
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Siamese(PairClassifier):
+    """Decides on pairs of URLs with an LSTM that reads both.
+
+    Parameters
+    ----------
+    preset
+        ``"cured"``, or ``"paper"`` for the capstone as published. An option below that is None is what the preset says.
+    hidden
+        Units of the LSTM.
+    epochs
+        How often all pairs are trained.
+    members
+        Networks of the committee.
+    recall_weight
+        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 1 for
+        labelled pairs, and 0.1 for a crawl, where one wrong answer of fifty loses a page.
+    max_pairs
+        Pairs that are drawn from the clusters of a crawl.
+    seed
+        The same seed gives the same model, byte for byte, on the CPU.
+    device
+        ``"cpu"`` or ``"cuda"``, for training only.
+    """
+
+    name = "siamese"
+    _least: ClassVar = {"hidden": 1, "epochs": 1, "members": 1, "max_pairs": 2}
+
+    preset: str = "cured"
+    hidden: int | None = None
+    epochs: int | None = None
+    members: int | None = None
+    recall_weight: float | None = None
+    max_pairs: int = 20_000
+    seed: int = 0
+    device: str = "cpu"
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.preset not in _PRESETS:
+            hint = did_you_mean(self.preset, _PRESETS)
+            raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
+        if self.recall_weight is not None and not self.recall_weight > 0:
+            raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
+
+    def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
+        from dedup_crawler.methods.pairs.reading import PairReader
+
+        urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+        self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
+        self.threshold_ = 0.5
+        curves: list[Curve] = []
+        judged = self._judged(pairs, self.recall_weight or recall_weight, curves) if self._is_cured else None
+        if judged is not None:
+            self.threshold_ = judged.threshold
+        members = range(self._option("members"))
+        self._use([self._trained(pairs, member, f"network {member + 1}", curves) for member in members])
+        self.history_ = TrainingHistory(tuple(curves[:MAX_CURVES]), judged)
+
+    def _learn_nothing(self) -> None:
+        self.weights_ = b""
+
+    def _judged(self, pairs: Sequence[UrlPair], recall_weight: float, curves: list[Curve]) -> HeldOut | None:
+        """Answers of a first network at the threshold that is best for pairs of which a URL is new, as in a crawl."""
+        import numpy as np
+
+        from dedup_crawler.networks.pair_threshold import best_threshold
+
+        seen, new = cut_by_url(pairs, self.seed)
+        if not seen or not new:
+            return None
+        self._use([self._trained(seen, self._option("members"), "first network", curves)])
+        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        is_same = [pair.is_duplicate for pair in new]
+        return held_out(found, is_same, best_threshold(np.array(found), np.array(is_same), recall_weight))
+
+    def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, np.ndarray]:
+        """Weights of one network; how it learnt them is added to *curves*."""
+        import numpy as np
+
+        try:
+            from dedup_crawler.networks.pair_training import train_pairs
+            from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
+        except ImportError as error:
+            raise MissingExtraError("training siamese", "torch", "train") from error
+        recipe, alphabet, n_agreements = self._recipe(), self.reader_.alphabet, self.reader_.n_agreements
+        fit = train_pairs(
+            lambda: (
+                CuredSiamese(alphabet.size, n_agreements, recipe.hidden, recipe.embedding)
+                if self._is_cured
+                else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
+            ),
+            self.reader_.pair_rows(pairs),
+            np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
+            recipe,
+            seed=self.seed + 1_000 * member,
+            device=self.device,
+            progress=self._counted(member),
+        )
+        curves += [
+            curve(name, "loss", list(enumerate(fit.losses, 1))),
+            curve(name, "share answered right", list(enumerate(fit.accuracies, 1))),
+        ]
+        return fit.weights
+
+    def _recipe(self) -> PairRecipe:
+        from dedup_crawler.networks.pair_training import PairRecipe
+
+        preset = {name: value for name, value in _PRESETS[self.preset].items() if name not in _OPTIONS}
+        sizes = {"hidden": self._option("hidden"), "epochs": self._option("epochs")}
+        return PairRecipe(**preset, **sizes, hidden_symbols=self.reader_.hidden_symbols)
+
+    def _option(self, name: str) -> Any:
+        value = getattr(self, name)
+        return _PRESETS[self.preset][name] if value is None else value
+
+    def _counted(self, member: int) -> Any:
+        """Progress over all networks that are trained, the one that tunes the threshold first."""
+        if self.progress is None or not self._is_cured:
+            return self.progress
+        n_trained = self._option("members") + 1
+        report, before = self.progress, (member + 1) % n_trained
+        return lambda epoch, epochs, accuracy: report(before * epochs + epoch, n_trained * epochs, accuracy)
+
+    def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+        import numpy as np
+
+        found: list[float] = []
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+            batch = pairs[start : start + _PAIRS_AT_ONCE]
+            encoded = self._memory.encoded(url for pair in batch for url in pair)
+            left, right = (np.stack([encoded[pair[side]] for pair in batch]) for side in (0, 1))
+            found += self._network.compare(left, right, self.reader_.agreement(batch)).tolist()
+        return found
+
+    def _use(self, members: Sequence[dict[str, np.ndarray]]) -> None:
+        self.weights_ = dump_weights(
+            {f"{i}.{name}": array for i, weights in enumerate(members) for name, array in weights.items()}
+        )
+        self._wake()
+
+    def _wake(self) -> None:
+        """The network in numpy, with an empty memory of encodings."""
+        from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese
+        from dedup_crawler.networks.pair_memory import EncodingMemory
+
+        weights, reader, alphabet = load_weights(self.weights_), self.reader_, self.reader_.alphabet
+        networks: list[PairNetwork] = []
+        for member in sorted({name.partition(".")[0] for name in weights}):
+            its = {name.partition(".")[2]: array for name, array in weights.items() if name.startswith(f"{member}.")}
+            if self._is_cured:
+                networks.append(NumpyCuredSiamese(its, alphabet.size, reader.n_agreements))
+            else:
+                networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
+        if not networks:
+            raise BadInputError("weights.safetensors is empty.")
+        self._network = Committee(networks)
+        self._memory = EncodingMemory(self._network, reader.rows)
+
+    @property
+    def _is_cured(self) -> bool:
+        return self.preset == "cured"
+
+    def _tables(self) -> dict[str, Any]:
+        if not self.weights_:
+            return super()._tables()
+        return {**super()._tables(), _FILE: self.reader_.table()}
+
+    def _weights(self) -> bytes:
+        return self.weights_
+
+    def _restore(self, files: ModelFiles) -> None:
+        super()._restore(files)
+        self.weights_ = files.weights
+        if not self.weights_:
+            if self.threshold_ is not None:
+                raise BadInputError("the model lacks the weights of its network.")
+            return
+        from dedup_crawler.methods.pairs.reading import PairReader
+
+        self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
+        self._wake()

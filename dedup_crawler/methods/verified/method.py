@@ -1,0 +1,331 @@
+"""``verified``: our own method. It asks coarse questions first, and believes only what the crawl confirms."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dedup_crawler.errors import BadInputError, did_you_mean
+from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.known_rules import alias_rules, engine_rules, link_rules, order_rules
+from dedup_crawler.methods.verified.site_text import learnt_site_text
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.budget import expected_lost
+from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
+from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
+from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
+from dedup_crawler.rules.language.sentences import (
+    alias_sentence,
+    coverage_sentence,
+    referrer_sentence,
+    refusals_of,
+    rule_sentence,
+)
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.link_rules import ReferrerRule
+from dedup_crawler.urls.normal import host_of, normal_form
+
+_RULES_FILE = "rules.json"
+_LINKS_FILE = "links.json"
+_TITLES_FILE = "titles.json"
+_ALIASES_FILE = "host_aliases.json"
+_REFUSED_FILE = "refused.json"
+_GRAMMAR_FILE = "grammar.json"
+_TEXT_FILE = "site_text.json"
+
+
+class Verified(Canonicalizer):
+    """Rules that the crawl itself confirms, coarse to fine; what nothing was measured about stays as it is.
+
+    Parameters
+    ----------
+    risk
+        safe, balanced or eager: how often a rule may be wrong at most.
+    proposals
+        Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
+    """
+
+    name = "verified"
+    _covers = _looks_back = True  # whether there are coverage rules, and referrer rules
+
+    def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
+        self.risk = risk
+        self.proposals = proposals
+
+    def model_rules(self) -> ModelRules:
+        """The rules, and what keeps them from URLs that they know too little of."""
+        aliases = self.reading_.aliases.of_host.values()
+        others = [LeftOut(alias_sentence(alias), "it changes the host") for alias in aliases]
+        others += [
+            LeftOut(rule.sentence, "it is no rule about a URL alone")
+            for host, links in self.links_.items()
+            for rule in link_rules(host, links).values()
+        ]
+        return ModelRules(
+            self.engine_.rules,
+            unsayable=dict.fromkeys(
+                self.reading_.grammars, "its host says things by name in paths, or lists in queries"
+            ),
+            guards=dict.fromkeys(self.links_, "a URL with a parameter that the model never met is left alone"),
+            others=others,
+        )
+
+    def learnt(self) -> list[str]:
+        """Every rule as a sentence, with its evidence."""
+        rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
+        lines = [alias_sentence(alias) for alias in self.reading_.aliases.of_host.values()]
+        lines += [rule_sentence(rule) for rule in rules]
+        for links in self.links_.values():
+            lines += [referrer_sentence(rule) for rule in links.referrer_rules.values()]
+            lines += [coverage_sentence(rule) for rule in links.coverage_rules.values()]
+        return lines
+
+    def refused(self) -> Sequence[Refusal]:
+        """Hypotheses that the crawl did not confirm."""
+        self._check_fitted()
+        return self.refused_
+
+    def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
+        """Say which form *url* gets and why, on the page that holds the link if that is given."""
+        self._check_fitted()
+        read = self.reading_.read(normal_form(url))
+        if referrer is not None and (again := self._again(read, referrer)) is not None:
+            return Explanation(url, referrer.form, referrer_sentence(again))
+        return super().explain(url, referrer)
+
+    def _check_options(self) -> None:
+        if self.risk not in RISKS:
+            hint = did_you_mean(self.risk, RISKS)
+            raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+        from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules  # a live crawl does without
+
+        crawled = {None, *urls}
+        targets = self._redirects or [None] * len(urls)
+        pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
+        belief = Belief(RISKS[self.risk])
+        aliases = learn_host_aliases(urls, pages, belief)
+        self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
+        refused = belief.refusals.all()
+        as_crawled = urls
+        urls = [aliases.at_home(url) for url in urls]
+        places_of = _by_host(urls)
+        self.reading_ = Reading.learn(aliases, {h: [urls[i] for i in places] for h, places in places_of.items()})
+        read = self.reading_.read
+        urls = [read(url) for url in urls]
+        rules: list[AnyRule] = []
+        self.links_: dict[str, HostLinks] = {}
+        proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
+        for host, places in sorted(places_of.items()):
+            crawl = HostCrawl(
+                host,
+                [urls[place] for place in places],
+                [pages[place] for place in places],
+                [each and read(each) for each in map(targets.__getitem__, places)],
+                [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
+                self._evidence.of(places) if self._evidence is not None else None,
+            )
+            belief = Belief(RISKS[self.risk])
+            found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
+            rules += found
+            self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
+            self.n_tried_ += belief.n_tried
+            refused += belief.refusals.all()
+        self.refused_ = refusals_of(refused)
+        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        self.new_words_ = NewWords.learn(self.engine_, urls)
+        self._note_kinds_of_links()
+        evidence = self._evidence
+        self.site_text = learnt_site_text(self, as_crawled, evidence) if evidence is not None else None
+
+    def _note_kinds_of_links(self) -> None:
+        """Most models have neither kind: their URLs are not read for them."""
+        self._covers = any(links.coverage_rules for links in self.links_.values())
+        self._looks_back = any(links.referrer_rules for links in self.links_.values())
+
+    def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
+        """Host -> what the model given proposes, if one was."""
+        if self.proposals is None:
+            return {}
+        from dedup_crawler.methods.verified.proposals import read_proposals
+
+        return read_proposals(Path(self.proposals), urls)
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        is_plain = self.reading_.is_plain
+        read = url if is_plain else self.reading_.read(url)
+        if self._looks_back and referrer is not None and self._again(read, referrer) is not None:
+            return referrer.form
+        form = self.engine_.form(read)
+        if form == read or self._must_stay(read, form):
+            return url if is_plain else self.reading_.at_home(url)
+        return form if is_plain else self.reading_.write(form, url)
+
+    def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
+        """The rule that says that *url* shows the page that links it, which is of the same host."""
+        if not self._looks_back:
+            return None
+        links = self._links_of(url)
+        if not links.may_lead_back(url):
+            return None
+        page = self.reading_.read(normal_form(referrer.url))
+        if host_of(page) != host_of(url):
+            return None
+        return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        alias, read = self._alias_fired(url), self.reading_.read(url)
+        if referrer is not None and (again := self._again(read, referrer)) is not None:
+            return (*alias, referrer_identifier(host_of(read), again))
+        form = self.reading_.read(form)
+        return alias if read == form else (*alias, *self.engine_.fired(read, form))
+
+    def _alias_fired(self, url: str) -> tuple[str, ...]:
+        alias = self.reading_.alias_of(url)
+        return () if alias is None else (alias_identifier(alias),)
+
+    def _covering(self, url: str) -> tuple[str, ...]:
+        if not self._covers:
+            return ()
+        read = self.reading_.read(url)
+        covered = self._links_of(read).coverage_of(read)
+        if covered is None or self.engine_.is_strange(read):
+            return ()
+        return (*self._alias_fired(url), coverage_identifier(host_of(read), covered))
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        known = {**order_rules(self.hosts), **engine_rules(self.engine_), **alias_rules(self.reading_.aliases)}
+        for host, links in self.links_.items():
+            known.update(link_rules(host, links))
+        return known
+
+    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        left = copy.copy(self)
+        left.engine_ = self.engine_.without(identifiers)
+        left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
+        aliases = self.reading_.aliases.of_host.values()
+        kept = HostAliases(alias for alias in aliases if alias_identifier(alias) not in identifiers)
+        left.reading_ = Reading(kept, self.reading_.grammars)
+        return left
+
+    def _must_stay(self, url: str, form: str) -> bool:
+        """Whether the rules say more of a URL than they know."""
+        links = self._links_of(url)
+        return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
+
+    def _query_keys(self) -> dict[str, frozenset[str]]:
+        return {host: links.query_keys for host, links in self.links_.items()}
+
+    def _links_of(self, url: str) -> HostLinks:
+        """What was learnt about the links of a URL's host, which is known; most models know one."""
+        if len(self.links_) == 1 and not self.reading_.aliases.of_host:
+            return next(iter(self.links_.values()))
+        return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
+
+    def is_covered(self, url: str) -> bool:
+        """As the protocol says; most models have no rule for it."""
+        return self._covers and super().is_covered(url)
+
+    def _is_covered(self, url: str) -> bool:
+        url = self.reading_.read(url)
+        links = self._links_of(url)
+        return links.is_covered(url) and not self.engine_.is_strange(url)
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
+        alias = self.reading_.alias_of(url)
+        reason = found.reason if alias is None else f"{alias_sentence(alias)}; then {found.reason}"
+        return replace(found, url=url, form=form, reason=reason)
+
+    def _explain_read(self, url: str, form: str) -> Explanation:
+        links = self._links_of(url)
+        if self.engine_.is_strange(url):
+            return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
+        if links.is_out_of_order(url):
+            return Explanation(url, form, "the order of the query matters on this site: left alone")
+        covered = links.coverage_of(url)
+        _, fired = self.engine_.trace(url)
+        if fired and form == url and self.engine_.form(url) != url:
+            return Explanation(url, form, "what a rule would drop has come with other pages too: left alone")
+        said = [rule_sentence(self.engine_.rules[number]) for number in fired]
+        said += [coverage_sentence(covered)] if covered is not None else []
+        if not said:
+            why = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
+            return Explanation(url, form, f"{why} ({len(self.engine_.rules)} rules were learnt)")
+        evidence = [rules_to_json([self.engine_.rules[number]])[0]["statistics"] for number in fired]
+        return Explanation(url, form, "; then ".join(said), {"rules": evidence} if evidence else {})
+
+    def n_learnt(self) -> int | None:
+        """Rules of all kinds."""
+        links = self.links_.values()
+        n_link_rules = sum(len(each.referrer_rules) + len(each.coverage_rules) for each in links)
+        return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + n_link_rules
+
+    def _quality(self) -> dict[str, Any]:
+        rules = self.engine_.rules
+        n_groups = sum(rule.statistics.evidence.n_groups for rule in rules)
+        return {
+            "host_aliases": len(self.reading_.aliases.of_host),
+            "rules": len(rules),
+            "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
+            "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
+            "hypotheses_tried": self.n_tried_,
+            "expected_lost_pages": round(sum(expected_lost(rule.statistics) for rule in rules), 1),
+            "merge_groups": n_groups,
+            "wrong_merge_groups": sum(rule.statistics.evidence.n_wrong for rule in rules),
+        }
+
+    def _tables(self) -> dict[str, Any]:
+        grammars = self.reading_.grammars_to_json()
+        return {
+            **({_GRAMMAR_FILE: grammars} if grammars else {}),
+            _ALIASES_FILE: self.reading_.aliases.to_json(),
+            _RULES_FILE: rules_to_json(self.engine_.rules),
+            _TITLES_FILE: [
+                {"rule": number, "section": section, "shared": sorted(values)}
+                for (number, section), values in sorted(self.new_words_.shared.items())
+            ],
+            _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
+            _REFUSED_FILE: refusals_to_json(self.refused_),
+            **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
+        }
+
+    def _restore(self, files: ModelFiles) -> None:
+        grammars = Reading.grammars_from_json(files.table(_GRAMMAR_FILE)) if _GRAMMAR_FILE in files.tables else {}
+        self.reading_ = Reading(HostAliases.from_json(files.table(_ALIASES_FILE)), grammars)
+        self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
+        rules = rules_from_json(files.table(_RULES_FILE).raw, _RULES_FILE)
+        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        shared = {
+            (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())
+            for entry in files.table(_TITLES_FILE).values()
+        }
+        self.new_words_ = NewWords(self.engine_, shared)
+        self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
+        self._note_kinds_of_links()
+        self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
+        if missing := self.hosts - self.reading_.aliases.of_host.keys() - self.links_.keys():
+            raise BadInputError(f"{_LINKS_FILE} says nothing of {min(missing)}.")
+
+
+def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, url in enumerate(urls):
+        places[host_of(url)].append(place)
+    places.pop("", None)
+    return places

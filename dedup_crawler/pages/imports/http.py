@@ -1,0 +1,163 @@
+"""HTTP messages as a WARC holds them: headers, and a body with its transfer and content encodings undone.
+
+A recording is not a connection: recorders often undo an encoding and leave the header that announced it. So an
+encoding that does not hold is no reason to lose a page; the body is then kept as it was recorded.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import zstandard
+from warcio.statusandheaders import StatusAndHeadersParser
+
+try:
+    import brotli
+except ImportError:  # bodies in this encoding are kept as they are
+    brotli = None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MAX_HEAD = 2**20
+"""Bytes of a status line and headers; what goes on behind them is taken for the body."""
+MAX_BODY = 2**27
+"""Bytes; what an encoding makes of a body beyond this is cut off."""
+
+_PARSER = StatusAndHeadersParser([], verify=False)
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+
+
+class Lines(Protocol):
+    """A file, as far as its head is read."""
+
+    def readline(self) -> bytes:
+        """Give the next line with its end; nothing at the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request or a response."""
+
+    first_line: str
+    headers: Mapping[str, str]
+    """Names in lower case; the first of several values."""
+    body: bytes
+
+
+def parse_message(block: bytes) -> Message:
+    """Split *block* into its first line, headers and body; the body keeps its encodings."""
+    head = io.BytesIO(block[:MAX_HEAD])
+    first_line, headers = read_head(head)
+    return Message(first_line, headers, block[head.tell() :])
+
+
+def read_head(file: Lines) -> tuple[str, dict[str, str]]:
+    """Read the first line and the headers (names in lower case, the first of several values) up to an empty line."""
+    try:
+        head = _PARSER.parse(file)
+    except EOFError:
+        return "", {}
+    return f"{head.protocol} {head.statusline}".strip(), {name.lower(): value for name, value in reversed(head.headers)}
+
+
+def decoded_body(message: Message) -> bytes:
+    """Undo the transfer and content encodings of the body, as far as they hold.
+
+    A result of more than :data:`MAX_BODY` bytes was cut there (it has one byte more).
+    """
+    body = message.body
+    if "chunked" in message.headers.get("transfer-encoding", "").lower():
+        body = _join_chunks(body)
+    for encoding in reversed(message.headers.get("content-encoding", "").lower().split(",")):
+        undo = _DECODERS.get(encoding.strip())
+        if undo is not None and body:
+            try:
+                body = undo(body)
+            except _DECODING_ERRORS:
+                return body
+    return body
+
+
+def _join_chunks(body: bytes) -> bytes:
+    """Undo chunked transfer; *body* itself where it is not chunked, what came where it was cut off."""
+    parts: list[bytes] = []
+    position = 0
+    while position < len(body):
+        size_line = _CHUNK_SIZE.match(body, position)
+        if size_line is None:
+            return body
+        size = int(size_line[1], 16)
+        if size == 0:
+            break
+        parts.append(body[size_line.end() : size_line.end() + size])
+        position = size_line.end() + size
+        for line_end in (b"\r\n", b"\n"):
+            if body.startswith(line_end, position):
+                position += len(line_end)
+                break
+        else:
+            if position < len(body):
+                return body
+    return b"".join(parts)
+
+
+def _inflate(body: bytes, window_bits: int) -> bytes:
+    """Undo gzip (all members) or deflate; a body that was cut off gives what came."""
+    parts: list[bytes] = []
+    room = MAX_BODY + 1
+    while body and room > 0:
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            parts.append(decoder.decompress(body, room))
+        except zlib.error:
+            if not parts:
+                raise
+            break  # rubbish behind a complete member
+        room -= len(parts[-1])
+        body = decoder.unused_data
+    return b"".join(parts)
+
+
+def _gunzip(body: bytes) -> bytes:
+    return _inflate(body, 16 + zlib.MAX_WBITS)
+
+
+def _deflate(body: bytes) -> bytes:
+    try:
+        return _inflate(body, zlib.MAX_WBITS)
+    except zlib.error:
+        return _inflate(body, -zlib.MAX_WBITS)  # without the zlib header, as many servers understood the standard
+
+
+def _unzstd(body: bytes) -> bytes:
+    with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
+        plain: bytes = reader.read(MAX_BODY + 1)
+    return plain
+
+
+def _unbrotli(body: bytes) -> bytes:
+    decoder = brotli.Decompressor()
+    # brotli before 1.2 knows no limit, and a kilobyte may grow to gigabytes: its TypeError leaves the body as it is
+    parts = [decoder.process(body, output_buffer_limit=MAX_BODY + 1)]
+    room = MAX_BODY + 1 - len(parts[0])
+    while room > 0 and not decoder.is_finished() and (more := decoder.process(b"", output_buffer_limit=room)):
+        parts.append(more)
+        room -= len(more)
+    return b"".join(parts)
+
+
+_DECODERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _deflate,
+    "zstd": _unzstd,
+}
+_DECODING_ERRORS: tuple[type[Exception], ...] = (zlib.error, zstandard.ZstdError)
+if brotli is not None:
+    _DECODERS["br"] = _unbrotli
+    _DECODING_ERRORS += (brotli.error, TypeError)

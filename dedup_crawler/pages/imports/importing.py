@@ -1,0 +1,176 @@
+"""Files of pages into the store: several at once, resumable, past any damage.
+
+A file is known by a digest of its size and its first and last MiB; how many of its records are in the store is
+written in the same transaction as their pages. So an import that was interrupted goes on where it stopped, under
+whatever name the file is given, and a second import of a file changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from dedup_crawler.pages.compression import Damages, OnDamage, read_chunks
+from dedup_crawler.pages.imports.items import names_with, read_json, read_table
+from dedup_crawler.pages.imports.kinds import Kind, kind_of
+from dedup_crawler.pages.imports.wacz import read_wacz
+from dedup_crawler.pages.imports.warc_pages import read_warc
+from dedup_crawler.pages.logs.access_log import access_pages
+from dedup_crawler.urls.normal import normal_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from dedup_crawler.pages.records import Page, Step
+    from dedup_crawler.pages.store import PageStore
+
+_DIGEST_BYTES = 2**20
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """Numbers of an import."""
+
+    n_records: int = 0
+    """Readable records (WARC), rows, objects or accesses in all files."""
+    n_new_pages: int = 0
+    """Pages whose URL was not in the store."""
+    n_known: int = 0
+    """Pages whose URL was there already, from before or from earlier in the same files."""
+    n_skipped: int = 0
+    """Records that give no page (requests, revisits, empty lines, ...) or were imported by an earlier run."""
+    n_by_digest: int = 0
+    """Pages whose body is known by its digest alone."""
+    n_without_body: int = 0
+    """Pages, answered well, of whose body nothing is known: nobody can say what they are the same as."""
+    damages: Damages = field(default_factory=Damages)
+    """Places that could not be read, or not to their end."""
+
+
+def import_files(
+    paths: Sequence[Path],
+    store: PageStore,
+    progress: Callable[[str, int, int], None] | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    host: str | None = None,
+) -> ImportReport:
+    """Read the pages of *paths* into *store*.
+
+    Parameters
+    ----------
+    paths
+        Files of any of the kinds of :class:`~dedup_crawler.pages.imports.kinds.Kind`, plain, gzip or zstd; told by what
+        they hold.
+    store
+        Where the pages go. Whatever ends the import (Ctrl-C too), the records read until then are written.
+    progress
+        Called with the file's name, the bytes of it that were read, and its size in bytes.
+    fields
+        Our field -> what it is called in JSON and CSV; nothing where it is to be left out.
+    host
+        Host of the paths in access logs, with or without its scheme.
+
+    Raises
+    ------
+    BadInputError
+        If a file is missing or of an unknown kind; before anything is read.
+    StoreError
+        If the store cannot be written.
+    """
+    given, origin = dict(fields or {}), _origin(host) if host else ""
+    names = names_with(given)  # a wrong name is said before anything is read, and so is a wrong file
+    kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
+    report = ImportReport()
+    for path in map(Path, paths):
+        _import_file(_Source(path, kinds[path], given, origin), store, report, progress)
+    return report
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file, and what was found out and said about it."""
+
+    path: Path
+    kind: Kind
+    given: Mapping[str, str]
+    origin: str
+
+    def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
+        """Read its pages, without those of the first *start* records."""
+        if self.kind is Kind.WACZ:
+            return read_wacz(self.path, on_damage, on_read, start)
+        chunks = read_chunks(self.path, on_read)
+        if self.kind is Kind.WARC:
+            return read_warc(chunks, on_damage, start)
+        if self.kind is Kind.ACCESS_LOG:
+            return access_pages(chunks, on_damage, start, self.origin)
+        read = read_table if self.kind is Kind.TABLE else read_json
+        return read(chunks, on_damage, start, names_with(self.given))
+
+    def digest(self) -> str:
+        """128 bits over the size and the first and last MiB: enough to know a file again without reading all of it.
+
+        What the user said about it counts too: read otherwise, it is another file.
+        """
+        size = self.path.stat().st_size
+        digest = xxhash.xxh3_128(str(size).encode())
+        with self.path.open("rb") as file:
+            digest.update(file.read(_DIGEST_BYTES))
+            file.seek(max(size - _DIGEST_BYTES, 0))
+            digest.update(file.read(_DIGEST_BYTES))
+        if self.given or self.origin:
+            digest.update(repr((sorted(self.given.items()), self.origin)).encode(errors="replace"))
+        return digest.hexdigest()
+
+
+def _import_file(
+    source: _Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
+) -> None:
+    """Import one file, and count what it holds."""
+    path = source.path
+    digest = source.digest()
+    size = path.stat().st_size
+    start = store.import_position(digest)
+    n_done = n_pages = 0
+
+    def on_damage(offset: int, reason: str) -> None:
+        report.damages.add(str(path), offset, reason)
+
+    def on_read(n_bytes: int) -> None:
+        if progress is not None:
+            progress(path.name, n_bytes, size)
+
+    def pages() -> Iterator[Page]:
+        nonlocal n_done, n_pages
+        for n_done, page in source.steps(on_damage, on_read, start):
+            if page is not None:
+                yield page
+                # The store has taken the page when it asks for the next one.
+                n_pages += 1
+                if not page.content:
+                    report.n_by_digest += page.digest is not None
+                    report.n_without_body += page.digest is None and 200 <= page.status < 300
+            store.set_import_position(digest, max(n_done, start))
+
+    try:
+        n_new = store.add_many(pages())
+    except KeyboardInterrupt:
+        store.flush()
+        raise
+    report.n_records += n_done
+    report.n_new_pages += n_new
+    report.n_known += n_pages - n_new
+    report.n_skipped += n_done - n_pages
+
+
+def _origin(host: str) -> str:
+    """Give scheme and host of what a user calls the host of a log.
+
+    >>> _origin("Forum.example"), _origin("https://forum.example:8443/")
+    ('http://forum.example', 'https://forum.example:8443')
+    """
+    return normal_form(host if "://" in host else f"http://{host}").rstrip("/")

@@ -1,0 +1,229 @@
+"""Pages out of items: CSV, JSON lines, and JSON arrays with an object a line, as crawlers and data sets write them.
+
+A URL is needed, absolute; all other fields (:data:`NAMES`) may be missing, and fields of other names are ignored. Names
+are compared without case, and with ``_`` for a space. The text was decoded by whoever wrote the file, so the body is
+UTF-8 and the content type says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dedup_crawler.errors import BadInputError, did_you_mean
+from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8
+from dedup_crawler.pages.digests import body_digest
+from dedup_crawler.pages.imports.warc_pages import redirect_target, timestamp
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.text_lines import bounded_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedup_crawler.pages.records import Step
+
+Names = Mapping[str, tuple[str, ...]]
+"""Field -> what it may be called; the first that is there counts."""
+
+NAMES: Names = {
+    "url": ("url", "address"),
+    "content": ("content", "html", "body"),  # the page
+    "text": ("text",),  # plain text, where there is no markup
+    "referrer": ("referrer", "referer"),  # page that held the link
+    "status": ("status_code", "status"),  # of HTTP, default 200; 0: was not fetched, and is no page
+    "redirect_to": ("redirect_to", "redirect_url"),  # absolute or relative
+    "content_type": ("content_type",),  # default text/html, or text/plain for a text
+    "fetched_at": ("fetched_at", "date"),  # seconds since 1970, or ISO 8601 in UTC
+    "digest": ("digest", "hash"),  # of the body, where the body itself is not there
+    "canonical_link": ("canonical_link", "canonical_link_element_1"),  # likewise
+    "words": ("word_count",),  # likewise
+}
+MIN_WORDS = 10
+"""HTML with fewer words has no digest: the shell of an application is byte for byte the same on all its pages."""
+
+_MAX_ENTRY = 2**27  # bytes of a line
+_MAX_CELL = 2**26  # characters; an open quote would take in the rest of the file
+_SEPARATORS = ",;\t"
+_SHOWN_FIELDS = 8
+
+
+def names_with(given: Mapping[str, str]) -> Names:
+    """Give the names of all fields, where the user calls some otherwise; an empty name: the field is not there.
+
+    Raises
+    ------
+    BadInputError
+        If there is no such field.
+    """
+    for field in given:
+        if field not in NAMES:
+            raise BadInputError(f"there is no field {field!r}; known: {', '.join(NAMES)}.{did_you_mean(field, NAMES)}")
+    return {**NAMES, **{field: (_key(name),) if name else () for field, name in given.items()}}
+
+
+def read_json(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
+    """Read the objects of lines, without the pages of the first *start*; a broken line costs itself alone."""
+    n_entries = 0
+    for number, (offset, line) in enumerate(bounded_lines(as_utf8(chunks), _MAX_ENTRY), start=1):
+        try:
+            entries = objects_of(line)
+        except (ValueError, RecursionError) as error:
+            on_damage(offset, f"line {number}: {error}")
+            entries = [None]
+        for entry in entries:
+            n_entries += 1
+            page = None
+            if n_entries > start and entry is not None:
+                try:
+                    page = page_of(entry, names)
+                except (ValueError, OverflowError) as error:
+                    on_damage(offset, f"line {number}: {error}")
+            yield n_entries, page
+
+
+def objects_of(line: bytes | Gap | None) -> list[Any]:
+    """Read the objects of one line: one, those of an array, or one of an array that goes on in other lines."""
+    if not isinstance(line, bytes):
+        raise ValueError(_missing(line, _MAX_ENTRY))
+    text = line.decode("utf-8-sig").strip().removesuffix(",")
+    if text.startswith("[") != text.endswith("]"):
+        text = text[1:] if text.startswith("[") else text[:-1]
+    entries = json.loads(text) if text else []
+    return entries if isinstance(entries, list) else [entries]
+
+
+def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
+    """Read the rows below a header, without the pages of the first *start*.
+
+    Rows behind missing bytes are not read, because nobody knows whether a quote is open there.
+    """
+    n_rows = offset = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal offset
+        for offset, line in bounded_lines(as_utf8(chunks), _MAX_ENTRY):
+            if not isinstance(line, bytes):
+                on_damage(offset, f"row {n_rows + 1}: {_missing(line, _MAX_ENTRY)}; the rest is not read")
+                return
+            yield line.decode("utf-8-sig", errors="replace") + "\n"
+
+    lines = texts()
+    found = columns_of(next(lines, ""), names)
+    if found is None:
+        on_damage(0, "the first row does not name a URL")
+        return
+    columns, separator = found
+    limit = csv.field_size_limit(_MAX_CELL)
+    try:
+        for cells in csv.reader(lines, delimiter=separator):
+            n_rows += 1
+            page = None
+            if n_rows > start and any(cells):
+                try:
+                    if len(cells) != len(columns):
+                        raise ValueError(f"{len(cells)} cells below {len(columns)} columns")
+                    page = page_of(dict(zip(columns, cells, strict=True)), names)
+                except ValueError as error:
+                    on_damage(offset, f"row {n_rows}: {error}")
+            yield n_rows, page
+    except csv.Error as error:
+        on_damage(offset, f"row {n_rows + 1}: {error}; the rest is not read")
+    finally:
+        csv.field_size_limit(limit)
+
+
+def columns_of(line: str, names: Names) -> tuple[list[str], str] | None:
+    """Give the columns and their separator, if *line* names a URL and something else that we know."""
+    if line.count('"') % 2:
+        return None
+    for separator in _SEPARATORS:
+        try:
+            columns = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:  # such as a line end within the line
+            return None
+        known = [field for field in names if has_field(columns, field, names)]
+        if "url" in known and len(known) > 1:
+            return columns, separator
+    return None
+
+
+def has_field(fields: Iterable[str], field: str, names: Names) -> bool:
+    """Return True if a file with these *fields* tells one of ours."""
+    return not set(names[field]).isdisjoint(map(_key, fields))
+
+
+def page_of(fields: Any, names: Names = NAMES) -> Page | None:
+    """Make the page that *fields* describe; None if it was not fetched, ValueError if something is wrong with them."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"an object is needed, not {type(fields).__name__}")
+    values = {_key(name): value for name, value in fields.items()}
+    url = _text(values, names["url"])
+    if url is None:
+        shown = ", ".join(list(fields)[:_SHOWN_FIELDS]) or "none"
+        raise ValueError(f"there is no {' or '.join(names['url']) or 'url'}; fields: {shown}")
+    if "://" not in url:
+        raise ValueError(f"{url[:60]!r} is no absolute URL")
+    status = _status(next((values[name] for name in names["status"] if values.get(name, "") != ""), 200))
+    if status == 0:
+        return None
+    content_type = _text(values, names["content_type"])
+    content = _text(values, names["content"])
+    if content is None and (content := _text(values, names["text"])) is not None:
+        content_type = content_type or "text/plain"
+    if content is not None:
+        content_type = f"{(content_type or 'text/html').partition(';')[0].strip()}; charset=utf-8"
+    return Page(
+        url=url,
+        status=status,
+        referrer=_text(values, names["referrer"]),
+        redirect_to=redirect_target(url, status, _text(values, names["redirect_to"])),
+        content_type=content_type,
+        content=(content or "").encode(errors="replace"),
+        fetched_at=_fetched_at(values, names["fetched_at"]),
+        digest=None
+        if content or _says_little(values, names, content_type)
+        else body_digest(_text(values, names["digest"])),
+        canonical_link=None if content else _text(values, names["canonical_link"]),
+    )
+
+
+def _key(name: str) -> str:
+    return name.strip().lower().replace(" ", "_")
+
+
+def _missing(line: Gap | None, limit: int) -> str:
+    return line.reason if isinstance(line, Gap) else f"more than {limit} bytes"
+
+
+def _status(value: Any) -> int:
+    try:
+        status = int(value)
+    except (TypeError, ValueError, OverflowError):
+        status = -1
+    if status != 0 and not 100 <= status <= 599:
+        raise ValueError(f"status {value!r} is none of HTTP")
+    return status
+
+
+def _says_little(values: Mapping[str, Any], names: Names, content_type: str | None) -> bool:
+    """Return True if it is HTML of which hardly a word is shown."""
+    n_words = _text(values, names["words"])
+    is_html = content_type is None or "html" in content_type.lower()
+    return is_html and n_words is not None and n_words.isdecimal() and int(n_words[:9]) < MIN_WORDS
+
+
+def _text(values: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    return next((values[name] for name in names if values.get(name) and isinstance(values[name], str)), None)
+
+
+def _fetched_at(values: Mapping[str, Any], names: Iterable[str]) -> float | None:
+    for name in names:
+        value = values.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value) if math.isfinite(value) else None
+        if isinstance(value, str):
+            return timestamp(value)
+    return None

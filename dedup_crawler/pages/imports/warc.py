@@ -1,0 +1,167 @@
+"""Records of a WARC file (ISO 28500), in order, past any damage.
+
+warcio reads the headers of a record; here is what it leaves to others: files of one gzip or zstd stream, limits, and
+where to go on. A record is believed when its Content-Length leads to the end of a record: an empty line, the next
+record, or the end of the file. Anything else is reported with its offset in the uncompressed file, and reading goes on
+at the next line ``WARC/1.x``: behind the header of the record that was not believed, for a wrong Content-Length may
+have swallowed good records.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.imports.http import MAX_HEAD, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_MAX_RECORD = 2**27  # more is an archive in the archive, or a damaged number
+_MARK = re.compile(rb"WARC/[01]\.\d+\r?\n")
+_MAX_MARK = 16
+_LINE_ENDS = re.compile(rb"[\r\n]*")
+_RECORD_END = re.compile(rb"(?:\r?\n){0,3}(?:\Z|WARC/[01]\.)|\r?\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One WARC record."""
+
+    offset: int
+    """Bytes from the start of the uncompressed file."""
+    headers: Mapping[str, str]
+    """Names in lower case; the first of several values."""
+    block: bytes
+
+
+class _Damaged(Exception):  # noqa: N818 - says what a record is
+    """The record in hand cannot be read."""
+
+
+class RecordReader:
+    """Cuts the chunks of a file into records.
+
+    Parameters
+    ----------
+    chunks
+        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
+    on_damage
+        Called with the offset and the reason for each place that was skipped.
+    """
+
+    def __init__(self, chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None]) -> None:
+        self._chunks = iter(chunks)
+        self._on_damage = on_damage
+        self._buffer = bytearray()
+        self._offset = 0  # of the buffer's first byte
+        self._n_read = 0  # bytes at the buffer's start that belong to the record in hand
+        self._gap: Gap | None = None  # what lies behind the buffer: more bytes if this is None
+        self._is_at_end = False
+
+    def __iter__(self) -> Iterator[Record]:
+        while self._find_record():
+            record = self._read_or_report()
+            if record is not None:
+                yield record
+
+    def readline(self) -> bytes:
+        """Read the next line of a header, for warcio."""
+        end = self._buffer.find(b"\n", self._n_read) + 1
+        while not end:
+            n_seen = len(self._buffer)
+            if n_seen > MAX_HEAD or not self._fill(n_seen + 1):
+                raise _Damaged(self._cut_reason("its header has no end"))
+            end = self._buffer.find(b"\n", n_seen) + 1
+        line = bytes(self._buffer[self._n_read : end])
+        if end > MAX_HEAD or (self._n_read and _MARK.search(line)):
+            raise _Damaged("its header has no end")
+        self._n_read = end
+        return line
+
+    def _read_or_report(self) -> Record | None:
+        """Read the record at the start of the buffer; None (reported, and moved on) if it is damaged."""
+        try:
+            return self._read_record()
+        except _Damaged as damage:
+            self._on_damage(self._offset, str(damage))
+            self._skip_to_mark(max(self._n_read, len(b"WARC/")))
+            return None
+
+    def _read_record(self) -> Record:
+        self._n_read = 0
+        _, headers = read_head(self)
+        length = headers.get("content-length", "")
+        if not (length.isascii() and length.isdecimal()):
+            raise _Damaged(f"Content-Length is {length[:40]!r}")
+        if len(length) > 18 or int(length) > _MAX_RECORD:
+            raise _Damaged(f"a record of {length[:40]} bytes is too large (limit {_MAX_RECORD})")
+        end = self._n_read + int(length)
+        if not self._fill(end):
+            n_bytes = len(self._buffer) - self._n_read
+            raise _Damaged(self._cut_reason(f"only {n_bytes} of {length} bytes are there"))
+        self._fill(end + _MAX_MARK)
+        if not _RECORD_END.match(self._buffer, end, end + _MAX_MARK):
+            raise _Damaged(f"Content-Length {length} does not lead to the next record")
+        record = Record(self._offset, headers, bytes(self._buffer[self._n_read : end]))
+        self._drop(end)
+        return record
+
+    def _find_record(self) -> bool:
+        """Move to the next record; False at the end of the file."""
+        while True:
+            has_more = self._fill(_MAX_MARK)
+            blank = _LINE_ENDS.match(self._buffer)
+            if blank is not None and blank.end():
+                self._drop(blank.end())
+            elif self._buffer:
+                break
+            elif not has_more:
+                if self._gap is None:
+                    return False
+                self._on_damage(self._offset, self._gap.reason)
+                self._gap = None
+        if _MARK.match(self._buffer):
+            return True
+        self._on_damage(self._offset, "no WARC record starts here")
+        return self._skip_to_mark(0)
+
+    def _skip_to_mark(self, start: int) -> bool:
+        """Drop everything before the first mark at or after *start* in the buffer; False if there is none."""
+        while True:
+            mark = _MARK.search(self._buffer, start)
+            if mark is not None:
+                self._drop(mark.start())
+                return True
+            self._drop(max(len(self._buffer) - _MAX_MARK, 0))
+            start = 0
+            if not self._fill(len(self._buffer) + 1):
+                self._drop(len(self._buffer))
+                if self._gap is None:
+                    return False
+                self._gap = None  # it lies in what is skipped anyway
+
+    def _cut_reason(self, reason: str) -> str:
+        if self._gap is not None:
+            return f"{reason}: {self._gap.reason}"
+        return f"{reason}: the file is cut off" if self._is_at_end else reason
+
+    def _fill(self, n_bytes: int) -> bool:
+        """Have *n_bytes* in the buffer; False if a gap or the end of the file comes before."""
+        while len(self._buffer) < n_bytes:
+            if self._gap is not None or self._is_at_end:
+                return False
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self._is_at_end = True
+            elif isinstance(chunk, Gap):
+                self._gap = chunk
+            else:
+                self._buffer += chunk
+        return True
+
+    def _drop(self, n_bytes: int) -> None:
+        del self._buffer[:n_bytes]
+        self._offset += n_bytes

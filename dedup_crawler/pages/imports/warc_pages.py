@@ -1,0 +1,176 @@
+"""Pages out of the records of a WARC file.
+
+A ``response`` record is a page; its ``request`` record, before or after it, gives the method and the Referer. The two
+belong together by WARC-Concurrent-To, or by their WARC-Target-URI where that is missing. Everything else is skipped:
+``revisit`` (no body; the page it repeats has its own record), ``resource``, ``conversion`` and ``metadata`` (no HTTP
+answer), answers to other methods than GET, and other schemes than http and https.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from dedup_crawler.pages.imports.http import MAX_BODY, decoded_body, parse_message
+from dedup_crawler.pages.imports.warc import RecordReader
+from dedup_crawler.pages.records import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dedup_crawler.pages.compression import Gap, OnDamage
+    from dedup_crawler.pages.imports.warc import Record
+    from dedup_crawler.pages.records import Step
+
+_N_WAITING = 4  # responses, with their bodies, that wait for their request
+_N_REQUESTS = 1000  # that wait for their response
+_STATUS = re.compile(r"HTTP/\d(?:\.\d)? +(\d{3})(?: |$)")
+_DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:Z|\+00:00)?\Z")
+_ID = re.compile(r"<[^>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    referrer: str | None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A response that may still meet its request."""
+
+    page: Page
+    position: int
+    ids: frozenset[str]
+    request: _Request | None
+
+
+def read_warc(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int = 0) -> Iterator[Step]:
+    """Read the pages of a WARC file out of its uncompressed *chunks*, without those of the first *start* records."""
+    return iter(_PageReader(RecordReader(chunks, on_damage), on_damage, start))
+
+
+class _PageReader:
+    """Joins the records of one file to pages.
+
+    Parameters
+    ----------
+    records
+        In the order of the file.
+    on_damage
+        Called with the offset and the reason for each response that is no HTTP answer or unpacks to too much.
+    start
+        Records that were imported before: their pages are not made again.
+    """
+
+    def __init__(self, records: Iterable[Record], on_damage: OnDamage, start: int = 0) -> None:
+        self._records = records
+        self._on_damage = on_damage
+        self._start = start
+        self._waiting: deque[_Waiting] = deque()
+        self._requests: OrderedDict[str, _Request] = OrderedDict()
+        self._n_records = 0
+
+    def __iter__(self) -> Iterator[Step]:
+        for record in self._records:
+            kind = record.headers.get("warc-type", "").lower()
+            if kind == "request":
+                self._take_request(record)
+            elif kind == "response" and self._n_records >= self._start:
+                self._take_response(record)
+            self._n_records += 1
+            yield from self._ready(_N_WAITING)
+        yield from self._ready(0)
+        yield self._n_records, None
+
+    def _ready(self, n_may_wait: int) -> Iterator[Step]:
+        while self._waiting and (self._waiting[0].request or len(self._waiting) > n_may_wait):
+            response = self._waiting.popleft()
+            request = response.request
+            n_done = self._waiting[0].position if self._waiting else self._n_records
+            if request is None:
+                yield n_done, response.page
+            elif request.method == "GET":
+                yield n_done, replace(response.page, referrer=request.referrer)
+
+    def _take_request(self, record: Record) -> None:
+        message = parse_message(record.block)
+        method = message.first_line.partition(" ")[0].upper()
+        request = _Request(method, message.headers.get("referer") or None)
+        url, ids = _target(record), _ids(record)
+        for response in self._waiting:
+            if response.request is None and (response.ids & ids or response.page.url == url):
+                response.request = request
+                return
+        for key in (*ids, url):
+            self._requests[key] = request
+        while len(self._requests) > _N_REQUESTS:
+            self._requests.popitem(last=False)
+
+    def _take_response(self, record: Record) -> None:
+        url = _target(record)
+        if not url.lower().startswith(("http:", "https:")):
+            if not url:
+                self._on_damage(record.offset, "a response without WARC-Target-URI")
+            return
+        page = self._page(record, url)
+        if page is None:
+            self._on_damage(record.offset, f"the response to {url} has no HTTP status line")
+            return
+        ids = _ids(record)
+        found = [self._requests.pop(key) for key in (*ids, url) if key in self._requests]
+        self._waiting.append(_Waiting(page, self._n_records, ids, found[0] if found else None))
+
+    def _page(self, record: Record, url: str) -> Page | None:
+        message = parse_message(record.block)
+        status = _STATUS.match(message.first_line)
+        if status is None or not 100 <= int(status[1]) <= 599:
+            return None
+        content = decoded_body(message)
+        if len(content) > MAX_BODY:
+            self._on_damage(record.offset, f"the body of {url} unpacks to more than {MAX_BODY} bytes and was cut there")
+        return Page(
+            url=url,
+            status=int(status[1]),
+            redirect_to=redirect_target(url, int(status[1]), message.headers.get("location")),
+            content_type=message.headers.get("content-type"),
+            content=content[:MAX_BODY],
+            fetched_at=timestamp(record.headers.get("warc-date", "")),
+        )
+
+
+def redirect_target(url: str, status: int, location: str | None) -> str | None:
+    """Absolute URL that a 3xx answer leads to; None where it leads nowhere."""
+    if not location or not 300 <= status <= 399:
+        return None
+    try:
+        return urljoin(url, location)
+    except ValueError:  # such as a bracket that is no IPv6 address: nobody can follow it, but it was sent
+        return location
+
+
+def timestamp(date: str) -> float | None:
+    """Seconds since 1970 of an ISO 8601 date in UTC, with any number of decimals; None if it is no such date."""
+    match = _DATE.match(date.strip())
+    if match is None:
+        return None
+    try:
+        whole = datetime.fromisoformat(match[1]).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return whole.timestamp() + float(match[2] or 0)
+
+
+def _target(record: Record) -> str:
+    url = record.headers.get("warc-target-uri", "")
+    return url[1:-1] if url.startswith("<") and url.endswith(">") else url  # as old versions of wget wrote it
+
+
+def _ids(record: Record) -> frozenset[str]:
+    """Identifiers of the record itself and of those written with it."""
+    text = record.headers.get("warc-record-id", "") + record.headers.get("warc-concurrent-to", "")
+    return frozenset(_ID.findall(text))

@@ -1,0 +1,167 @@
+r"""Accesses out of web-server logs, a line each.
+
+Read are the Common Log Format, the Combined Log Format (with referrer and user agent)::
+
+    10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "GET /topic?t=4 HTTP/1.1" 200 4263 "http://a.example/" "Mozilla/5.0"
+
+and columns: a first line of names, tab-separated, ``method``, ``url``, ``status`` and ``size`` among them. A line that
+is none of these is damage, and so is one of more than 64 KiB, which is never held in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import xxhash
+
+from dedup_crawler.pages.compression import Gap, OnDamage
+from dedup_crawler.pages.records import Page, Step
+from dedup_crawler.pages.text_lines import bounded_lines
+
+MAX_LINE = 2**16
+"""Bytes of a line, its end included."""
+EXPECTED = (
+    'HOST IDENT USER [TIME] "METHOD URL PROTOCOL" STATUS SIZE, with or without "REFERRER" "AGENT" behind it, '
+    "or tab-separated columns below a line with their names (method, url, status, size)"
+)
+
+# each quoted field is unrolled (characters, then an escape and characters), so that no line makes it backtrack
+_QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_LINE = re.compile(
+    rf"\S+ \S+ \S+ \[[^\]]*\] {_QUOTED} (\d{{3}}) (\d{{1,18}}|-)(?: {_QUOTED} {_QUOTED})?\s*", re.ASCII
+).fullmatch
+_REQUEST = re.compile(r"([A-Za-z]+) (.+?)(?: HTTP/\d(?:\.\d)?)?").fullmatch
+_ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
+_MAX_GIVEN = 1_000_000  # URLs that are remembered; those of larger logs come again, and are known to the store
+_NOT_MODIFIED = 304  # the page is the one that was sent before
+_NEEDED = ("method", "url", "status", "size")
+_SIZE = re.compile(r"\d{1,18}|-", re.ASCII).fullmatch
+_STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One request and how it was answered."""
+
+    method: str
+    url: str
+    """As the client asked for it: path and query, or an absolute URL."""
+    status: int
+    size: int
+    """Bytes; 0 where the log says ``-``."""
+    referrer: str
+    """As logged; empty where there is none."""
+
+
+def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
+    """Accesses of one file, in its order.
+
+    Parameters
+    ----------
+    chunks
+        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
+    on_damage
+        Called with the offset and the reason, which names the line, for each line that holds no access.
+    """
+    places: Mapping[str, int] | None = None
+    for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
+        if line is None or isinstance(line, Gap):
+            reason = f"more than {MAX_LINE} bytes" if line is None else line.reason
+            on_damage(offset, f"line {number}: {reason}")
+            continue
+        text = line.decode("utf-8", "backslashreplace").rstrip("\r")
+        if number == 1:
+            places = _columns(text.removeprefix("\ufeff"))
+            if places is not None:
+                continue
+        access = _from_columns(text, places) if places is not None else _from_line(text)
+        if access is not None:
+            yield access
+        elif text.strip():
+            on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
+
+
+def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, origin: str) -> Iterator[Step]:
+    """Read the accesses as pages without bodies, and without those of the first *start* accesses.
+
+    What is no GET is skipped, and what was answered like that before. *origin* is scheme and host of the URLs that the
+    log writes without them.
+    """
+    given: set[int] = set()
+    for n_read, access in enumerate(read_accesses(chunks, on_damage), start=1):
+        page = None
+        if _is_page(access):
+            url = f"{origin}{access.url}" if access.url[:1] == "/" else access.url
+            told = xxhash.xxh3_64_intdigest(f"{access.status < 400} {url}".encode(errors="replace"))
+            if n_read > start and told not in given:
+                page = Page(url, status=access.status, referrer=access.referrer or None)
+            if len(given) < _MAX_GIVEN:
+                given.add(told)
+        yield n_read, page
+
+
+def accesses_of(lines: Iterable[str]) -> list[Access]:
+    """Accesses of the first lines of a file, as far as they are some; for those who ask whether it is a log."""
+    found = []
+    places: Mapping[str, int] | None = None
+    for number, line in enumerate(lines):
+        if number == 0 and (places := _columns(line)) is not None:
+            continue
+        found.append(_from_columns(line, places) if places is not None else _from_line(line))
+    return [access for access in found if access is not None]
+
+
+def _is_page(access: Access) -> bool:
+    return (
+        access.method == "GET"
+        and 100 <= access.status <= 599
+        and access.status != _NOT_MODIFIED
+        and (access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://")))
+    )
+
+
+def _columns(header: str) -> Mapping[str, int] | None:
+    """Name -> place, if this line names columns."""
+    names = header.lower().split("\t")
+    return {name: place for place, name in enumerate(names)} if set(_NEEDED) <= set(names) else None
+
+
+def _said(places: Mapping[str, int] | None) -> str:
+    return EXPECTED if places is None else "the columns " + ", ".join(sorted(places, key=lambda name: places[name]))
+
+
+def _from_columns(text: str, places: Mapping[str, int]) -> Access | None:
+    cells = text.split("\t")
+    if len(cells) != len(places):
+        return None
+    method, url, status, size = (cells[places[name]] for name in _NEEDED)
+    referrer = cells[places["referrer"]] if "referrer" in places else ""
+    return _access(method, url, status, size, referrer)
+
+
+def _from_line(text: str) -> Access | None:
+    line = _LINE(text)
+    if line is None:
+        return None
+    request, status, size, referrer, _ = line.groups()
+    asked = _REQUEST(request)
+    if asked is None:  # what was sent was no HTTP; the line is one of a log nevertheless
+        return _access("?", "-", status, size, "")
+    return _access(asked[1], _plain(asked[2]), status, size, _plain(referrer or ""))
+
+
+def _access(method: str, url: str, status: str, size: str, referrer: str) -> Access | None:
+    if not (_STATUS(status) and _SIZE(size)) or not method or not url:
+        return None
+    return Access(
+        method.upper(), url, int(status), 0 if size == "-" else int(size), "" if referrer == "-" else referrer
+    )
+
+
+def _plain(text: str) -> str:
+    r"""Undo what servers do to quotes and control characters: ``\"``, ``\\`` and ``\xE9``, the last as ``%E9``."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda escape: f"%{escape[1]}" if escape[1] else escape[2], text)

@@ -1,0 +1,119 @@
+"""Which recorded URL a request on loopback means, and the other way round.
+
+Clients spell URLs in their own way: one sends ``/a b`` as ``/a%20b``, another escapes brackets. A request means the
+recorded URL of exactly that spelling; where there is none, one that differs only in escapes without a meaning of their
+own. ``%2F`` stays apart from ``/``, and ``%26`` from ``&``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ORIGIN = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE)
+_DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_MEANINGLESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!'()*[]|^ \"<>`{}\\") | {
+    *range(0x80, 0x100)
+}
+"""Bytes that mean the same escaped and plain."""
+
+
+class ServedUrls:
+    """The URLs of one recorded host under the address that serves them.
+
+    Parameters
+    ----------
+    urls
+        All recorded URLs, in crawl order.
+    address
+        Such as ``http://127.0.0.1:8000``.
+    host
+        ``host`` or ``host:port`` to serve; None for the one with most URLs.
+
+    Raises
+    ------
+    LookupError
+        If there is no URL (of *host*); the text says which hosts there are.
+    """
+
+    def __init__(self, urls: Iterable[str], address: str, host: str | None) -> None:
+        by_host: dict[str, list[str]] = {}
+        for url in urls:
+            by_host.setdefault(recorded_host(url), []).append(url)
+        by_host.pop("", None)
+        if not by_host:
+            raise LookupError("no page of a web site")
+        self.host = max(by_host, key=lambda name: len(by_host[name])) if host is None else host.lower()
+        if self.host not in by_host:
+            raise LookupError(f"no page of {self.host}, only of {', '.join(sorted(by_host)[:10])}")
+        own = by_host[self.host]
+        self.n_urls = len(own)
+        scheme = Counter(url.partition(":")[0].lower() for url in own).most_common(1)[0][0]
+        self.origin = f"{scheme}://{self.host}"
+        self.address = address
+        ports = "" if ":" in self.host else "(?::80|:443)?"
+        self._own_origin = re.compile(rf"https?://{re.escape(self.host)}{ports}(?=[/?#]|\Z)", re.IGNORECASE)
+        self._link = re.compile(
+            rb"(?:https?:|(?<![\w:/]))//" + f"{re.escape(self.host)}{ports}".encode() + rb"(?=[/?#\"'`\s<>&)\\]|\Z)",
+            re.IGNORECASE,
+        )
+        self._urls: dict[bytes, list[str]] = {}
+        for url in own:
+            self._urls.setdefault(_spelling(self._target(url)), []).append(url)
+
+    def find(self, target: str) -> str | None:
+        """Recorded URL that a request for *target* (path and query) means; None if there is none."""
+        candidates = self._urls.get(_spelling(target))
+        if candidates is None:
+            return None
+        exact = (self.origin + target, self.origin + target.removeprefix("/"))  # a recorded origin may lack its slash
+        return next((url for url in exact if url in candidates), candidates[0])
+
+    def recorded(self, served_url: str) -> str:
+        """The URL that was recorded for *served_url*; of another site: *served_url* itself."""
+        if not served_url.startswith(self.address):
+            return served_url
+        target = served_url[len(self.address) :]
+        if target[:1] not in ("", "/", "?", "#"):
+            return served_url
+        return self.find(target) or self.origin + target
+
+    def served(self, recorded_url: str) -> str:
+        """Where *recorded_url* is served; of another site: *recorded_url* itself."""
+        origin = self._own_origin.match(recorded_url)
+        return recorded_url if origin is None else self.address + recorded_url[origin.end() :]
+
+    def serve_links(self, body: bytes) -> bytes:
+        """*body* with all absolute and protocol-relative links to the recorded host leading to the address."""
+        if self.host.encode() not in body.lower():  # most pages of most sites: many times faster than the pattern
+            return body
+        return self._link.sub(self.address.encode(), body)
+
+    def _target(self, url: str) -> str:
+        origin = _ORIGIN.match(url)
+        return url if origin is None else url[origin.end() :]
+
+
+def recorded_host(url: str) -> str:
+    """Lower-case ``host`` or ``host:port`` of *url* without default port and user; empty if it is not http(s)."""
+    origin = _ORIGIN.match(url)
+    return "" if origin is None else _DEFAULT_PORT.sub("", origin[2].rpartition("@")[2].lower())
+
+
+def _spelling(target: str) -> bytes:
+    """Give the same bytes for every spelling of *target* (path, query, fragment) that means the same."""
+    path, mark, query = target.partition("#")[0].partition("?")
+    path = path.replace("\\", "/")  # as browsers do, and Scrapy
+    if not path.startswith("/"):
+        path = "/" + path
+    return _ESCAPE.sub(_plain, f"{path}{mark}{query}".encode(errors="surrogateescape"))
+
+
+def _plain(escape: re.Match[bytes]) -> bytes:
+    value = int(escape[1], 16)
+    return bytes([value]) if value in _MEANINGLESS else escape[0].upper()

@@ -1,0 +1,123 @@
+"""Pages on their way into the database: batches, and which of two answers to one URL is kept."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.store.rows import RowTypes, digest_row, page_row
+from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from dedup_crawler.pages.records import Page
+    from dedup_crawler.pages.store.database import Database
+
+BATCH_PAGES = 100
+_BATCH_BYTES = 16 * 2**20  # of compressed bodies: a batch of huge files must not fill the memory
+_BATCH_S = 5.0
+_N_TRIES = 3
+
+
+class PageBatch:
+    """Pages and import positions that are not written yet; written in one transaction.
+
+    It is full at 100 pages, 16 MiB of compressed bodies, or 5 s after its first page (looked at when a page is added).
+    What could not be written stays, so that :meth:`write` can be tried again.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.n_new = 0
+        """URLs written so far that the database did not have."""
+        self._database = database
+        self._pages: dict[str, dict[str, Any]] = {}
+        self._digests: dict[str, dict[str, Any]] = {}
+        self._positions: dict[str, int] = {}
+        self._n_bytes = 0
+        self._since = 0.0
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._pages
+
+    def add(self, page: Page) -> None:
+        """Take *page*, and write all pages if the batch is full."""
+        row = page_row(page)
+        now = time.monotonic()
+        if not self._pages:
+            self._since = now
+        known = self._pages.get(row["url"])
+        if known is None or _is_better(_standing(row), _standing(known)):
+            self._pages[row["url"]] = row
+            self._digests.pop(row["url"], None)
+            if (digest := digest_row(page)) is not None:
+                self._digests[row["url"]] = digest
+            self._n_bytes += len(row["content"])
+        is_full = len(self._pages) >= BATCH_PAGES or self._n_bytes >= _BATCH_BYTES
+        if is_full or now - self._since >= _BATCH_S:
+            self.write()
+
+    def set_position(self, source: str, n_records: int) -> None:
+        """Note that *n_records* of *source* are done, once the pages added before are written."""
+        self._positions[source] = n_records
+
+    def write(self) -> None:
+        """Write everything."""
+        if not self._pages and not self._positions:
+            return
+        for n_tries_left in reversed(range(_N_TRIES)):
+            try:
+                with self._database.writing() as connection:
+                    n_new = self._write_pages(connection)
+                    self._write_positions(connection)
+                break
+            except StoreError as error:
+                # Another process has written one of these URLs since we looked: look again.
+                if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
+                    raise
+        self.n_new += n_new
+        self._pages.clear()
+        self._digests.clear()
+        self._positions.clear()
+        self._n_bytes = 0
+
+    def _write_pages(self, connection: Connection) -> int:
+        """Insert the pages whose URL is unknown, replace what is worse; return how many were new."""
+        rows, digests = self._pages, self._digests
+        query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
+        found = RowTypes(query, self._database.name).checked(connection.execute(query).all())
+        known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
+        new = [row for url, row in rows.items() if url not in known]
+        better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
+        if new:
+            connection.execute(insert(PageRow), new)
+        if better:
+            nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
+            replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
+            connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
+            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
+        if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
+            connection.execute(insert(DigestRow), its_digests)
+        return len(new)
+
+    def _write_positions(self, connection: Connection) -> None:
+        for source, n_records in self._positions.items():
+            connection.execute(delete(ImportRow).where(ImportRow.source == source))
+            connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
+
+
+def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
+    """Status of a page, and whether its body is known."""
+    return row["status"], bool(row["content"])
+
+
+def _is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
+    """Return True if a page (see :func:`_standing`) is to take the place of another one."""
+    (status, has_body), (known_status, had_body) = new, known
+    return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)

@@ -1,0 +1,194 @@
+"""Opening a crawl database: connections, transactions, and the check that the file is ours.
+
+Nothing is written before the check has passed, so a database of another program stays as it was, byte for byte.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
+from dedup_crawler.pages.store.addresses import engine_url, shown_location, without_secrets
+from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, DigestRow, MetaRow, Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BUSY_TIMEOUT_S = 30
+_WAYS_OUT = {
+    "full": "free some space and run this again; what was written before is safe",
+    "disk i/o error": "check the disk and its quota and run this again; what was written before is safe",
+    "locked": "another process is writing to it; wait for it to end and run this again",
+    "readonly": "make the file and its folder writable, or use another one",
+    "unable to open": "make the file and its folder readable and writable, or use another one",
+    "not a database": "give another file",
+    "malformed": "the file is damaged; restore a copy, or `sqlite3 FILE .recover` what is left of it",
+}
+
+
+class Database:
+    """Engine of one crawl database with its two kinds of transactions.
+
+    Parameters
+    ----------
+    location
+        A path (SQLite), or an SQLAlchemy URL (recognised by its ``://``).
+    create
+        Whether to make the database where there is none.
+
+    Raises
+    ------
+    StoreError
+        If it is missing (*create* false), cannot be opened, or was not written by this program and version.
+    """
+
+    def __init__(self, location: str | Path, *, create: bool) -> None:
+        self.name = shown_location(location)
+        self._location = location
+        with self.errors():
+            url = engine_url(location)
+            if url.host is None:
+                self.name = url.database or self.name
+            if url.get_backend_name() == "sqlite" and url.database and not url.database.startswith((":", "file:")):
+                _check_sqlite_file(Path(url.database), create)
+            self._engine = _make_engine(url, self.name)
+            # The event below reads the option: a transaction that will write takes the write lock at its start,
+            # because SQLite refuses at once (busy timeout or not) to turn an outdated reader into a writer.
+            self._writing_engine = self._engine.execution_options(dedup_crawler_writes=True)
+            try:
+                self._prepare(create)
+            except BaseException:
+                self._engine.dispose()
+                raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One consistent view of the database."""
+        with self.errors(), self._engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: all or nothing."""
+        with self.errors(), self._writing_engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn whatever the database says into one line that names it, the reason and the way out."""
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            reason = without_secrets(" ".join(str(cause).split()), self._location) or type(error).__name__
+            kind = ForeignDatabaseError if "not a database" in reason else StoreError
+            raise kind(_said(self.name, reason)) from error
+
+    def close(self) -> None:
+        """Give back all connections."""
+        self._engine.dispose()
+
+    def _prepare(self, create: bool) -> None:
+        with self.reading() as connection:
+            if _is_empty(connection) and not create:
+                raise _missing(self.name)
+        if create:
+            self._create()
+        with self.reading() as connection:
+            _check_writer(connection, self.name)
+            is_complete = inspect(connection).has_table(DigestRow.__tablename__)
+        if not is_complete:  # an earlier version made it: nothing else has changed
+            with self.writing() as connection:
+                Tables.metadata.create_all(connection)
+        if self._engine.dialect.name == "sqlite":
+            raw = self._engine.raw_connection()
+            try:
+                raw.cursor().execute("PRAGMA journal_mode = WAL").close()
+            except sqlite3.Error as error:
+                raise StoreError(f"{self.name}: {error}: make the file and its folder writable") from error
+            finally:
+                raw.close()
+
+    def _create(self) -> None:
+        """Make all tables in one transaction, unless there are tables already (or meanwhile)."""
+        with self.reading() as connection:
+            if not _is_empty(connection):
+                return
+        with self.writing() as connection:
+            if _is_empty(connection):
+                Tables.metadata.create_all(connection)
+                facts = {"application": APPLICATION, "schema_version": str(SCHEMA_VERSION)}
+                connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
+
+
+def _said(name: str, reason: str) -> str:
+    way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
+    return f"{name}: {reason}" + (f": {way_out}" if way_out else "")
+
+
+def _make_engine(url: URL, name: str) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        try:
+            return create_engine(url)
+        except ImportError as error:
+            raise StoreError(f"{name}: {error}: install the driver of this database") from error
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None  # the driver would begin too late, and commit in the middle of CREATE TABLEs
+    connection.execute("PRAGMA synchronous = NORMAL").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("dedup_crawler_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _check_sqlite_file(path: Path, create: bool) -> None:
+    # SQLite alone may open the file: whoever closes it in another way lets go of all the locks that this process holds
+    # on it (POSIX), and the next process to close the database takes its journal away under a crawl that writes
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder, not a database: give a file in it, such as {path / 'crawl.db'}")
+    if not path.exists():
+        if not create:
+            raise _missing(str(path))
+        if not path.parent.is_dir():
+            raise StoreError(f"{path} cannot be made: there is no folder {path.parent}; create it first")
+
+
+def _is_empty(connection: Connection) -> bool:
+    return not inspect(connection).get_table_names()
+
+
+def _missing(name: str) -> StoreError:
+    return StoreError(
+        f"there is no crawl database {name}: make one with `dedup-crawler import FILE --db {name}` or `scrapy crawl "
+        "content -a url=URL`"
+    )
+
+
+def _check_writer(connection: Connection, name: str) -> None:
+    facts: dict[str, str] = {}
+    inspector = inspect(connection)
+    if "meta" in inspector.get_table_names():
+        columns = {column["name"] for column in inspector.get_columns("meta")}
+        if columns >= {"key", "value"}:
+            facts = {str(row.key): str(row.value) for row in connection.execute(select(MetaRow.key, MetaRow.value))}
+    if facts.get("application") != APPLICATION:
+        raise ForeignDatabaseError(f"{name} was written by another program and was left untouched: give another file")
+    version = facts.get("schema_version")
+    if version == str(SCHEMA_VERSION):
+        return
+    is_newer = version is not None and version.isdecimal() and int(version) > SCHEMA_VERSION
+    way_out = "upgrade dedup-crawler" if is_newer else "crawl or import again into a new file"
+    raise SchemaVersionError(f"{name} has schema version {version}, this program reads {SCHEMA_VERSION}: {way_out}")

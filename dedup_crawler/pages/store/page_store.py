@@ -1,0 +1,262 @@
+"""The crawl database: everything that was fetched, and what was found out about it.
+
+Records go in and come out; rows, sessions and SQL stay in here. One thread writes, any number may read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
+from sqlalchemy.orm import aliased
+
+from dedup_crawler.pages.records import Overview, ScoredPair
+from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
+from dedup_crawler.pages.store.database import Database
+from dedup_crawler.pages.store.rows import (
+    BODY_HEAD,
+    FACT_COLUMNS,
+    LABELLED_COLUMNS,
+    PAGE_COLUMNS,
+    RowTypes,
+    row_facts,
+    row_labelled_page,
+    row_page,
+    storable,
+    text_row,
+)
+from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, ScoreRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Row
+    from typing_extensions import Unpack
+
+    from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
+
+T = TypeVar("T")
+
+_CHUNK_PAGES = 50  # read at once
+_CHUNK_ROWS = 1000  # of the small tables
+
+
+class PageStore:
+    """The pages of a crawl, in crawl order, with their texts, clusters and scores.
+
+    Pages are written in transactions of at most 100 pages, 16 MiB of compressed bodies, or what came in 5 s (looked
+    at when a page is added; :meth:`flush` writes at once). A process that is killed loses at most that; the database
+    opens afterwards.
+
+    A URL that is stored keeps its first answer, unless that was an error (status >= 400) and the new one is not, or a
+    page without a body (an export may tell its digest alone) and the new one has a body.
+    URLs are compared byte by byte. No database holds NUL characters and lone surrogates alike: in every string they
+    are replaced by U+FFFD, as HTML does; bodies are kept exactly.
+
+    Parameters
+    ----------
+    location
+        A path (SQLite), or any SQLAlchemy URL (recognised by its ``://``).
+    create
+        Whether to make the database where there is none.
+
+    Raises
+    ------
+    StoreError
+        If the database is missing (*create* false) or cannot be opened, and from any method that cannot read or
+        write it. Pages that could not be written are kept, so that :meth:`flush` can be tried again.
+    ForeignDatabaseError, SchemaVersionError
+        If another program, or another version of this one, wrote it.
+    """
+
+    def __init__(self, location: str | Path, *, create: bool = True) -> None:
+        self._database = Database(location, create=create)
+        self._batch = PageBatch(self._database)
+
+    def __enter__(self) -> PageStore:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left and give back the connections."""
+        try:
+            self.flush()
+        finally:
+            self._database.close()
+
+    # Pages in
+
+    def add(self, page: Page) -> None:
+        """Take *page*, and write all unwritten pages if it is time."""
+        self._batch.add(page)
+
+    def add_many(self, pages: Iterable[Page]) -> int:
+        """Write *pages* in batches; return how many of their URLs were new."""
+        self.flush()
+        n_before = self._batch.n_new
+        for page in pages:
+            self._batch.add(page)
+        self.flush()
+        return self._batch.n_new - n_before
+
+    def flush(self) -> None:
+        """Write all unwritten pages and import positions in one transaction."""
+        self._batch.write()
+
+    # Pages out
+
+    def __len__(self) -> int:
+        """URLs stored."""
+        self.flush()
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(PageRow)).scalar_one()
+
+    def __contains__(self, url: str) -> bool:
+        url = storable(url)
+        if url in self._batch:
+            return True
+        with self._database.reading() as connection:
+            return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
+
+    def overview(self) -> Overview:
+        """Count what is there."""
+        self.flush()
+        counts = select(
+            func.count(),
+            func.count(PageRow.main_text),
+            func.count(PageRow.cluster),
+            func.count(PageRow.cluster.distinct()),
+        ).select_from(PageRow)
+        with self._database.reading() as connection:
+            n_scores = connection.execute(select(func.count()).select_from(ScoreRow)).scalar_one()
+            return Overview(*connection.execute(counts).one(), n_scores)
+
+    def get(self, url: str) -> Page | None:
+        """The page of *url*, if it is stored."""
+        self.flush()
+        with self._database.reading() as connection:
+            rows = self._execute(connection, _with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url)))
+        return row_page(rows[0]) if rows else None
+
+    def urls(self) -> Iterator[str]:
+        """All URLs in crawl order."""
+        return (row.url for row in self._rows(select(PageRow.id, PageRow.url), PageRow.id, _CHUNK_ROWS))
+
+    def pages(self) -> Iterator[Page]:
+        """Pages in crawl order, a few at a time in memory."""
+        return map(row_page, self._rows(_with_digests((PageRow.id, *PAGE_COLUMNS)), PageRow.id, _CHUNK_PAGES))
+
+    def uncleaned_pages(self) -> Iterator[Page]:
+        """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
+        query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.main_text.is_(None))
+        return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
+
+    def labelled_pages(self) -> Iterator[LabelledPage]:
+        """Pages without bodies, in crawl order; one that is not cleaned has an empty title and text."""
+        rows = self._rows(_with_digests((PageRow.id, *LABELLED_COLUMNS)), PageRow.id, _CHUNK_ROWS)
+        return map(row_labelled_page, rows)
+
+    def page_facts(self, *, with_sizes: bool = False) -> Iterator[PageFacts]:
+        """Pages without bodies and texts, in crawl order; *with_sizes* reads the bodies, one at a time."""
+        columns = (*FACT_COLUMNS, BODY_HEAD) if with_sizes else FACT_COLUMNS
+        return map(row_facts, self._rows(select(PageRow.id, *columns), PageRow.id, _CHUNK_ROWS))
+
+    def _execute(
+        self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
+    ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
+        """The few rows of a query."""
+        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
+
+    def _rows(
+        self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
+    ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
+        """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
+        self.flush()
+        types = RowTypes(query, self._database.name)
+        last = None
+        while True:
+            chunk_query = query.order_by(key).limit(n_rows)
+            if last is not None:
+                chunk_query = chunk_query.where(key > last)
+            with self._database.reading() as connection:
+                rows = types.checked(connection.execute(chunk_query).all())
+            yield from rows
+            if len(rows) < n_rows:
+                return
+            last = rows[-1].id
+
+    # What was found out
+
+    def write_texts(self, texts: Iterable[PageText]) -> None:
+        """Store what was read off the pages; every 100 texts are safe."""
+        self.flush()
+        statement = update(PageRow).where(PageRow.url == bindparam("key"))
+        for chunk in _chunks(texts, BATCH_PAGES):
+            with self._database.writing() as connection:
+                connection.execute(statement, [text_row(text) for text in chunk])
+
+    def write_clusters(self, clusters: Mapping[str, int]) -> None:
+        """Replace all clusters by *clusters* (URL -> number) in one transaction."""
+        self.flush()
+        statement = update(PageRow).where(PageRow.url == bindparam("key"))
+        with self._database.writing() as connection:
+            connection.execute(update(PageRow).where(PageRow.cluster.is_not(None)).values(cluster=null()))
+            for chunk in _chunks(clusters.items(), _CHUNK_ROWS):
+                rows = [{"key": storable(url), "cluster": cluster} for url, cluster in chunk]
+                connection.execute(statement, rows)
+
+    def write_scores(self, scores: Iterable[tuple[str, str, float]]) -> None:
+        """Replace all scores by *scores* (URL, URL, cosine 0-1) in one transaction."""
+        self.flush()
+        with self._database.writing() as connection:
+            connection.execute(delete(ScoreRow))
+            for chunk in _chunks(scores, _CHUNK_ROWS):
+                rows = [{"url1": storable(url1), "url2": storable(url2), "score": score} for url1, url2, score in chunk]
+                connection.execute(insert(ScoreRow), rows)
+
+    def scores(self) -> Iterator[tuple[str, str, float]]:
+        """All scores in the order in which they were written."""
+        query = select(ScoreRow.id, ScoreRow.url1, ScoreRow.url2, ScoreRow.score)
+        return ((row.url1, row.url2, row.score) for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS))
+
+    def scored_pairs(self) -> Iterator[ScoredPair]:
+        """All scores whose two pages are labelled, with what is known of both."""
+        left, right = aliased(PageRow), aliased(PageRow)
+        lengths = [func.length(column) for page in (left, right) for column in (page.url, page.main_text)]
+        query = (
+            select(ScoreRow.id, ScoreRow.score, left.cluster, right.cluster, *lengths)
+            .join(left, left.url == ScoreRow.url1)
+            .join(right, right.url == ScoreRow.url2)
+            .where(left.cluster.is_not(None), right.cluster.is_not(None))
+        )
+        for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS):
+            _, score, one, other, url_1, text_1, url_2, text_2 = row
+            yield ScoredPair(score, one == other, (url_1, url_2), (text_1 or 0, text_2 or 0))
+
+    # Imports
+
+    def import_position(self, source: str) -> int:
+        """How many records of *source* (digest of a file) were imported; 0 if it is unknown."""
+        self.flush()
+        with self._database.reading() as connection:
+            rows = self._execute(connection, select(ImportRow.n_records).where(ImportRow.source == source))
+        return rows[0].n_records if rows else 0
+
+    def set_import_position(self, source: str, n_records: int) -> None:
+        """Note that *n_records* of *source* are done; written together with the pages added before."""
+        self._batch.set_position(source, n_records)
+
+
+def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
+    """Columns of pages, and of the digests of those whose bodies are not known."""
+    return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
+
+
+def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk

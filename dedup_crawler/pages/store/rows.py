@@ -1,0 +1,215 @@
+"""Records as rows of the database, and checked rows as records.
+
+Bodies are compressed, fingerprints get a sign, and strings lose the two characters that a database may refuse. SQLite
+stores in any column whatever it is given, and a stranger may have written the file: the type of each value is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import zstandard
+from sqlalchemy import func
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
+from dedup_crawler.pages.store.schema import Body, DigestRow, PageRow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Row, Select
+    from typing_extensions import Unpack
+
+    from dedup_crawler.pages.records import PageText
+
+AnyRow = TypeVar("AnyRow", bound="Row[Unpack[tuple[Any, ...]]]")
+
+_NOTHING = type(None)
+_NAMES = {int: "a whole number", float: "a number", str: "a text", bytes: "a body"}
+_COMPRESSION_LEVEL = 3
+_MAX_BODY = 2**31
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+
+PAGE_COLUMNS = (
+    PageRow.url,
+    PageRow.status,
+    PageRow.referrer,
+    PageRow.redirect_to,
+    PageRow.content_type,
+    PageRow.content,
+    PageRow.fetched_at,
+    PageRow.canonical_link,
+    DigestRow.digest,
+)
+LABELLED_COLUMNS = (
+    PageRow.url,
+    PageRow.referrer,
+    PageRow.status,
+    PageRow.redirect_to,
+    PageRow.title,
+    PageRow.main_text,
+    PageRow.simhash,
+    PageRow.cluster,
+    DigestRow.digest,
+)
+FACT_COLUMNS = (
+    PageRow.url,
+    PageRow.referrer,
+    PageRow.status,
+    PageRow.title,
+    PageRow.cluster,
+    PageRow.fetched_at,
+)
+BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=Body())
+"""A zstd frame says in its first 18 bytes how long its content is."""
+
+
+def page_row(page: Page) -> dict[str, Any]:
+    """Columns of what was received; a page that an export describes without its body has been read already."""
+    is_described = not page.content and (page.digest is not None or page.canonical_link is not None)
+    return {
+        "url": storable(page.url),
+        "referrer": storable(page.referrer),
+        "status": page.status,
+        "redirect_to": storable(page.redirect_to),
+        "content_type": storable(page.content_type),
+        "content": zstandard.compress(page.content, _COMPRESSION_LEVEL) if page.content else b"",
+        "fetched_at": page.fetched_at,
+        "title": "" if is_described else None,
+        "main_text": "" if is_described else None,
+        "canonical_link": storable(page.canonical_link) if is_described else None,
+    }
+
+
+def digest_row(page: Page) -> dict[str, Any] | None:
+    """Columns of a body that is known by its digest alone; None for any other page."""
+    if page.content or page.digest is None:
+        return None
+    return {"url": storable(page.url), "digest": storable(page.digest)}
+
+
+def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
+    """The page of a row with PAGE_COLUMNS; StoreError if its body cannot be decompressed."""
+    try:
+        content = _unpacked(row.content) if row.content else b""
+    except zstandard.ZstdError as error:
+        raise StoreError(f"the stored body of {row.url} is damaged ({error}): crawl or import it again") from error
+    return Page(
+        url=row.url,
+        status=row.status,
+        referrer=row.referrer,
+        redirect_to=row.redirect_to,
+        content_type=row.content_type,
+        content=content,
+        fetched_at=row.fetched_at,
+        digest=row.digest,
+        canonical_link=None if row.content else row.canonical_link,
+    )
+
+
+def text_row(text: PageText) -> dict[str, Any]:
+    """Columns of what was read off a page, and its URL as ``key``."""
+    return {
+        "key": storable(text.url),
+        "title": storable(text.title),
+        "canonical_link": storable(text.canonical_link),
+        "main_text": storable(text.main_text),
+        "simhash": None if text.simhash is None else _signed(text.simhash),
+    }
+
+
+def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
+    """The labelled page of a row with its id and LABELLED_COLUMNS."""
+    _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster, digest = row  # faster than by name
+    simhash = None if fingerprint is None else fingerprint % 2**64
+    return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster, digest)
+
+
+def row_facts(row: Row[Unpack[tuple[Any, ...]]]) -> PageFacts:
+    """The facts of a row with its id, FACT_COLUMNS, and maybe BODY_HEAD."""
+    _, url, referrer, status, title, cluster, fetched_at, *head = row
+    return PageFacts(url, referrer, status, title or "", cluster, fetched_at, _body_size(head[0]) if head else None)
+
+
+def _body_size(head: bytes | None) -> int | None:
+    """Bytes of a compressed body, which its first bytes say."""
+    if not head:
+        return 0
+    try:
+        size: int = zstandard.frame_content_size(head)
+    except zstandard.ZstdError:
+        return None
+    return size if size >= 0 else None
+
+
+def _unpacked(content: bytes) -> bytes:
+    # the frame says how much memory it wants, and a stranger may have written it
+    if zstandard.frame_content_size(content) > _MAX_BODY:
+        raise zstandard.ZstdError(f"it says that it has more than {_MAX_BODY} bytes")
+    return zstandard.decompress(content)
+
+
+def _signed(fingerprint: int) -> int:
+    return fingerprint - 2**64 if fingerprint >= 2**63 else fingerprint
+
+
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: str | None) -> str | None: ...
+def storable(text: str | None) -> str | None:
+    """*text* with U+FFFD in the place of NUL characters and lone surrogates."""
+    return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class RowTypes:
+    """Checks the rows of one query against the types of its columns.
+
+    Parameters
+    ----------
+    query
+        Of columns of our tables, and of functions of them that give a whole number or nothing.
+    name
+        Of the database, for errors.
+    """
+
+    def __init__(self, query: Select[Unpack[tuple[Any, ...]]], name: str) -> None:
+        self._name = name
+        self._columns = [_column(column) for column in query.selected_columns]
+        self._known: set[tuple[type, ...]] = set()
+
+    def checked(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
+        """The *rows*.
+
+        Raises
+        ------
+        StoreError
+            If a value is of another type than its column.
+        """
+        for row in rows:
+            types = tuple(map(type, row))
+            if types not in self._known:
+                self._check(row)
+                self._known.add(types)
+        return rows
+
+    def _check(self, row: Sequence[Any]) -> None:
+        for value, (name, kinds) in zip(row, self._columns, strict=True):
+            if type(value) not in kinds:
+                raise StoreError(
+                    f"{self._name}: a row has {repr(value)[:40]} as its {name}, which has to be {_NAMES[kinds[0]]}: "
+                    "the database is damaged; crawl or import it again into a new file"
+                )
+
+
+def _column(column: Any) -> tuple[str, tuple[type, ...]]:
+    """Name of a column and the types that its values may have."""
+    kind = column.type.python_type
+    if kind is object:  # of a function
+        kind = int
+    kinds = (float, int) if kind is float else (kind,)
+    # what an outer join adds may be missing
+    is_optional = getattr(column, "nullable", True) or column.table.name == "digests"
+    return getattr(column, "name", str(column)), (*kinds, _NOTHING) if is_optional else kinds

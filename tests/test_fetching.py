@@ -1,0 +1,163 @@
+"""Fetching as a guest, by Scrapy in a process of its own: the server's own log says what was asked for."""
+
+import gzip
+import os
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+from dedup_crawler.errors import BadInputError, FetchError
+from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from live_site import Answer, Site
+
+
+@pytest.fixture
+def site():
+    with Site() as running:
+        yield running
+
+
+def test_fetches_what_robots_txt_allows(site):
+    """robots.txt is asked for first; what it forbids, wildcards included, is never asked for."""
+    site.robots("/private", "/*?sort=")
+    site.page("/a")
+    with PoliteFetcher(site.url, delay_s=0) as fetcher:
+        assert fetcher.fetch("/a").page.content == site.answers["/a"].body
+        for rest in ("/private/x", "/list?sort=asc"):
+            answer = fetcher.fetch(rest)
+            assert (answer.page, answer.is_forbidden) == (None, True)
+        assert fetcher.n_fetches == 1
+    assert site.asked == ["/robots.txt", "/robots.txt", "/a"]
+
+
+def test_a_site_that_does_not_say_what_it_allows_is_left_alone(site):
+    """A server's error, another site's robots.txt, no answer: one line each; without any, everything is allowed."""
+    site.page("/a")
+    with PoliteFetcher(site.url, delay_s=0) as fetcher:
+        assert fetcher.fetch("/a").page.status == 200
+    with Site() as elsewhere:
+        site.redirect("/robots.txt", f"{elsewhere.url}/robots.txt")
+        with pytest.raises(FetchError, match=f"leads to {elsewhere.url}/robots.txt; if that is another site"):
+            PoliteFetcher(site.url, delay_s=0)
+        assert elsewhere.asked == []
+    site.answers["/robots.txt"] = Answer(503)
+    with pytest.raises(FetchError, match=r"robots\.txt answered 503"):
+        PoliteFetcher(site.url, delay_s=0)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        with pytest.raises(FetchError, match="did not answer"):
+            PoliteFetcher(f"http://127.0.0.1:{unused.getsockname()[1]}")
+
+
+@pytest.mark.parametrize(("delay_s", "crawl_delay"), [(0.5, 0.1), (0.1, 0.5)])
+def test_waits_between_requests_as_long_as_the_site_asks(site, delay_s, crawl_delay):
+    """The longer of our delay and its Crawl-delay, also after a redirect."""
+    site.answers["/robots.txt"] = Answer(200, body=f"User-agent: *\nCrawl-delay: {crawl_delay}\n".encode())
+    site.redirect("/old", "/a")
+    site.page("/a")
+    with PoliteFetcher(site.url, delay_s=delay_s) as fetcher:
+        fetcher.fetch("/a")
+        started = time.monotonic()
+        fetcher.fetch("/old")
+        fetcher.fetch("/a")
+        assert time.monotonic() - started > 3 * 0.5 - 0.05
+    assert site.asked[2:] == ["/a", "/old", "/a", "/a"]
+
+
+def test_redirects_are_followed_on_the_site_only(site):
+    """Not to another host, nor another port, nor in a circle."""
+    with Site() as elsewhere, PoliteFetcher(site.url, delay_s=0) as fetcher:
+        elsewhere.page("/a")
+        site.redirect("/away", f"{elsewhere.url}/a")
+        site.redirect("/round", "/round")
+        site.redirect("/file", "file:///etc/passwd")
+        site.redirect("/near", "a?x=1")
+        site.page("/a?x=1")
+
+        assert [fetcher.fetch(rest).page for rest in ("/away", "/round", "/file")] == [None, None, None]
+        assert fetcher.fetch("/near").page.url == f"{site.url}/a?x=1"
+        assert elsewhere.asked == []
+        assert site.count("/round") <= 6
+
+
+def test_stops_at_the_limit(site):
+    """Every request counts, redirects and retries too; robots.txt is not one of them."""
+    site.redirect("/old", "/a")
+    site.page("/a")
+    site.answers["/busy"] = [Answer(503), Answer(body=b"at last")]
+    site.answers["/down"] = Answer(503)
+    with PoliteFetcher(site.url, delay_s=0, max_fetches=6) as fetcher:
+        assert fetcher.fetch("/old").page.status == 200
+        assert fetcher.fetch("/busy").page.content == b"at last"
+        assert fetcher.fetch("/down").page.status == 503
+        assert (fetcher.n_fetches, fetcher.is_spent) == (6, True)
+        assert fetcher.fetch("/a").page is None
+    assert site.asked[2:] == ["/old", "/a", "/busy", "/busy", "/down", "/down"]
+
+
+def test_what_is_too_large_is_no_page(site):
+    """Nor is it read to its end, packed or not; a body that came packed is unpacked."""
+    site.answers["/large"] = Answer(body=b"x" * 5_000_001)
+    site.answers["/packed"] = Answer(headers={"Content-Encoding": "gzip"}, body=gzip.compress(b"hello"))
+    site.answers["/bomb"] = Answer(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(50_000_000)))
+    with PoliteFetcher(site.url, delay_s=0) as fetcher:
+        assert fetcher.fetch("/large").page is None
+        assert fetcher.fetch("/bomb").page is None
+        assert fetcher.fetch("/packed").page.content == b"hello"
+
+
+def test_a_server_that_never_ends_is_hung_up_on():
+    """A byte now and then keeps every read alive, but not the request; what is no HTTP is no page."""
+    head = b"HTTP/1.1 200 OK\r\n\r\n"
+    not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    replies = {b"/slow": head, b"/mail": b"SMTP ready\r\n"}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    reply = replies.get(connection.recv(65536).split(b" ")[1], not_found)
+                    try:
+                        connection.sendall(reply)
+                        while reply == head:
+                            connection.sendall(b"x")
+                            time.sleep(0.05)
+                    except OSError:
+                        pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with PoliteFetcher(url, delay_s=0, timeout_s=0.5) as fetcher:
+            assert fetcher.fetch("/slow").page is None
+            assert fetcher.fetch("/mail").page is None
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_process_that_died_is_one_line(site):
+    """Killed by the system, say: the next fetch says so, and closing does not wait."""
+    with PoliteFetcher(site.url, delay_s=0) as fetcher:
+        os.kill(fetcher._process.pid, signal.SIGKILL)
+        with pytest.raises(FetchError, match=r"Scrapy ended while it fetched from http://127.*: status -9"):
+            fetcher.fetch("/a")
+
+
+@pytest.mark.parametrize(
+    ("site", "options", "said"),
+    [
+        ("forum.example", {}, "no http or https URL"),
+        ("file:///etc", {}, "no http or https URL"),
+        ("http://a.example", {"delay_s": -1}, "delay of -1"),
+        ("http://a.example", {"max_fetches": 0}, "0 fetches"),
+    ],
+)
+def test_mistakes_are_named(site, options, said):
+    """Before anything is asked for."""
+    with pytest.raises(BadInputError, match=said):
+        PoliteFetcher(site, **options)

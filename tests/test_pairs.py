@@ -1,0 +1,230 @@
+"""Pairs of URLs: files of them, how they are drawn, numbered and compared, and whom a new URL is compared with."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from costs import at_most
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls
+from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs, stream_pairs
+from dedup_crawler.methods.pairs.sampling import sample_pairs
+from dedup_crawler.networks import pair_memory
+from dedup_crawler.networks.alphabet import PADDING, UNKNOWN, Alphabet
+from dedup_crawler.networks.pair_memory import EncodingMemory
+from dedup_crawler.urls.templates import Templater, count_tokens
+from planted_site import HOST, session_ids
+from url_strategies import urls
+
+
+def written(tmp_path, text):
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_score_of_99_hundredths_is_a_duplicate(tmp_path):
+    """As in the capstone: a cosine from 0.99 on; further columns and a byte-order mark do not matter."""
+    text = "\ufeffurl2,note,url1,score\nb,x,a,0.99\nd,y,c,0.989\nf,z,e,1.0\n"
+
+    assert read_pairs(written(tmp_path, text)) == [
+        UrlPair("a", "b", True),
+        UrlPair("c", "d", False),
+        UrlPair("e", "f", True),
+    ]
+
+
+def test_to_compare_no_score_is_needed(tmp_path):
+    """Without the column a pair has no label, and cannot be learnt from."""
+    path = written(tmp_path, "url1,url2\na,b\n")
+
+    assert [pair.is_duplicate for pair in stream_pairs(path)] == [None]
+    with pytest.raises(BadInputError, match=r"pairs\.csv has no column score: .*url1,url2,score"):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", r"is empty: a header url1,url2,score is expected"),
+        ("url1,url2,score\n", r"holds no pairs"),
+        ("url1,other,score\na,b,1\n", r"line 1: no column url2 in 'url1,other,score'; url1,url2,score are expected"),
+        ("a;b;1\n", r"line 1: no column url1 and no column url2"),
+        ("url1,url2,score\na,b,1\na,b,yes\n", r"line 3: score 'yes' is no number from 0 to 1"),
+        ("url1,url2,score\na,b,1\na,b\n", r"line 3: score None"),
+        ("url1,url2,score\na,b,nan\n", r"line 2: score 'nan'"),
+        ("url1,url2,score\na,b,7\n", r"line 2: score '7'"),
+        ("url1,url2,score\na,,1\n", r"line 2: url2 is empty"),
+        ("url1,url2,score\na,b,1\nc,d,1\n", r"all 2 pairs of .* are identical"),
+        ("url1,url2,score\na,b,0\n", r"all 1 pairs of .* are different"),
+        (b"url1,url2,score\n\xff\xfe,b,0\n", r"is not UTF-8"),
+        ("url1,url2,score\n" + "x" * 200_000 + ",b,0\n", r"is not a CSV file: field larger"),
+    ],
+)
+def test_a_broken_file_names_file_line_and_what_is_expected(tmp_path, text, told):
+    """Every mistake is one error that a person can act on."""
+    with pytest.raises(BadInputError, match=told) as caught:
+        read_pairs(written(tmp_path, text))
+
+    assert "pairs.csv" in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    """No such file: its name is in the error."""
+    with pytest.raises(BadInputError, match=r"nowhere\.csv"):
+        read_pairs(tmp_path / "nowhere.csv")
+
+
+def sampled(urls, clusters, referrers=None, seed=0, max_pairs=20_000):
+    known = KnownUrls(urls, urls, Templater.learn(count_tokens(urls), deep=True))
+    return sample_pairs(known, clusters, referrers or [None] * len(urls), seed=seed, max_pairs=max_pairs)
+
+
+def test_labels_are_those_of_the_clusters():
+    """Every pair is labelled right, all pairs of small clusters are there, and negatives too."""
+    crawl = session_ids()
+    cluster = dict(zip(crawl.urls, crawl.clusters, strict=True))
+    pairs = sampled(crawl.urls, crawl.clusters)
+
+    assert all(pair.is_duplicate == (cluster[pair.left] == cluster[pair.right]) for pair in pairs)
+    assert len({frozenset((pair.left, pair.right)) for pair in pairs if pair.is_duplicate}) == 180
+    assert sum(not pair.is_duplicate for pair in pairs) > 300
+    assert all(pair.left != pair.right for pair in pairs)
+
+
+def test_one_huge_page_does_not_swamp_the_others():
+    """A page with 2,000 URLs gives a few duplicates of its own (those that its URLs meet by chance are bounded too)."""
+    urls = [f"{HOST}/a?x={i}" for i in range(2000)] + [f"{HOST}/b?y={i}" for i in range(100)]
+    pairs = sampled(urls, [0] * 2000 + [1 + i // 2 for i in range(100)], max_pairs=3000)
+
+    assert len(pairs) <= 3000
+    assert Counter("/b?" in pair.left and "/b?" in pair.right for pair in pairs if pair.is_duplicate)[True] >= 25
+
+
+def test_each_url_is_paired_with_the_page_that_links_it():
+    """As in the capstone, which compared a request with its referrer."""
+    urls = [f"{HOST}/", *(f"{HOST}/p/{i}/{i}" for i in range(30))]
+    pairs = sampled(urls, range(31), [None, *[f"{HOST}/"] * 30])
+
+    assert {frozenset((f"{HOST}/", url)) for url in urls[1:]} <= {frozenset((pair.left, pair.right)) for pair in pairs}
+
+
+def test_the_seed_decides():
+    """Same seed, same pairs in the same order; another seed, others."""
+    crawl = session_ids()
+
+    assert sampled(crawl.urls, crawl.clusters) == sampled(crawl.urls, crawl.clusters)
+    assert sampled(crawl.urls, crawl.clusters) != sampled(crawl.urls, crawl.clusters, seed=1)
+
+
+def test_a_page_with_30_000_urls_costs_seconds():
+    """Its pairs would be 450 million: a capped sample is drawn, at a cost that grows with the URLs."""
+    urls = [f"{HOST}/trap?a={i}" for i in range(30_000)]
+    known = KnownUrls(urls, urls, Templater.learn(count_tokens(urls[::100]), deep=True))
+    with at_most(400):
+        pairs = sample_pairs(known, [0] * len(urls), [None] * len(urls), seed=0, max_pairs=500)
+
+    assert 0 < len(pairs) <= 500
+
+
+CRAWL = session_ids()
+
+
+def known(crawled):
+    return KnownUrls(crawled, crawled, Templater.learn(count_tokens(crawled), deep=True))
+
+
+KNOWN = known(CRAWL.urls)
+
+
+def test_those_that_share_a_rare_argument_come_first():
+    """The other URLs of topic 107 are asked before any other topic."""
+    found = [KNOWN.urls[number] for number in KNOWN.candidates(f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee")]
+    sharing = [url for url in CRAWL.urls if "=107" in url]
+
+    assert set(found[: len(sharing)]) == set(sharing)
+    assert len(sharing) < len(found) <= MAX_CANDIDATES
+
+
+def test_then_the_nearest_of_the_same_template():
+    """Without a shared argument the neighbours in the alphabet are asked, on both sides."""
+    numbers = known([f"{HOST}/topic.php?t={number}" for number in range(1000, 2000)])
+    found = {int(numbers.urls[place][-4:]) for place in numbers.candidates(f"{HOST}/topic.php?t=1500")}
+
+    assert found == set(range(1475, 1526)) - {1500}
+
+
+def test_an_argument_of_many_urls_is_not_followed():
+    """A session id that 200 URLs carry brings no candidates of other templates."""
+    crawled = [f"{HOST}/topic.php?t={i}&sid=00c0ffee00c0ffee" for i in range(200)]
+
+    assert known(crawled).candidates(f"{HOST}/member/00c0ffee00c0ffee") == []
+
+
+@given(urls)
+def test_any_string_has_few_candidates_and_never_itself(url):
+    """At most 50, each once."""
+    found = KNOWN.candidates(url)
+
+    assert len(found) == len(set(found)) <= MAX_CANDIDATES
+    assert url not in {KNOWN.urls[number] for number in found}
+
+
+def test_the_faulty_count_mixes_three_things_up():
+    """The first character, an unknown one and the padding are all 0, as the capstone had it."""
+    rows = Alphabet.of(["abc"], 10, is_faulty=True).rows(["ab", "zb", "abc"])
+
+    assert rows.tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 2]]
+
+
+def test_the_cured_count_keeps_them_apart():
+    """Padding is 0, unknown 1, and what was seen has numbers of its own."""
+    rows = Alphabet.of(["abc"], 10).rows(["ab", "zb", "abc"])
+
+    assert rows.tolist() == [[2, 3, PADDING], [UNKNOWN, 3, PADDING], [2, 3, 4]]
+
+
+def test_what_is_too_long_loses_its_middle():
+    """Longer than anything seen is no error."""
+    alphabet = Alphabet.of(["abcd"], 10)
+
+    assert alphabet.rows(["abxyzcd"]).tolist() == alphabet.rows(["abcd"]).tolist()
+
+
+class CountingNetwork:
+    """Encodes a row as itself and counts the rows."""
+
+    encoding_size = 2
+
+    def __init__(self):
+        self.n_encoded = 0
+
+    def encode(self, rows):
+        """Rows as they are."""
+        self.n_encoded += len(rows)
+        return rows.astype(np.float32)
+
+
+def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
+    """Asked again it costs nothing; beyond the limit the key that was not asked for longest goes."""
+    monkeypatch.setattr(pair_memory, "_MAX_BYTES", 3 * 4 * 2)
+    network = CountingNetwork()
+    memory = EncodingMemory(network, lambda keys: np.array([[int(key), 0] for key in keys]))
+
+    assert {key: row[0] for key, row in memory.encoded(["1", "2", "1", "3"]).items()} == {"1": 1, "2": 2, "3": 3}
+    assert network.n_encoded == 3
+    memory.encoded(["1", "4"])
+    memory.encoded(["1", "3", "4"])
+    assert network.n_encoded == 4
+    assert memory.encoded(["2"])["2"].tolist() == [2.0, 0.0]
+    assert network.n_encoded == 5
+
+
+def test_more_than_can_be_kept_is_answered_all_the_same(monkeypatch):
+    """One batch may be larger than the memory."""
+    monkeypatch.setattr(pair_memory, "_MAX_BYTES", 1)
+    memory = EncodingMemory(CountingNetwork(), lambda keys: np.array([[int(key), 0] for key in keys]))
+
+    assert len(memory.encoded(map(str, range(9)))) == 9

@@ -1,0 +1,201 @@
+"""The labellers of the capstone and of SIGIR 2017, and the scores, against their own tools and definitions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simhash import Simhash
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics.pairwise import cosine_similarity
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.cosine import PART_PAGES, PARTNERS_PER_PAGE, count_pages, sampled_share, score_pairs
+from dedup_crawler.labels.joins import DisjointSets
+from dedup_crawler.labels.labelling import LABELLERS, cluster_labelled
+from dedup_crawler.labels.simhash import fingerprint
+from dedup_crawler.pages.records import LabelledPage
+from label_pages import LONG, SITE, TEXT, page, redirect
+
+START = "http://site.example/"
+
+
+def found_page(path: str, text: str, referrer: str | None = START) -> LabelledPage:
+    return LabelledPage(START + path, referrer, 200, None, "title", text, None, None)
+
+
+def test_a_group_is_a_page_and_what_was_found_on_it() -> None:
+    """The referrer belongs to its group where it was crawled and has text; pages without text are in no group."""
+    pages = [found_page("", "one two", None), found_page("a", "three"), found_page("empty", "")]
+    pages += [found_page("b", "x", START + "a")]
+    pages += [found_page("c", "y", "http://other.example/"), found_page("d", "z", "http://other.example/")]
+
+    assert [group.tolist() for group in count_pages(pages).groups] == [[0, 1], [1, 3], [4, 5]]
+
+
+def test_all_duplicates_are_scored() -> None:
+    """
+    Among hundreds of different pages on one list every near-duplicate pair is found, however rare, and each score is
+    between 0 and 1 with the earlier page first.
+    """
+    texts = [f"body number{n} " + "shared words here " * 3 + f"own{n} " * 9 for n in range(150)]
+    texts[140] = texts[3]
+    texts[120] = texts[5] + " once" * 1
+    scores = list(score_pairs([found_page(f"p{n}", text) for n, text in enumerate(texts)]))
+    found = {(left.rpartition("p")[2], right.rpartition("p")[2]): score for left, right, score in scores}
+
+    assert found["3", "140"] == 1.0
+    assert 0.99 <= found["5", "120"] < 1
+    assert sum(score >= 0.99 for score in found.values()) == 2
+    assert all(0 <= score <= 1 and int(left) < int(right) for (left, right), score in found.items())
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=40), st.integers(1, 60))
+def test_every_duplicate_pair_is_scored(copies: list[int], first: int) -> None:
+    """
+    In a group of up to 51 duplicates every pair that scikit-learn gives 0.99 or more is there once, with that score:
+    equal texts, nearly equal ones, and copies of either, in whatever order; no other pair has such a score.
+    """
+    texts = ["", "one two", "one three", *("shared " * 30 + f"own{n} " * n for n in (0, 1, 2))]
+    pages = [found_page(str(n), "word " + texts[copy]) for n, copy in enumerate(copies, first)]
+    theirs = cosine_similarity(CountVectorizer().fit_transform([each.main_text for each in pages]))
+    expected = {
+        (pages[left].url, pages[right].url): theirs[left, right]
+        for right in range(len(pages))
+        for left in range(right)
+        if theirs[left, right] >= 0.99
+    }
+    found = [score for score in score_pairs(pages) if score[2] >= 0.99]
+
+    assert {score[:2]: score[2] for score in found} == pytest.approx(expected, abs=1e-6)
+    assert len(found) == len(expected)
+
+
+def test_scores_grow_with_the_pages_not_with_their_square() -> None:
+    """
+    3,000 pages found on one page make 4.5 million pairs; of equal or nearly equal ones each page is paired with up to
+    50 before it, and of different ones with four on average.
+    """
+    equal = [found_page(f"p{n}", "the same words on all pages") for n in range(3_000)]
+    similar = [found_page(f"p{n}", "many shared words " * 200 + f" counter{n}") for n in range(3_000)]
+    different = [found_page(f"p{n}", " ".join(f"own{n}x{m}" for m in range(5))) for n in range(3_000)]
+
+    for pages in (equal, similar):
+        n_partners = Counter(right for _, right, _ in score_pairs(pages))
+        assert set(n_partners.values()) == set(range(1, PARTNERS_PER_PAGE + 1))
+        assert n_partners[pages[-1].url] == PARTNERS_PER_PAGE
+        assert len(n_partners) == 3_000 - 3_000 // PART_PAGES
+    assert 3.5 * 3_000 < len(list(score_pairs(different))) < 4.5 * 3_000
+
+
+def test_texts_without_words_are_no_duplicates() -> None:
+    """Equal texts without a word have a cosine of 0, as scikit-learn says, so they are never given as duplicates."""
+    assert {score for _, _, score in score_pairs([found_page(f"p{n}", "...") for n in range(60)])} == {0.0}
+
+
+@pytest.mark.parametrize(("n_pages", "share"), [(100, 0.05), (161, 0.05), (801, 0.01)])
+def test_the_sample_has_the_stated_ratio(n_pages: int, share: float) -> None:
+    """Of the pairs below 0.99, copies of texts among them, the stated share is given, within four deviations."""
+    assert sampled_share(n_pages) == pytest.approx(share)
+    pages = [found_page(f"p{n}", f"own{n // 2} shared") for n in range(n_pages)]
+    n_pairs = n_pages * (n_pages - 1) // 2 - n_pages // 2
+    n_sampled = sum(score < 0.99 for _, _, score in score_pairs(pages))
+
+    assert n_sampled == pytest.approx(share * n_pairs, abs=4 * (share * n_pairs) ** 0.5)
+
+
+def test_the_sample_depends_on_the_seed_alone() -> None:
+    """The same pages and seed give the same scores; another seed another sample of the pairs below the threshold."""
+    pages = [found_page(f"p{n}", f"own{n} shared") for n in range(80)]
+
+    assert list(score_pairs(pages, seed=1)) == list(score_pairs(pages, seed=1))
+    assert list(score_pairs(pages, seed=1)) != list(score_pairs(pages, seed=2))
+
+
+def duplicates(pages: list[LabelledPage]) -> set[tuple[str, str]]:
+    return {score[:2] for score in score_pairs(pages) if score[2] >= 0.99}
+
+
+def test_a_very_large_group_is_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group over the limit gives what its stretches of consecutive pages give as groups."""
+    texts = [f"text number{n} of kind{n % 3}" if n % 2 else f"kind{n % 3} again" for n in range(60)]
+    pages = [found_page(f"p{n}", text) for n, text in enumerate(texts)]
+    whole = duplicates(pages)
+    monkeypatch.setattr("dedup_crawler.labels.cosine.PART_PAGES", 20)
+    in_parts = duplicates(pages)
+
+    assert in_parts < whole
+    assert in_parts == duplicates(pages[:20]) | duplicates(pages[20:40]) | duplicates(pages[40:])
+    assert (START + "p0", START + "p6") in in_parts
+
+
+def test_the_fingerprint_is_of_the_words() -> None:
+    """The package's fingerprint of the lower-cased words with their counts; fewer than 30 words have none."""
+    text = "Some words, and some MORE words. " * 5
+
+    assert fingerprint(text) == Simhash(Counter({"some": 10, "words": 10, "and": 5, "more": 5})).value
+    assert fingerprint("word " * 29) is None
+
+
+def random_pages(seed: int, n: int) -> list[LabelledPage]:
+    """Pages with few different words and titles, found on few pages."""
+    draw = random.Random(seed)
+    vocabulary = [f"word{i}" for i in range(40)]
+    base = [" ".join(draw.choices(vocabulary, k=120)) for _ in range(4)]
+    pages = []
+    for i in range(n):
+        text = draw.choice(base) + " extra" * draw.randint(0, 9)
+        made = page(str(i), text, title=draw.choice("AB"))
+        referrer = SITE + str(draw.randint(0, 5))
+        pages.append(LabelledPage(made.url, referrer, 200, None, made.title, text, made.simhash, None))
+    return pages
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6))
+def test_cosine_is_the_capstones(seed: int) -> None:
+    """The clusters are those that a vectoriser per pair connects, within the pages found on one page and that page."""
+    pages = random_pages(seed, 25)
+    sets = DisjointSets(len(pages))
+    for right, one in enumerate(pages):
+        for left, other in enumerate(pages[:right]):
+            if one.referrer == other.referrer or one.referrer == other.url or other.referrer == one.url:
+                counts = CountVectorizer().fit_transform([one.main_text, other.main_text])
+                if cosine_similarity(counts)[0, 1] >= 0.99:
+                    sets.join(left, right)
+
+    assert cluster_labelled(pages, "cosine") == sets.numbers()
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6))
+def test_simhash_is_that_of_sigir_2017(seed: int) -> None:
+    """The clusters are those that pairs of one title within three bits connect."""
+    pages = random_pages(seed, 40)
+    sets = DisjointSets(len(pages))
+    for right, one in enumerate(pages):
+        for left, other in enumerate(pages[:right]):
+            assert one.simhash is not None
+            assert other.simhash is not None
+            if one.title == other.title and (one.simhash ^ other.simhash).bit_count() <= 3:
+                sets.join(left, right)
+
+    assert cluster_labelled(pages, "simhash") == sets.numbers()
+
+
+@pytest.mark.parametrize("labeller", list(LABELLERS))
+def test_all_join_redirects(labeller: str) -> None:
+    """A redirect shows what it leads to, whoever labels; pages without text are alone."""
+    pages = [page("", ""), page("a", LONG), redirect("b", "a"), page("c", TEXT), page("d", "")]
+
+    assert cluster_labelled(pages, labeller) == [0, 1, 1, 2, 3]
+    assert cluster_labelled([], labeller) == []
+
+
+def test_an_unknown_labeller() -> None:
+    """A name that is no labeller is said, with those that are."""
+    with pytest.raises(BadInputError, match="labeller = 'duster' is not known; choose one of default, cosine, simhash"):
+        cluster_labelled([], "duster")
