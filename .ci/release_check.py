@@ -59,7 +59,7 @@ SMOKE = (
     Smoke("doctor --db crawl.db --model models", "pages 5000"),
     Smoke("report --db crawl.db --model models/forum --output report.html", "report.html: "),
     Smoke(f"diff models/forum models/forest {FORUM}/topic/1 {FORUM}/topic/1?page=1", "2 URLs"),
-    Smoke("export --model models/forum --format nutch", "<regex-normalize>"),
+    Smoke("export --model models/forum --format table", "sentence"),
     Smoke("import-rules --remove --model models/forest", "models/forest"),
     Smoke("demo", "run it in a clone of the repository", 1),
     Smoke("--version", ""),

@@ -18,13 +18,13 @@ from dedup_crawler.evidence import comparing
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules import contexts, host_crawl, merge_trials, proposers, verified_rules
+from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.contexts import ContextSearch
 from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
-from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.verified_rules import RuleLearner
 from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 

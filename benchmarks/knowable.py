@@ -23,10 +23,10 @@ from dataclasses import dataclass
 
 from recorded import Continued, Crawl
 
-from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
+from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.rule import KeyValueMap, UrlMap
-from dedup_crawler.rules.url_shapes import Shapes
+from dedup_crawler.rules.language.rule import KeyValueMap, UrlMap
+from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.urls.keyvalue import KeyValues
 
 MAX_WRONG = 0.10

@@ -25,12 +25,12 @@ from dedup_crawler.pages.logs.access_log import Access, read_accesses
 from dedup_crawler.pages.logs.url_sizes import SizeRange, sizes_of
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.rules.dust import DustSearch
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.trials import PairsOfRule, pairs_of_substrings, shuffled
-from dedup_crawler.rules.url_list import UrlList
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.dust.dust import DustSearch
+from dedup_crawler.rules.dust.trials import PairsOfRule, pairs_of_substrings, shuffled
+from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 HOST = "site.example"

@@ -21,8 +21,8 @@ from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
 from dedup_crawler.methods.seq2seq import Seq2Seq
-from dedup_crawler.rules import consensus, node_rules
-from dedup_crawler.rules.translations import TranslationTable
+from dedup_crawler.rules.applying.translations import TranslationTable
+from dedup_crawler.rules.miners import consensus, node_rules
 from dedup_crawler.urls.templates import count_placeholders
 
 Url = Callable[[str], str]

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.rule import ANY, CLASSES, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    CLASSES,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    NoneOf,
+    OfClass,
+    OneOf,
+    Rule,
+    Set,
+    Star,
+)
 
 HOST = "h.example"
 VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b"]
@@ -63,23 +76,6 @@ def any_rules(draw, *, only_drops=False):
 
 _HOSTS = st.sampled_from([*[HOST] * 5, f"www.{HOST}", f"wwwx{HOST}", "other.example"])
 _SEGMENTS = ["a", "b", "17", "a.b", "a-b", "1-2-3", "x.html", "a.php", "a.b.html", "c", "a-b.html", "a.b-c"]
-_ODD_SEGMENTS = [*_SEGMENTS, "A", "%41", "%C3%A9", "*", ""]
-_ODD_PARTS = [
-    "a=a",
-    "a=b",
-    "a=",
-    "a",
-    "b=a-b",
-    "b=1-2-3",
-    "c=17",
-    "d=5",
-    "A=a",
-    "a=%61",
-    "c=a%2Fb",
-    "e=?x",
-    "b=a=b",
-    "",
-]
 
 
 def _url(scheme, host, segments, slash, parts):
@@ -98,13 +94,3 @@ plain_urls = st.builds(
     ),
 )
 """URLs with nothing odd about them: each name once, with a value, all in lower case."""
-
-odd_urls = st.builds(
-    _url,
-    st.sampled_from(["http", "https"]),
-    _HOSTS,
-    st.lists(st.sampled_from(_ODD_SEGMENTS), max_size=4),
-    st.booleans(),
-    st.lists(st.sampled_from(_ODD_PARTS), max_size=4),
-)
-"""The same with what sites, crawlers and attackers make of URLs."""

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.rule import (
+from dedup_crawler.rules.language.rule import (
     ANY,
     CLASSES,
     Copy,

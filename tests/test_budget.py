@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.budget import expected_lost, within_budget
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import RuleStatistics
 
 counted = st.builds(
     lambda urls, groups, wrong: RuleStatistics(urls, urls, wrong, MergeEvidence(groups, min(groups, wrong))),

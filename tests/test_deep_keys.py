@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.deep_keys import Cut, DeepMap, cut_of, learn_cuts
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Drop, Rule
+from dedup_crawler.rules.applying.deep_keys import Cut, DeepMap, cut_of, learn_cuts
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule import ANY, Drop, Rule
 from dedup_crawler.urls.keyvalue import key_values
 from rule_strategies import rules, site_urls
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.examples import MIN_EXAMPLES, rules_of_examples
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.miners.examples import MIN_EXAMPLES, rules_of_examples
 
 HOST = "a.example"
 SITE = f"http://{HOST}"

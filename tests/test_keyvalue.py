@@ -2,9 +2,8 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from dedup_crawler.urls.keyvalue import is_sorted, key_values, read_rest, rest_of, url_of, with_sorted_query
+from dedup_crawler.urls.keyvalue import is_sorted, key_values, url_of
 from dedup_crawler.urls.normal import normal_form
 from url_strategies import urls
 
@@ -56,12 +55,3 @@ def test_maps_and_urls_say_the_same(url):
     if is_sorted(normal_form(url)):
         assert written == normal_form(url)
     assert is_sorted(written)
-
-
-@given(st.text("ab=&?/", max_size=20))
-def test_sorting_a_query_needs_no_map(text):
-    """The short way writes what the map writes."""
-    rest, values = f"/{text}", {}
-    read_rest(rest, values)
-
-    assert with_sorted_query(rest) == rest_of(values)

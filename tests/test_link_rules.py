@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.language.url_shapes import Shapes, written
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
-from dedup_crawler.rules.url_shapes import Shapes, written
 
 HOST = "http://forum.example"
 

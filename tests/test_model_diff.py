@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from dedup_crawler.cli import main
 from dedup_crawler.live.model_diff import diff_models
 from dedup_crawler.methods import Referrer, make_method
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Drop, Literal, Rule
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
 from planted_forum import HOST as FORUM
 from planted_forum import forum
 from planted_site import HOST, session_ids

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.applying.engine import RuleEngine
 from planted_visits import Visits, numbered, shuffled
 
 N_TOPICS = 400

@@ -7,10 +7,10 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.pattern_tree import PatternTree
-from dedup_crawler.rules import node_rules
-from dedup_crawler.rules.graph_selection import _energy, chained
-from dedup_crawler.rules.pattern_tree import Node, build_tree, salient
-from dedup_crawler.rules.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
+from dedup_crawler.rules.language.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
+from dedup_crawler.rules.miners import node_rules
+from dedup_crawler.rules.miners.graph_selection import _energy, chained
+from dedup_crawler.rules.miners.pattern_tree import Node, build_tree, salient
 from planted_site import HOST, session_ids, slugs
 
 WORDS = [

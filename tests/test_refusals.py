@@ -11,14 +11,14 @@ from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.judge import Evidence, MergeEvidence
-from dedup_crawler.rules.refusals import (
+from dedup_crawler.rules.language.refusals import (
     MAX_REFUSALS,
     Refusals,
     Refused,
     refusals_from_json,
     refusals_to_json,
 )
-from dedup_crawler.rules.sentences import refusals_of
+from dedup_crawler.rules.language.sentences import refusals_of
 from planted_forum import forum
 
 HOST = "http://forum.example"

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Cut, Rule, Unordered, repeated_keys
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule import ANY, Cut, Rule, Unordered, repeated_keys
 
 HOST = "h.example"
 delimited = st.text(alphabet="ab7-:_é", max_size=8)

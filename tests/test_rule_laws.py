@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest
-from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Rule, Set
-from dedup_crawler.rules.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule, Set
+from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import forum
 from planted_site import HOST, session_ids

@@ -1,9 +1,9 @@
 """Choosing among rules."""
 
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import ANY, Drop, Literal, Rule, Set, Star
-from dedup_crawler.rules.selection import naive_selection, qualified, without_circles
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule, Set, Star
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.selection import naive_selection, qualified, without_circles
 
 HOST = "a.example"
 

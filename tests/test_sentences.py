@@ -3,8 +3,7 @@
 import pytest
 
 from dedup_crawler.rules.judge import MergeEvidence
-from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
-from dedup_crawler.rules.rule import (
+from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
     Cut,
@@ -18,9 +17,10 @@ from dedup_crawler.rules.rule import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.sentences import coverage_sentence, referrer_sentence, rule_sentence
-from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.substring_rule import SubstringRule
+from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
 
 COUNTED = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
 EVIDENCE = ": 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)"
@@ -55,7 +55,6 @@ def test_a_rule_says_what_where_and_why():
         (Literal(""), "`page` is empty"),
         (Literal(None), "`page` is bare"),
         (OneOf(frozenset({"b", "a", None})), "`page` is bare, a or b"),
-        (NoneOf(frozenset({"2"})), "`page` is there and not 2"),
         (OfClass("digits"), "`page` is digits"),
         (OneOf(frozenset("abcdefg")), "`page` is a, b, c, d or 3 more"),
     ],
@@ -68,16 +67,18 @@ def test_conditions(matcher, text):
 @pytest.mark.parametrize(
     ("key", "operation", "text"),
     [
-        ("path[1]", Star(), "ignore path part 2"),
-        ("path.length", Set("2"), "write the number of path parts as 2"),
-        ("path[0]", Copy("query[title]"), "write path part 1 as `title`"),
-        ("slash", Drop(), "drop the slash at the end"),
+        ("path[1]", Star(), "ignore the value of path part 2"),
+        ("path.length", Set("2"), "set the number of path parts to 2"),
+        ("path[0]", Copy("query[title]"), "set path part 1 to the value of `title`"),
+        ("slash", Drop(), "drop the trailing slash"),
         ("ext", Drop(), "drop the extension"),
-        ("scheme", Set("https"), "write the scheme as https"),
-        ("path[1]", Cut("-", is_last=False, keeps_head=True), "keep of path part 2 what stands before the first -"),
-        ("query[id]", Cut(":", is_last=True, keeps_head=False), "keep of `id` what stands behind the last :"),
-        ("query[f]", Unordered(is_set=True), "take the values of `f` as a set"),
-        ("query[f]", Unordered(is_set=False), "take the values of `f` as a bag"),
+        ("scheme", Set("https"), "set the scheme to https"),
+        ("path[1]", Cut("-", is_last=False, keeps_head=True), "keep path part 2 up to the first '-'"),
+        ("query[id]", Cut(":", is_last=True, keeps_head=False), "keep `id` after the last ':'"),
+        ("query[f]", Unordered(is_set=True), "ignore the order and repetition of the values of `f`"),
+        ("query[f]", Unordered(is_set=False), "ignore the order of the values of `f`"),
+        ("query[f]#3", Drop(), "drop the third `f`"),
+        ("path[1]@0", Drop(), "drop piece 1 of path part 2"),
     ],
 )
 def test_operations(key, operation, text):
@@ -88,9 +89,36 @@ def test_operations(key, operation, text):
 def test_what_must_not_be_there_is_told():
     """But for the second value of the key itself, which goes without saying."""
     assert (
-        said({"query[f]": ANY}, {"query[f]": Drop()}, {"query[f]#2", "query[do]", "query[g]#2"})
-        == "drop `f` where there is no `do` and there is no second `g`"
+        said({"query[f]": ANY}, {"query[f]": Drop()}, {"query[f]#2", "query[do]", "query[g]#2", "slash"})
+        == "drop `f` where `do` is missing, the second `g` is missing and the path does not end with a slash"
     )
+
+
+def test_exceptions_come_last():
+    """Values that a key must not have are an exception; that the key has to be there is told where nothing says it."""
+    cut = {"path[1]": Cut("-", is_last=False, keeps_head=True)}
+    sections = NoneOf(frozenset({"forum", "post", "user"}))
+
+    assert (
+        said({"path[0]": sections, "path[1]": ANY}, cut)
+        == "keep path part 2 up to the first '-' (unless path part 1 is forum, post or user)"
+    )
+    assert (
+        said({"path.length": NoneOf(frozenset("2")), "query[q]": NoneOf(frozenset([""]))}, {"query[s]": Drop()})
+        == "drop `s` where `q` is present (unless the path has 2 parts, or `q` is empty)"
+    )
+
+
+def test_the_path_is_told_as_a_whole():
+    """Its length and its end, and a last part that goes; what is changed need not be there to be told."""
+    shorter = {"path.length": Set("2"), "path[2]": Drop()}
+
+    assert said({"path.length": Literal("3"), "path[2]": ANY}, shorter) == "drop path part 3 where the path has 3 parts"
+    assert (
+        said({"path.length": OneOf(frozenset("12")), "slash": Literal("/")}, {"query[s]": Drop(), "query[t]": Drop()})
+        == "drop `s` and drop `t` where the path has 1 or 2 parts and the path ends with a slash"
+    )
+    assert said({"slash": Literal("/")}, {"slash": Drop()}) == "drop the trailing slash anywhere"
 
 
 def test_links_have_sentences_too():

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.statistics import NO_STATISTICS, count_merges
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, count_merges
 
 members = st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 2)), max_size=8)
 

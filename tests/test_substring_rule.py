@@ -1,5 +1,6 @@
 """Substring rules: what they say, and what the engine makes of them."""
 
+import re
 import time
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from costs import at_most
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import ANY, Drop, NoneOf, Rule, Set
-from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.substring_rule import SubstringRule, split_tokens
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.substring_index import MAX_LENGTH, SubstringIndex
+from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.substring_rule import END, START, SubstringRule, split_tokens
 from dedup_crawler.urls.normal import host_of, normal_form
 from url_strategies import urls
 
@@ -158,3 +160,64 @@ def test_the_cost_does_not_grow_with_the_rules():
 
     few, many = RuleEngine(rules[:50]), RuleEngine(rules)
     assert min(seconds(many) for _ in range(3)) < 4 * min(seconds(few) for _ in range(3))
+
+
+def stands(text, line, place):
+    """Whether a text stands there as whole tokens, said as plainly as can be."""
+    before, behind = line[:place][-1:], line[place + len(text) :][:1]
+    word = re.compile("[A-Za-z0-9%]").match
+    return line.startswith(text, place) and not ((word(before) and word(text[0])) or (word(text[-1]) and word(behind)))
+
+
+pieces = st.lists(st.sampled_from(["a", "b", "/", "/a", "?", "&", "-"]), min_size=1, max_size=4).map("".join)
+index_rules = st.builds(
+    lambda old, new, at_start, at_end: (
+        SubstringRule(HOST, *sorted((f"{old}/", new), key=lambda t: (-len(t), t)), at_start, at_end)
+        if len(new) != len(old) + 1
+        else SubstringRule(HOST, f"{old}//", new, at_start, at_end)
+    ),
+    pieces,
+    pieces,
+    st.booleans(),
+    st.booleans(),
+)
+
+
+def tried(rule, rest):
+    """What a rule gives at the first place where it gives a path."""
+    text = START * rule.at_start + rule.old + END * rule.at_end
+    marked = f"{START}{rest}{END}"
+    for place in range(len(marked)):
+        if stands(text, marked, place):
+            new = START * rule.at_start + rule.new + END * rule.at_end
+            changed = (marked[:place] + new + marked[place + len(text) :])[1:-1]
+            if changed.startswith("/"):
+                return changed
+    return None
+
+
+@given(st.lists(index_rules, max_size=6), pieces.map(lambda text: f"/{text}"))
+def test_the_index_finds_what_a_scan_finds(known, rest):
+    """The first rule that can be applied, and all of them: the same as when each rule is tried by itself."""
+    index = SubstringIndex(enumerate(known))
+    expected = {number: changed for number, rule in enumerate(known) if (changed := tried(rule, rest)) is not None}
+
+    assert index.matches(rest, {}, 1) == expected
+    assert index.fire(rest) == (min(expected.items()) if expected else None)
+    assert index.matches(rest, dict.fromkeys(expected, 1), 1) == {}
+
+
+def test_a_longer_url_is_left_alone():
+    """However much there would be to replace."""
+    index = SubstringIndex([(0, SubstringRule(HOST, "/a", ""))])
+
+    assert index.fire("/a" * (MAX_LENGTH // 2)) is not None
+    assert index.fire("/a" * (MAX_LENGTH // 2 + 1)) is None
+
+
+def test_hostile_rules_take_no_time():
+    """Rules that are alike but for their ends, in a URL that is alike too: nothing is gone through again and again."""
+    index = SubstringIndex((n, substring("/a" * 17 + f"/b{n}")) for n in range(2_000))
+
+    with at_most(100):
+        assert index.fire("/a" * 2_000) is None

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.methods import make_method
-from dedup_crawler.rules.rule import ANY, Drop, Literal, Rule
-from dedup_crawler.rules.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
+from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
 

@@ -1,7 +1,13 @@
 """Choosing target templates."""
 
 from costs import at_most
-from dedup_crawler.rules.targets import TemplatedUrl, TemplateMapping, cluster_targets, global_targets, mapping_between
+from dedup_crawler.rules.miners.targets import (
+    TemplatedUrl,
+    TemplateMapping,
+    cluster_targets,
+    global_targets,
+    mapping_between,
+)
 from dedup_crawler.urls.templates import Templater
 from dedup_crawler.urls.tokens import tokenize
 

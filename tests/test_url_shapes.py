@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules import url_shapes
-from dedup_crawler.rules.url_shapes import Shapes, written
+from dedup_crawler.rules.language import url_shapes
+from dedup_crawler.rules.language.url_shapes import Shapes, written
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import site_urls
 from url_strategies import urls

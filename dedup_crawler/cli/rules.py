@@ -12,7 +12,7 @@ from dedup_crawler.methods import load_model
 from dedup_crawler.methods.static_front import StaticFront, with_static_files
 from dedup_crawler.whole_file import write_whole
 
-FORMATS = ("duplicate-url-discarder", "nutch", "table")
+FORMATS = ("duplicate-url-discarder", "table")
 _SHOWN_REFUSALS = 5
 
 
@@ -63,12 +63,12 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
     help="Say rules also where the format cannot leave URLs alone that the model knows too little of.",
 )
 def export(model: Path, target: str, output: Path | None, without_guards: bool) -> None:
-    """Write the rules of a model for another program: what it can say exactly or more cautiously, nothing else.
+    """Write the rules of a model as a table, or for duplicate-url-discarder: what that can say, nothing else.
 
-    duplicate-url-discarder is the JSON of that package, nutch a regex-normalize.xml, table a line a rule with its
+    duplicate-url-discarder is the JSON of that package, which drops parameters; table has a line a rule with its
     counts. What could not be said goes to stderr, rule by rule, with the reason.
 
-    Example: dedup-crawler export --model models/forum --format nutch --output regex-normalize.xml
+    Example: dedup-crawler export --model models/forum --format table --output rules.tsv
     """
     from dedup_crawler.live.model_export import export_model
 
@@ -80,9 +80,7 @@ def export(model: Path, target: str, output: Path | None, without_guards: bool) 
             write_whole(output, found.text.encode())
         except OSError as error:
             fail(f"{output} cannot be written ({error.strerror}): give a file in a folder that you can write to.", 1)
-    click.echo(f"{found.n_said} rules said, {len(found.partly)} of them in part; {len(found.left_out)} not", err=True)
-    for left in found.partly:
-        click.echo(f"in part ({left.reason}): {left.sentence}", err=True)
+    click.echo(f"{found.n_said} rules said, {len(found.left_out)} not", err=True)
     for left in found.left_out:
         click.echo(f"not said ({left.reason}): {left.sentence}", err=True)
     for note in found.notes:

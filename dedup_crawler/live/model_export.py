@@ -1,4 +1,4 @@
-"""A model in the formats of other programs, without the rules that a crawl found wrong."""
+"""Exports of a model, without the rules that a crawl found wrong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
-from dedup_crawler.rules.export.formats import Export
-from dedup_crawler.rules.export.nutch import to_nutch
+from dedup_crawler.rules.export.model_rules import Export
 from dedup_crawler.rules.export.table import to_table
 
 _STATIC_NOTE = "the static rules in front of the model are not in the file, and it is written as if there were none"
-FORMATS = ("duplicate-url-discarder", "nutch", "table")
+FORMATS = ("duplicate-url-discarder", "table")
 
 
 def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
@@ -46,9 +45,7 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         raise BadInputError(
             f"{folder}: what its method learns is no rules that {target} could say; --format table can."
         )
-    if not with_guards:
-        rules = rules.without_guards()
-    export = to_nutch(rules, off) if target == "nutch" else to_discarder(rules, off)
+    export = to_discarder(rules, off, with_guards=with_guards)
     return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
 
 

@@ -20,7 +20,7 @@ from dedup_crawler.methods.model.folder import ModelFiles, digest_of, read_model
 from dedup_crawler.methods.model.options import check_values
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
-from dedup_crawler.rules.refusals import Refusal
+from dedup_crawler.rules.language.refusals import Refusal
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

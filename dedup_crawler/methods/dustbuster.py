@@ -2,7 +2,7 @@
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST: different URLs with similar text", poster, WWW 2006,
 and WWW 2007; the poster was read. *alpha* -> old, *beta* -> new; *MS* -> min_support, *S* -> max_tokens, *T* ->
-max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.dust`.
+max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.dust.dust`.
 
 :meth:`DustBuster.fit` learns from a labelled crawl, where "the same cluster" takes the place of "overlapping sizes";
 :meth:`DustBuster.fit_sizes` from sizes, such as a web-server log has. A rule only ever shrinks a URL (or leaves its
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import RuleBased
-from dedup_crawler.rules.dust import DustSearch
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.rule import KeyValueMap, UrlMap
-from dedup_crawler.rules.substring_rule import AnyRule
-from dedup_crawler.rules.url_list import UrlList
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.dust.dust import DustSearch
+from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.language.rule import KeyValueMap, UrlMap
+from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ K. W. L. Rodrigues, M. Cristo, E. S. de Moura, A. S. da Silva, "Learning URL nor
 alignment of sequences", SPIRE 2013; "Removing DUST using multiple alignment of sequences", TKDE 2015. Only the
 abstracts could be had: the alignment is theirs, the rest is decided here.
 
-In the alignment of a page's URLs (:mod:`dedup_crawler.rules.alignment`) a column with one token in all of them is part
-of what the page is; any other does not matter, though its tokens may be constants of the site. The page's URL with the
-fewest tokens of its own is the target. The same rule from at least *min_clusters* pages is a candidate: a value that is
-the same on all of them is its context, one that differs from page to page is a slot of the page's own.
+In the alignment of a page's URLs (:mod:`dedup_crawler.rules.miners.alignment`) a column with one token in all of them
+is part of what the page is; any other does not matter, though its tokens may be constants of the site. The page's URL
+with the fewest tokens of its own is the target. The same rule from at least *min_clusters* pages is a candidate: a
+value that is the same on all of them is its context, one that differs from page to page is a slot of the page's own.
 
 Cost: O(K^2 n^2) for a page of K URLs with n tokens; at most *max_per_cluster* URLs of a page are aligned, drawn evenly
 from their shapes, and at most 10,000 pages of a host.
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dedup_crawler.methods.rule_based import DeepRuleBased
-from dedup_crawler.rules.consensus import consensus_rules
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.selection import naive_selection, qualified
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.miners.consensus import consensus_rules
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.selection import naive_selection, qualified
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

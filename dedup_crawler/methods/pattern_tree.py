@@ -2,9 +2,9 @@
 
 T. Lei, R. Cai, J.-M. Yang, Y. Ke, X. Fan, L. Zhang, "A pattern tree-based approach to learning URL normalization
 rules", WWW 2010. A tree of URL patterns is built from all URLs at once
-(:mod:`dedup_crawler.rules.pattern_tree`), rules lead between its nodes that show the same pages
-(:mod:`dedup_crawler.rules.node_rules`), those that are wrong too often on the training URLs are discarded, and
-destinations are chosen by a random walk (:mod:`dedup_crawler.rules.graph_selection`) or naively.
+(:mod:`dedup_crawler.rules.miners.pattern_tree`), rules lead between its nodes that show the same pages
+(:mod:`dedup_crawler.rules.miners.node_rules`), those that are wrong too often on the training URLs are discarded, and
+destinations are chosen by a random walk (:mod:`dedup_crawler.rules.miners.graph_selection`) or naively.
 
 Cost: O(n k d) for n URLs of k keys in a tree of depth d; pairs of nodes are found by their pages, not tried. A page
 shown by more than 100 nodes, or by more than 50 URLs of one node, is looked at in part.
@@ -17,11 +17,11 @@ from typing import ClassVar
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import MapRuleBased
-from dedup_crawler.rules.graph_selection import graph_selection
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.node_rules import NodeRule, node_rules
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.selection import naive_selection
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.miners.graph_selection import graph_selection
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
+from dedup_crawler.rules.miners.selection import naive_selection
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

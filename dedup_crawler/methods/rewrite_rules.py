@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dedup_crawler.methods.rule_based import MapRuleBased
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.pairs import stratified
-from dedup_crawler.rules.pairwise import PairwiseRule, as_rule, generalized, pairwise_rules
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.selection import naive_selection, qualified
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.pairs import stratified
+from dedup_crawler.rules.miners.pairwise import PairwiseRule, as_rule, generalized, pairwise_rules
+from dedup_crawler.rules.miners.selection import naive_selection, qualified
 
 """Keys of source and target; the context's values; operations, None for a key that stays; all in one order."""
 

@@ -14,14 +14,14 @@ from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.known_rules import engine_rules, order_rules
-from dedup_crawler.rules.deep_keys import DeepMap, learn_cuts
-from dedup_crawler.rules.engine import RuleEngine
+from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
+from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.rule import Rule, UrlMap
-from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.sentences import rule_sentence
-from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.language.rule import Rule, UrlMap
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.urls.normal import host_of
 
 _FILE = "rules.json"

@@ -15,7 +15,7 @@ The paper's recipe is the preset ``paper``. The preset ``fast`` adds four things
 groups with later pages hold (20 groups at least, at most 10 % of them wrong with 95 % confidence). Any other
 template, and one never met, keeps its URLs as they are.
 ``value_guard``     a dropped argument that several pages share is a function token
-(:mod:`dedup_crawler.rules.value_reuse`).
+(:mod:`dedup_crawler.rules.applying.value_reuse`).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from dedup_crawler.methods.model.training_history import (
     history_to_json,
 )
 from dedup_crawler.networks.vocabulary import Vocabulary
-from dedup_crawler.rules.refusals import MAX_REFUSALS, Refusal
-from dedup_crawler.rules.rule_ids import translation_identifier
-from dedup_crawler.rules.targets import Rank, TemplatedUrl, cluster_targets, global_targets
-from dedup_crawler.rules.translations import Translation, TranslationTable
+from dedup_crawler.rules.applying.translations import Translation, TranslationTable
+from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal
+from dedup_crawler.rules.language.rule_ids import translation_identifier
+from dedup_crawler.rules.miners.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count_placeholders, count_tokens
 from dedup_crawler.urls.tokens import detokenize, tokenize
 

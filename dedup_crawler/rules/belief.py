@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judge import Evidence
+from dedup_crawler.rules.language.refusals import Refusals
 from dedup_crawler.rules.posterior import expected_error
-from dedup_crawler.rules.refusals import Refusals
 
 MIN_GROUPS = 8
 """Hypotheses with less for them are not even tried."""

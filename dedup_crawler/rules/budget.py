@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.posterior import expected_error
-from dedup_crawler.rules.statistics import RuleStatistics
 
 
 def expected_lost(statistics: RuleStatistics) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from dedup_crawler.rules.applying.substring_index import SubstringIndex
 from dedup_crawler.rules.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.rule import ANY, KeyValueMap, Rule
-from dedup_crawler.rules.substring_index import SubstringIndex
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.rule import ANY, KeyValueMap, Rule
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]

@@ -17,8 +17,8 @@ from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import Evidence
+from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
 from dedup_crawler.rules.merge_trials import Trials, weighed
-from dedup_crawler.rules.rule import ANY, Literal, Matcher, NoneOf, OneOf
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.substring_rule import END, START, split_tokens
+from dedup_crawler.rules.language.substring_rule import END, START, split_tokens
 
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]

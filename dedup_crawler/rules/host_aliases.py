@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.belief import Belief
 from dedup_crawler.rules.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
-from dedup_crawler.rules.refusals import Refused
+from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dedup_crawler.rules.applying.engine import RuleEngine, read_url
+from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.belief import Belief
 from dedup_crawler.rules.budget import within_budget
 from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.engine import RuleEngine, read_url
 from dedup_crawler.rules.hypotheses import MIN_URLS
 from dedup_crawler.rules.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.link_files import HostLinks
+from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.rule import KeyValueMap
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.proposers import proposals
 from dedup_crawler.rules.query_order import evidence_of_order, order_matters
-from dedup_crawler.rules.refusals import Refused
-from dedup_crawler.rules.rule import KeyValueMap
-from dedup_crawler.rules.substring_rule import AnyRule
-from dedup_crawler.rules.url_shapes import Shapes
 from dedup_crawler.rules.verified_rules import RuleLearner
 
 _KEY_VALUES = KeyValueMap()

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dedup_crawler.rules.columns import Column, UrlColumns
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.prefix_aliases import prefix_aliases
-from dedup_crawler.rules.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.template_joins import template_joins
 
 STAGES = 3

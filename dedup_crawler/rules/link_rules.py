@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judge import Evidence, MergeEvidence
-from dedup_crawler.rules.refusals import Refused
-from dedup_crawler.rules.url_shapes import Shape
+from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dedup_crawler.rules.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.hypotheses import Hypothesis
 from dedup_crawler.rules.judge import UNKNOWN, Evidence
-from dedup_crawler.rules.rule import STAR, Cut, Drop, Rule, Star
+from dedup_crawler.rules.language.rule import STAR, Cut, Drop, Rule, Star
 
 Weights = npt.NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.columns import UrlColumns
 from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.substring_rule import SubstringRule
+from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.starts import different_starts
 
 MIN_PAGES = 8

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dedup_crawler.rules.belief import MIN_GROUPS
 from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.consensus import consensus_rules
-from dedup_crawler.rules.dust import DustSearch
+from dedup_crawler.rules.dust.dust import DustSearch
+from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.node_rules import node_rules
-from dedup_crawler.rules.pairs import stratified
-from dedup_crawler.rules.pairwise import PairwiseRule, as_rule, generalized, pairwise_rules
-from dedup_crawler.rules.rule import Rule
-from dedup_crawler.rules.substring_rule import AnyRule
-from dedup_crawler.rules.tree_rows import leaf_rules
-from dedup_crawler.rules.url_list import UrlList
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.miners.consensus import consensus_rules
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.node_rules import node_rules
+from dedup_crawler.rules.miners.pairs import stratified
+from dedup_crawler.rules.miners.pairwise import PairwiseRule, as_rule, generalized, pairwise_rules
+from dedup_crawler.rules.miners.tree_rows import leaf_rules
 
 MAX_URLS = 2_000
 """URLs of unexplained duplicates that are looked at; of more, whole pages are drawn."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dedup_crawler.rules.columns import UrlColumns, item_hash
 from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.rule import ANY, Copy, Drop, Literal, Matcher, Operation, Rule, Set
+from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Matcher, Operation, Rule, Set
 from dedup_crawler.urls.keyvalue import KeyValues
 
 MIN_PAGES = 8

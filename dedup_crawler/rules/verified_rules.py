@@ -16,11 +16,11 @@ from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
+from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.merge_trials import Trials, trials_of
-from dedup_crawler.rules.refusals import Refused
-from dedup_crawler.rules.rule import Literal, Matcher, NoneOf, OneOf, Rule
-from dedup_crawler.rules.statistics import RuleStatistics
-from dedup_crawler.rules.substring_rule import AnyRule, SubstringRule
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""

@@ -6,7 +6,6 @@ import copy
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +16,28 @@ from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.known_rules import alias_rules, engine_rules, link_rules, order_rules
 from dedup_crawler.methods.verified.site_text import learnt_site_text
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.belief import RISKS, Belief
 from dedup_crawler.rules.budget import expected_lost
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.export.model_rules import ModelRules
+from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
 from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
 from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.link_rules import ReferrerRule
-from dedup_crawler.rules.new_words import NewWords
-from dedup_crawler.rules.reading import Reading
-from dedup_crawler.rules.refusals import Refusal, refusals_from_json, refusals_to_json
-from dedup_crawler.rules.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
-from dedup_crawler.rules.sentences import (
+from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
+from dedup_crawler.rules.language.sentences import (
     alias_sentence,
     coverage_sentence,
     referrer_sentence,
     refusals_of,
     rule_sentence,
 )
-from dedup_crawler.rules.substring_rule import AnyRule
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.link_rules import ReferrerRule
 from dedup_crawler.urls.normal import host_of, normal_form
-from dedup_crawler.urls.site_grammar import is_marked
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
@@ -70,19 +68,19 @@ class Verified(Canonicalizer):
 
     def model_rules(self) -> ModelRules:
         """The rules, and what keeps them from URLs that they know too little of."""
-        others = {
-            known: rule.sentence
+        aliases = self.reading_.aliases.of_host.values()
+        others = [LeftOut(alias_sentence(alias), "it changes the host") for alias in aliases]
+        others += [
+            LeftOut(rule.sentence, "it is no rule about a URL alone")
             for host, links in self.links_.items()
-            for known, rule in link_rules(host, links).items()
-        }
+            for rule in link_rules(host, links).values()
+        ]
         return ModelRules(
             self.engine_.rules,
-            query_keys={host: frozenset(filterfalse(is_marked, names)) for host, names in self._query_keys().items()},
-            ordered_hosts=frozenset(host for host, links in self.links_.items() if links.is_ordered),
-            watched=frozenset(number for number, _ in self.new_words_.shared),
-            aliases=list(self.reading_.aliases.of_host.values()),
-            read_otherwise=frozenset(self.reading_.grammars),
-            other_queries=frozenset(h for h, grammar in self.reading_.grammars.items() if grammar.reads_queries),
+            unsayable=dict.fromkeys(
+                self.reading_.grammars, "its host says things by name in paths, or lists in queries"
+            ),
+            guards=dict.fromkeys(self.links_, "a URL with a parameter that the model never met is left alone"),
             others=others,
         )
 

@@ -1,7 +1,7 @@
 """What a trained model of another method proposes, in the one rule language.
 
 Rules are read as they stand. A table of translations, and rules that speak of pieces of values, are read off what they
-make of the URLs learnt from (:mod:`dedup_crawler.rules.examples`). Their own evidence is not asked: whether a
+make of the URLs learnt from (:mod:`dedup_crawler.rules.miners.examples`). Their own evidence is not asked: whether a
 proposal is believed is for who asked for it to say.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
-from dedup_crawler.rules.deep_keys import DeepMap
-from dedup_crawler.rules.engine import RuleEngine
-from dedup_crawler.rules.examples import rules_of_examples
-from dedup_crawler.rules.rule_files import rules_from_json
-from dedup_crawler.rules.substring_rule import AnyRule
-from dedup_crawler.rules.translations import TranslationTable
+from dedup_crawler.rules.applying.deep_keys import DeepMap
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.translations import TranslationTable
+from dedup_crawler.rules.language.rule_files import rules_from_json
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.miners.examples import rules_of_examples
 from dedup_crawler.urls.templates import Templater
 
 _RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "translations.json", "tokens.json"

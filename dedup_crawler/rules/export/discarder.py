@@ -1,9 +1,12 @@
-"""Rules in the JSON of duplicate-url-discarder, as far as it can say them: parameters that go.
+"""Rules in the JSON of duplicate-url-discarder, as far as it can say them: query parameters that go.
+
+That program applies its rules once, in no particular order. A rule may stand alone in such a file if it never changes
+what the model makes of a URL in the end. That is so where the other rules of its host neither change what it looks at
+nor look at what it drops, and all of them settle whatever their order; any other rule is left out.
 
 Its patterns (of the package url-matcher) compare without regard to letter case, a parameter that comes twice counts if
 one of its values fits, and a pattern for a host is also one for ``www.`` and that host, with any character for the dot.
-What narrows a rule is said in ``include`` where that can be said exactly, and in ``exclude`` rather too widely. What is
-left, on URLs that hardly any site links to, is told as a note.
+What narrows a rule is said in ``include`` where that can be said exactly, and in ``exclude`` rather too widely.
 """
 
 from __future__ import annotations
@@ -11,14 +14,27 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import combinations, product
 
-from dedup_crawler.rules.export.formats import Export, Ledger
-from dedup_crawler.rules.export.meeting import Conditions, Step, Unsaid, plan_steps
-from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.export.path_patterns import few_values, path_patterns, too_wide
-from dedup_crawler.rules.export.regexes import UnsayableError
-from dedup_crawler.rules.rule import ANY, Drop, Literal, NoneOf, OfClass
+from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    Matcher,
+    NoneOf,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+)
+from dedup_crawler.rules.language.rule_ids import rule_identifier
+from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.substring_rule import AnyRule
 
 NOTE = (
     "duplicate-url-discarder compares paths and values without regard to letter case, takes a parameter that is "
@@ -26,140 +42,312 @@ NOTE = (
     "with any of that it may merge more than the model does"
 )
 _ORDER = 1
+_MAX_FIRINGS = 9  # the engine gives up after ten passes
 _MAX_PATTERNS = 500  # of one rule
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+")
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*")
+_LENGTHS = tuple(map(str, range(1, 11)))  # of a path that is told part by part
+_PATH = "path"
+"""Stands for all keys of the path: what changes one of them may change how the others are read."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+").fullmatch
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
+_PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
+_ENDS_LIKE_A_FILE = re.compile(r".+\.[A-Za-z0-9]{1,8}").fullmatch
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
+_SET_PLAINLY = re.compile(r"[A-Za-z0-9_~\-]+").fullmatch
 _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + string.ascii_lowercase)
 
 
-def to_discarder(model: ModelRules, switched_off: Collection[str] = ()) -> Export:
-    """Write what a model says, as far as the format can say it."""
-    ledger = Ledger(model, switched_off)
-    ledger.leave_out_aliases(model, "the format never changes the host alone")
-    rules: list[dict[str, object]] = []
-    for step in plan_steps(model):
-        if ledger.is_off(step.number):
-            continue
-        if isinstance(step, Unsaid):
-            ledger.leave_out(step.number, step.reason)
-            continue
-        try:
-            rules += _rules(step)
-        except UnsayableError as error:
-            ledger.leave_out(step.number, str(error))
-            continue
-        dropped = _dropped(step)
-        is_whole = len(dropped) == len(step.rule.transformation)
-        ledger.say(step.number, is_whole=is_whole, what_is_missing="only " + ", ".join(sorted(dropped)))
-    text = json.dumps(rules, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-    return ledger.close(text, *([NOTE] if rules else []))
+class _UnsayableError(Exception):
+    """The format cannot say a rule; the text says why."""
 
 
-def _rules(step: Step) -> list[dict[str, object]]:
-    """One rule for each way in which the path has to be told."""
-    if step.names is not None:
-        raise UnsayableError(
-            "a URL with a parameter that the model never met is left alone, which the format cannot say"
-        )
-    names = sorted(key[6:-1] for key in _dropped(step))
-    if not all(map(_PLAIN_NAME.fullmatch, names)):
-        raise UnsayableError(f"a name is read in other ways there: {', '.join(names)}")
-    rules: list[dict[str, object]] = [
-        {
-            "order": _ORDER,
-            "processor": "queryRemoval",
-            "args": names,
-            "urlPattern": {"include": include, "exclude": exclude},
-        }
-        for include, exclude in _patterns(step)
-    ]
-    if not rules:
-        raise UnsayableError("no path meets its conditions")
-    return rules
+def to_discarder(model: ModelRules, switched_off: Collection[str] = (), *, with_guards: bool = True) -> Export:
+    """Write the rules of a model that the format can say.
+
+    Parameters
+    ----------
+    model
+        The rules, and what the model does beside them.
+    switched_off
+        Identifiers of rules that a crawl found wrong; they are left out.
+    with_guards
+        Whether rules are left out on hosts where the model leaves some URLs alone whatever the rules say.
+    """
+    written = [_written(rule, model, switched_off, with_guards=with_guards) for rule in model.rules]
+    said = [each for each in written if not isinstance(each, LeftOut)]
+    left_out = [each for each in written if isinstance(each, LeftOut)]
+    text = json.dumps(said, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
+    return Export(text, len(said), (*left_out, *model.others), (NOTE,) if said else ())
 
 
-def _dropped(step: Step) -> set[str]:
-    """Keys of the parameters that go: all at once, or those that may go alone."""
-    operations = step.rule.transformation
-    are_drops = {key for key, each in operations.items() if isinstance(each, Drop) and key.startswith("query[")}
-    chosen = are_drops if len(are_drops) == len(operations) else are_drops & step.separable
-    if not chosen:
-        raise UnsayableError("the format only drops parameters")
-    return chosen
+def _written(
+    rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool
+) -> dict[str, object] | LeftOut:
+    try:
+        return _said(rule, model, switched_off, with_guards=with_guards)
+    except _UnsayableError as error:
+        return LeftOut(rule_sentence(rule), str(error))
 
 
-def _patterns(step: Step) -> Iterator[tuple[list[str], list[str]]]:
-    """Patterns of URLs that a rule is for, and of those that it is to leave alone."""
-    host, conditions = step.rule.host, step.conditions
-    scheme = _scheme(conditions)
-    query, without = _query(conditions)
-    unwanted = [f"{host}/?{each}" for each in without]
-    unwanted += [f"{host}{each}" for excluded in step.excluded for each in _too_wide(excluded)]
-    unwanted += [f"{host}/|"] if step.needs_path else []
-    unwanted += [f"{host}/*{character}" for character in ";(:="] if step.needs_plain_path else []
-    unwanted += [f"{host}/*.*."] if step.needs_one_ending else []
-    unwanted += [f"{lookalike}{host}/" for lookalike in _LOOKALIKES]
-    for paths in path_patterns(conditions):
-        include = [f"{scheme}{host}{each}{query}" for each in paths.include]
-        exclude = [*(f"{host}{each}" for each in paths.exclude), *unwanted]
-        if len(include) > _MAX_PATTERNS or len(exclude) > _MAX_PATTERNS:
-            raise UnsayableError(f"it needs more than {_MAX_PATTERNS} patterns")
-        yield include, exclude
+def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool) -> dict[str, object]:
+    if rule_identifier(rule) in switched_off:
+        raise _UnsayableError("a crawl switched it off")
+    if not isinstance(rule, Rule) or not all(map(_is_plain_drop, rule.transformation.items())):
+        raise _UnsayableError("the format only drops parameters")
+    if with_guards and rule.host in model.guards:
+        raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot say")
+    if rule.host in model.unsayable:
+        raise _UnsayableError(model.unsayable[rule.host])
+    url_map = model.maps.get(rule.host)
+    if any("@" in key or not (url_map is None or url_map.is_whole(key)) for key in rule.spoken()):
+        raise _UnsayableError("it is about pieces of values")
+    if any("#" in key for key in rule.required()):
+        raise _UnsayableError("it is about parameters that come more than once")
+    _check_others(rule, [other for other in model.rules if other.host == rule.host])
+    include, exclude = _patterns(rule)
+    if len(include) > _MAX_PATTERNS or len(exclude) > _MAX_PATTERNS:
+        raise _UnsayableError(f"it needs more than {_MAX_PATTERNS} patterns")
+    names = sorted(key[6:-1] for key in rule.transformation)
+    pattern = {"include": include, "exclude": exclude}
+    return {"order": _ORDER, "processor": "queryRemoval", "args": names, "urlPattern": pattern}
 
 
-def _scheme(conditions: Conditions) -> str:
-    matcher = conditions.matchers.get("scheme", ANY)
-    if isinstance(matcher, Literal) and matcher.value in ("http", "https"):
-        return f"{matcher.value}://"
-    if isinstance(matcher, OfClass) and matcher.name in ("any", "alpha", "slug"):
-        return ""
-    raise UnsayableError("its condition on the scheme cannot be said")
+def _is_plain_drop(item: tuple[str, object]) -> bool:
+    key, operation = item
+    return isinstance(operation, Drop) and key[:6] == "query[" and _PLAIN_NAME(key[6:-1]) is not None
 
 
-def _query(conditions: Conditions) -> tuple[str, list[str]]:
+def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
+    """Raise if the other rules of the host may end in another form when *rule* goes first."""
+    rules = [other for other in of_host if isinstance(other, Rule)]
+    if len(rules) < len(of_host):
+        raise _UnsayableError("a substring rule of its host may look at what it leaves")
+    operations = {item for other in rules for item in other.transformation.items()}
+    if len(operations) > _MAX_FIRINGS:
+        raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
+    for other in rules:
+        if not _commute(rule, other, rules):
+            raise _UnsayableError(f"it may meet another rule on one URL ({other})")
+    for one, other in combinations(rules, 2):
+        if not (_shrinks(one) and _shrinks(other)) and not _commute(one, other, rules):
+            raise _UnsayableError(f"two rules of its host may undo each other ({one}; {other})")
+
+
+def _commute(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
+    """Return True if two rules of a host end in the same on all plain URLs, whichever goes first."""
+    ours, theirs = _changed(one), _changed(other)
+    if ours is None or theirs is None:
+        return False
+    if one.transformation == other.transformation or _never_meet(one, other, rules):
+        return True
+    if not _overlap(ours, other.spoken()) and not _overlap(theirs, one.spoken()):
+        return True
+    return _absorbs(one, other) or _absorbs(other, one)
+
+
+def _changed(rule: Rule) -> frozenset[str] | None:
+    """Keys that a rule may change on plain URLs; None where what it writes may be read as anything."""
+    if (last := _dropped_last_part(rule)) is not None:
+        # the part before it is the last one then, and may end like a file
+        return frozenset(("path.length", f"path[{last}]", f"path[{last - 1}]", "ext"))
+    changed: set[str] = set()
+    for key, operation in rule.transformation.items():
+        if not _is_plain_change(key, operation, rule):
+            return None
+        if key.startswith("path["):
+            changed |= {key, "ext"}  # what is left may end like a file
+        else:
+            is_path = key == "ext" or (key == "slash" and isinstance(operation, Set))
+            changed.add(_PATH if is_path else _unrepeated(key))
+    return frozenset(changed)
+
+
+def _is_plain_change(key: str, operation: Operation, rule: Rule) -> bool:
+    if key in ("path.length", "root") or isinstance(operation, Copy) or "@" in key:
+        return False
+    if key.startswith("path["):
+        is_there = key in rule.context or isinstance(operation, (Cut, Star))
+        if isinstance(operation, Drop) or not is_there:
+            return False
+    if isinstance(operation, Set) and key not in ("slash", "scheme"):
+        return (_EXTENSION if key == "ext" else _SET_PLAINLY)(operation.value or "") is not None
+    return True
+
+
+def _overlap(changed: Collection[str], spoken: Collection[str]) -> bool:
+    keys = {_unrepeated(key) for key in spoken}
+    is_path = any(key.startswith(("path", "ext", "slash")) for key in keys)
+    return not keys.isdisjoint(changed) or (_PATH in changed and is_path)
+
+
+def _unrepeated(key: str) -> str:
+    return key.partition("#")[0]
+
+
+def _dropped_last_part(rule: Rule) -> int | None:
+    """Number of the last part of a path, where a rule does nothing but drop that part."""
+    length = rule.context.get("path.length")
+    if not isinstance(length, Literal) or not re.fullmatch("[1-9][0-9]?", length.value or ""):
+        return None
+    last = int(length.value or "") - 1
+    return last if last and rule.transformation == {"path.length": Set(str(last)), f"path[{last}]": Drop()} else None
+
+
+def _shrinks(rule: Rule) -> bool:
+    """Return True if a rule can only make URLs shorter, so that rules of this kind come to an end."""
+    only_shrinks = all(isinstance(each, (Drop, Cut)) for each in rule.transformation.values())
+    return only_shrinks or _dropped_last_part(rule) is not None
+
+
+def _never_meet(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
+    """Return True if the two ask for different values of a key that no rule gives another value."""
+    written = {
+        _unrepeated(key)
+        for rule in rules
+        for key, operation in rule.transformation.items()
+        if not (key.startswith("query[") and isinstance(operation, Drop))
+    }
+    if not all(key.startswith(("query[", "scheme")) for key in written):
+        written.add(_PATH)
+    return any(
+        not _overlap(written, (key,)) and "#" not in key and _are_disjoint(matcher, other.context[key])
+        for key, matcher in one.context.items()
+        if key in other.context
+    )
+
+
+def _are_disjoint(one: Matcher, other: Matcher) -> bool:
+    return any(
+        (values := _few_values(few)) is not None and not any(map(many.matches, values))
+        for few, many in ((one, other), (other, one))
+    )
+
+
+def _absorbs(drops: Rule, shortens: Rule) -> bool:
+    """Return True if one rule drops a parameter whatever its value, and the other one only shortens that value."""
+    keys = drops.transformation.keys() | shortens.transformation.keys()
+    if len(keys) != 1 or not (drops.absent | shortens.absent).isdisjoint(keys):
+        return False
+    (key,) = keys
+    return (
+        key.startswith("query[")
+        and isinstance(drops.transformation[key], Drop)
+        and isinstance(shortens.transformation[key], (Cut, Star))
+        and drops.context.get(key, ANY) == ANY
+    )
+
+
+def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
+    """Patterns of the URLs that a rule is for, and of those among them that it leaves alone."""
+    scheme = rule.context.get("scheme", ANY)
+    if scheme != ANY and not isinstance(scheme, Literal):
+        raise _UnsayableError("its condition on the scheme cannot be said")
+    start = f"{scheme.value}://{rule.host}" if isinstance(scheme, Literal) else rule.host
+    query, without = _query(rule)
+    include, exclude = _paths(rule)
+    exclude += [f"/?{each}" for each in without]
+    return (
+        [f"{start}{path}{query}" for path in include],
+        [f"{rule.host}{each}" for each in exclude] + [f"{lookalike}{rule.host}/" for lookalike in _LOOKALIKES],
+    )
+
+
+def _query(rule: Rule) -> tuple[str, list[str]]:
     """Parameters that have to be there, as ``?a=1&b=*``, and those that must not."""
-    needed: list[str] = []
-    without = [f"{_plain_name(key)}=*" for key in conditions.absent if key.startswith("query[") and "#" not in key]
-    for key, matcher in sorted(conditions.matchers.items()):
+    needed = []
+    without = [f"{_name(key)}=*" for key in rule.absent if key.startswith("query[") and "#" not in key]
+    for key, matcher in sorted(rule.context.items()):
         if not key.startswith("query["):
             continue
-        name, values = _plain_name(key), few_values(matcher)
+        values = _few_values(matcher)
         if values is not None:
-            if not all(map(_PLAIN_VALUE.fullmatch, values)):
-                raise UnsayableError(f"a value is read in other ways there: {', '.join(values)}")
-            needed += [f"{name}={value}" for value in values]
+            needed += [f"{_name(key)}={_checked(value or '', _PLAIN_VALUE)}" for value in values]
         elif matcher == ANY or isinstance(matcher, NoneOf):
-            needed.append(f"{name}=*")
-            if isinstance(matcher, NoneOf):
-                without += [f"{name}={_widened(value or '')}" for value in matcher.values]
+            needed.append(f"{_name(key)}=*")
+            others = matcher.values if isinstance(matcher, NoneOf) else ()
+            without += [f"{_name(key)}={value or '' if _PLAIN_VALUE(value or '') else '*'}" for value in others]
         else:
-            raise UnsayableError("a class of values cannot be said")
+            raise _UnsayableError("a class of values cannot be said")
     return ("?" + "&".join(needed) if needed else ""), sorted(without)
 
 
-def _too_wide(excluded: Conditions) -> Iterator[str]:
-    """Patterns that cover all URLs of which these conditions are true, and maybe more."""
-    query: list[str] = []
-    for key, matcher in sorted(excluded.matchers.items()):
-        if key.startswith("query[") and _PLAIN_NAME.fullmatch(key[6:-1]):
-            query += [f"{key[6:-1]}={_widened(value)}" for value in few_values(matcher) or ["*"]]
-    for key, text in sorted(excluded.has.items()):
-        if key.startswith("query[") and _PLAIN_NAME.fullmatch(key[6:-1]) and _PLAIN_VALUE.fullmatch(text):
-            query.append(f"{key[6:-1]}=*{text}*")
-    starts = too_wide(excluded)
-    if starts == ["/"] and not query:
-        raise UnsayableError("where other rules would mind cannot be said")
-    for start in starts:
-        yield f"{start}{'?' + '&'.join(query) if query else ''}"
+def _paths(rule: Rule) -> tuple[list[str], list[str]]:
+    """Patterns of paths: those that begin with some parts, or have a number of parts; and those that are left alone."""
+    exclude = ["//", "/*//", *_unwanted_paths(rule)]
+    parts = {int(key[5:-1]): matcher for key, matcher in rule.context.items() if key.startswith("path[")}
+    if "path.length" in rule.context or "ext" in rule.context or "slash" in rule.context:
+        include, unwanted = _paths_of_length(rule, parts)
+        return include, exclude + unwanted
+    first: list[list[str]] = []
+    while (values := _few_values(parts.get(len(first), ANY))) is not None:
+        del parts[len(first)]
+        first.append(_parts(values))
+    starts = ["".join(f"/{part}" for part in choice) for choice in product(*first)]
+    if parts.keys() - {len(first)}:
+        raise _UnsayableError("a part of the path behind others that may be anything cannot be said")
+    if not parts:
+        return [*(f"{start}/" for start in starts), *(f"{start}|" for start in starts if start)], exclude
+    return [f"{start}/*" for start in starts], [*exclude, *(f"{start}/|" for start in starts)]
 
 
-def _widened(value: str) -> str:
-    """A value in a pattern that excludes: what would be read in other ways is any text."""
-    return value if value != "*" and _PLAIN_VALUE.fullmatch(value) else "*"
+def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str], list[str]]:
+    """The same for rules that look at the number of parts; a star stands for slashes too, so these are limited."""
+    length = rule.context.get("path.length")
+    extensions = _few_values(rule.context.get("ext", Literal("")))
+    n_parts = int(length.value or 0) if isinstance(length, Literal) and length.value in _LENGTHS else -1
+    if extensions is None or n_parts < 1 or any(place >= n_parts for place in parts):
+        raise _UnsayableError("its condition on the path cannot be said")
+    slots = [_few_values(parts.get(place, ANY)) for place in range(n_parts)]
+    ends = [each or "" for each in extensions if not each or _EXTENSION(each)]
+    slashes, unwanted = ["/"] if "slash" in rule.context else ["", "/"], []
+    if None in slots:
+        if "slash" in rule.context:
+            raise _UnsayableError("its condition on the path cannot be said")
+        slashes, unwanted = [""], ["/" + "*/" * n_parts, "/*/|", "/|"]
+        unwanted += [f"{start}{end}|" for end in ends if end for start in ("/", "/*/")]
+    written = product(*(["*"] if values is None else _parts(values) for values in slots))
+    return [
+        "/" + "/".join(choice) + end + slash + "|" for choice in written for end in ends for slash in slashes
+    ], unwanted
 
 
-def _plain_name(key: str) -> str:
-    name = key[6:-1]
-    if not _PLAIN_NAME.fullmatch(name):
-        raise UnsayableError(f"the name {name} is read in other ways there")
-    return name
+def _parts(values: Sequence[str | None]) -> list[str]:
+    """Parts of a path as they stand in patterns."""
+    if any(_ENDS_LIKE_A_FILE(value or "") for value in values):
+        raise _UnsayableError("a part of the path would be read as a file's name")
+    return [_checked(value or "", _PLAIN_PART) for value in values]
+
+
+def _unwanted_paths(rule: Rule) -> Iterator[str]:
+    """Patterns of paths that have what must not be there, and of some more."""
+    for key in sorted(rule.absent):
+        if key.startswith("path["):
+            yield "/" + "*/" * int(key[5:-1]) + "*"
+        elif key == "ext":
+            yield "/*."
+        elif key == "slash":
+            yield "/*/|"
+        elif not key.startswith("query["):
+            raise _UnsayableError("its condition on the path cannot be said")
+    for key, matcher in sorted(rule.context.items()):
+        if key.startswith("path[") and isinstance(matcher, NoneOf):
+            for value in sorted(filter(None, matcher.values)):
+                yield "/" + "*/" * int(key[5:-1]) + _checked(value, _PLAIN_PART)
+        elif key.startswith("path[") and matcher != ANY and _few_values(matcher) is None:
+            raise _UnsayableError("a class of values cannot be said")
+
+
+def _few_values(matcher: Matcher) -> list[str | None] | None:
+    """The values that a matcher allows; None where it allows any number."""
+    if isinstance(matcher, Literal):
+        return [matcher.value]
+    return sorted(matcher.values, key=lambda value: value or "") if isinstance(matcher, OneOf) else None
+
+
+def _checked(value: str, is_plain: Callable[[str], object]) -> str:
+    if not is_plain(value):
+        raise _UnsayableError(f"it is read in other ways there: {value}")
+    return value
+
+
+def _name(key: str) -> str:
+    return _checked(key[6:-1], _PLAIN_NAME)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from dedup_crawler.rules.export.formats import Export
+from dedup_crawler.rules.export.model_rules import Export
 
 COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 
@@ -18,4 +18,4 @@ def to_table(
         n_groups, n_wrong = evidence.get(known, (0, 0))
         cells = (known, str(n_groups), str(n_wrong), "yes" if known in switched_off else "", " ".join(sentence.split()))
         lines.append("\t".join(cells))
-    return Export("\n".join(lines) + "\n", len(sentences), (), ())
+    return Export("\n".join(lines) + "\n", len(sentences))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.rule_ids import identifier
+from dedup_crawler.rules.language.rule_ids import identifier
 from dedup_crawler.rules.static_rules.patterns import PatternSet, compiled, why_not
 from dedup_crawler.urls.normal import host_of, normal_form
 

@@ -1,0 +1,233 @@
+"""Applying rules to a URL, one after the other, until none fires.
+
+Of the rules whose context a URL meets, the most specific one that changes it fires; that is repeated with what it gave.
+A URL that has not settled after ten passes keeps its own form; of a circle, the lexicographically smallest form is
+taken. Both make the form of a form that form. Substring rules are tried where no other rule fires; as each of them
+makes the URL smaller, a hundred passes are allowed where there are any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
+
+from dedup_crawler.rules.applying.rule_index import RuleIndex
+from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.language.rule import Cut, Drop, KeyValueMap, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.urls.keyvalue import KeyValues, is_reordered
+from dedup_crawler.urls.normal import host_of, normal_form
+
+_MAX_PASSES = 10
+_MAX_SHRINKS = 100
+_PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
+_NEVER = frozenset({"scheme"})  # every URL has it
+_KEY_VALUES = KeyValueMap()
+
+_Trace = tuple[str, list[int]]
+"""Form of a URL, and the numbers of the rules that led to it."""
+
+
+class RuleEngine:
+    """Gives URLs the forms that rules say.
+
+    Parameters
+    ----------
+    rules
+        Of any hosts; where two are equally specific, the first is tried first.
+    maps
+        Host -> how its URLs are read; :class:`KeyValueMap` where nothing is said.
+    query_keys
+        Host -> the only names in a query that its rules know: URLs with any other are left alone. Any where nothing is
+        said.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[AnyRule],
+        maps: Mapping[str, UrlMap] | None = None,
+        query_keys: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self.rules = list(rules)
+        self.maps = dict(maps or {})
+        self._query_keys = dict(query_keys or {})
+        of_host: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
+        substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
+        for number, rule in enumerate(self.rules):
+            if isinstance(rule, SubstringRule):
+                substrings[rule.host].append((number, rule))
+            else:
+                of_host[rule.host].append((number, rule))
+        self._indexes = {host: RuleIndex(numbered) for host, numbered in of_host.items()}
+        self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
+        self._plain = {
+            number: frozenset(f"{key}#2" for key in rule.transformation)
+            for number, rule in enumerate(self.rules)
+            if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, _KEY_VALUES))
+        }
+        """Rules after which a URL need not be read again, and the keys that it must not have for that."""
+        self._query_only = {
+            host
+            for host, numbered in of_host.items()
+            if host not in substrings and all(n in self._plain and _reads_query_only(rule) for n, rule in numbered)
+        }
+        """Hosts whose rules neither look at a path nor change one."""
+        # whoever has asked for a form often asks next which rules led to it
+        self._latest: tuple[str, _Trace] = ("", ("", []))
+
+    def form(self, url: str) -> str:
+        """Form of a URL in normal form, on a host that has rules or not; never raises."""
+        return self.trace(url)[0]
+
+    def is_strange(self, url: str) -> bool:
+        """Return True if a URL has names in its query that the rules of its host do not know."""
+        known = self._query_keys.get(host_of(url))
+        return known is not None and not known.issuperset(_names(url))
+
+    def trace(self, url: str) -> _Trace:
+        """Form of *url*, and the numbers of the rules that led to it, in order; none where its own form is kept."""
+        latest, found = self._latest
+        if latest == url:
+            return found
+        host, names = host_of(url), _names(url)
+        known = self._query_keys.get(host)
+        if known is not None and not known.issuperset(names):
+            passed, fired, is_settled = [url], list[int](), True
+        else:
+            passed, fired, is_settled = self._walk(url, host, names)
+        found = passed[-1], fired
+        if not is_settled:
+            is_circle = passed[-1] in passed[:-1]
+            form = min(passed[passed.index(passed[-1]) :]) if is_circle else passed[0]
+            found = form, fired[: passed.index(form)]
+        self._latest = url, found
+        return found
+
+    @cached_property
+    def identifiers(self) -> list[str]:
+        """Of the rules, in their order."""
+        return [rule_identifier(rule) for rule in self.rules]
+
+    def fired(self, url: str, form: str) -> tuple[str, ...]:
+        """Identifiers of what leads from *url* to its *form*, another one, in order: of rules and of the sorted query.
+
+        The order of the query counts where it is changed, not where all but one key are dropped.
+        """
+        found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
+        if not found or is_reordered(url, form):
+            found[order_identifier(host_of(url))] = None
+        return tuple(found)
+
+    def without(self, identifiers: Collection[str]) -> RuleEngine:
+        """An engine that lacks some of the rules; the others keep their order."""
+        return RuleEngine([self.rules[number] for number in self.kept(identifiers)], self.maps, self._query_keys)
+
+    def kept(self, without: Collection[str]) -> list[int]:
+        """Numbers of the rules whose identifiers are not among these."""
+        return [number for number, known in enumerate(self.identifiers) if known not in without]
+
+    def circle(self, url: str) -> list[int]:
+        """Numbers of the rules that send *url* round and round; none where it settles."""
+        passed, fired, is_settled = self._walk(url, host_of(url), _names(url))
+        return [] if is_settled else fired[passed.index(passed[-1]) :]
+
+    def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
+        """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
+        index, substrings = self._indexes.get(host), self._substrings.get(host)
+        start = _start_of_path(url)
+        is_sorted = start < 0 or names == sorted(names)
+        if start < 0 or (substrings is None and (index is None or (index.need_query and "?" not in url))):
+            return [url if is_sorted else _sorted(url, names)], [], True
+        url_map = self.maps.get(host, _KEY_VALUES)
+        scheme = url[: url.index("://")]
+        if host in self._query_only and names and len(set(names)) == len(names):
+            start = url.index("?")
+        values = url_map.read(url[start:], scheme)
+        passed, fired, current = [url], list[int](), url
+        while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
+            changed = index.fire(values) if index is not None else None
+            is_plain = changed is not None and self._plain.get(changed[0], _NEVER).isdisjoint(changed[1])
+            if not is_sorted and not fired and not is_plain:
+                current = passed[0] = _sorted(url, names)
+            if changed is not None:
+                number, after = changed
+                if is_plain:
+                    current, values = current[:start] + url_map.write(after), after
+                else:
+                    current, values = read_url(_written(current, after, url_map), url_map)
+                    start = _start_of_path(current)
+            elif substrings is not None and (shrunk := substrings.fire(current[start:])) is not None:
+                number, rest = shrunk
+                current, values = read_url(normal_form(current[:start] + rest), url_map)
+            else:
+                return passed, fired, True
+            if not is_sorted and fired:  # later than needed, for most URLs are written anew by one rule only
+                passed[0] = _sorted(url, names)
+            fired.append(number)
+            passed.append(current)
+            if current in passed[:-1]:
+                break
+        return passed, fired, False
+
+
+def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
+    """Return True if what a rule writes is in normal form, and is read as the map that was written."""
+    return all(
+        _PARAMETER(key) is not None
+        and url_map.is_whole(key)
+        and (
+            isinstance(operation, (Drop, Star))
+            or (isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None)
+            or (isinstance(operation, Cut) and not operation.delimiter.isalnum() and operation.delimiter != "%")
+        )
+        for key, operation in rule.transformation.items()
+    )
+
+
+def _reads_query_only(rule: Rule) -> bool:
+    return all(key.startswith("query[") for key in rule.spoken())
+
+
+def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
+    """A URL in normal form with its query sorted, and its map; the query's order is not part of the map."""
+    start = _start_of_path(url)
+    if start < 0:  # no absolute URL: no rule can be meant for it
+        return url, {}
+    values = url_map.read(url[start:], url[: url.index("://")])
+    names = _names(url)
+    return _sorted(url, names) if names != sorted(names) else url, values
+
+
+def write_url(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
+    """The URL of a map, at the authority of *url*, in normal form with its query sorted."""
+    return read_url(_written(url, values, url_map), url_map)[0]
+
+
+def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
+    authority = url.partition("://")[2].partition("/")[0]
+    # a value may hold what has to be encoded, or what says something else where it stands now
+    return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
+
+
+def _names(url: str) -> list[str]:
+    """Names in the query of a URL."""
+    query = url.partition("?")[2]
+    return [part.partition("=")[0] for part in query.split("&")] if query else []
+
+
+def _sorted(url: str, names: Sequence[str]) -> str:
+    """The same with its query sorted by these names, as a map is written."""
+    path, _, query = url.partition("?")
+    parts = sorted(zip(names, query.split("&"), strict=True), key=itemgetter(0))
+    return f"{path}?{'&'.join([part for _, part in parts])}"
+
+
+def _start_of_path(url: str) -> int:
+    """Where the path of an absolute URL begins; -1 where there is none."""
+    mark = url.find("://")
+    return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1

@@ -1,0 +1,123 @@
+"""Words that stand where titles stood: ``/questions/17/history`` is no title of question 17.
+
+A rule that drops any value was learnt from values of which each belonged to one page. A new value that comes with a
+third page is a word of the site that nobody has met yet (:mod:`dedup_crawler.rules.applying.value_reuse`): its URLs are
+left alone from then on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, KeyValueMap, Literal, Rule, Star
+from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.urls.normal import host_of
+
+_KEY_VALUES = KeyValueMap()
+_MAX_PAGES = 2  # that a title has, by accident
+_USUAL = 0.10  # share of the URLs whose value has more pages, above which that is how the key works (session ids)
+
+_MIN_URLS = 8  # of a section, to be looked at by itself
+
+Watched = tuple[int, str]
+"""Number of a rule that drops titles, and the first path part of the section where it does; "" for all others."""
+Shared = Mapping[Watched, frozenset[str]]
+"""Values that many pages had in training, and rightly so."""
+
+
+class NewWords:
+    """Tells new words from titles, for the rules of an engine; remembers what it met, within bounds."""
+
+    def __init__(self, engine: RuleEngine, shared: Shared) -> None:
+        self.shared = shared
+        self._met = ValueReuseGuard()
+        self._of_host: dict[str, list[tuple[int, Rule, str, list[str]]]] = defaultdict(list)
+        for number in sorted({number for number, _ in shared}):
+            rule = engine.rules[number]
+            if isinstance(rule, Rule) and (key := _open_key(rule)) is not None:
+                self._of_host[rule.host].append((number, rule, key, _needed(rule)))
+
+    @classmethod
+    def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
+        """Find the rules that drop titles, by what they drop of the training URLs."""
+        found = cls(engine, dict.fromkeys([(number, "") for number in range(len(engine.rules))], frozenset()))
+        dropped = [each for url in urls for each in found._dropped(url, engine.form(url))]
+        n_of_section = Counter((number, section) for number, section, _, _ in dropped)
+        pages: dict[Watched, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        n_urls: dict[Watched, Counter[str]] = defaultdict(Counter)
+        for number, section, value, page in dropped:
+            watched = (number, section if n_of_section[number, section] >= _MIN_URLS else "")
+            pages[watched][value].add(page)
+            n_urls[watched][value] += 1
+        shared = {}
+        for watched, its_pages in pages.items():
+            if len(set().union(*its_pages.values())) <= _MAX_PAGES:
+                continue  # a log-in page: no value can come with a third page
+            reused = frozenset(value for value, its in its_pages.items() if len(its) > _MAX_PAGES)
+            if sum(n_urls[watched][value] for value in reused) <= _USUAL * n_urls[watched].total():
+                shared[watched] = reused
+        return cls(engine, shared)
+
+    def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
+        """The same for an *engine* that has fewer rules: those with the numbers *kept*, in their order."""
+        places = {number: place for place, number in enumerate(kept)}
+        shared = {(places[number], section): its for (number, section), its in self.shared.items() if number in places}
+        return NewWords(engine, shared)
+
+    def is_one_in(self, url: str, form: str) -> bool:
+        """Whether a rule drops from *url*, to give it *form*, a value that has come with other pages too."""
+        if not self.shared:
+            return False
+        for number, section, value, page in self._dropped(url, form):
+            watched = (number, section) if (number, section) in self.shared else (number, "")
+            known = self.shared.get(watched)
+            if known is not None and value not in known and not self._met.allows(watched[1], number, value, (page,)):
+                return True
+        return False
+
+    def _dropped(self, url: str, form: str) -> list[tuple[int, str, str, str]]:
+        """Rules that drop whatever value they find, the section, what they find in a URL, and the page that is left."""
+        rules = self._of_host.get(host_of(url))
+        if not rules or url == form:
+            return []
+        found: list[tuple[int, str, str, str]] = []
+        for number, rule, key, needed in rules:
+            if not all(text in url for text in needed):
+                continue  # much cheaper than reading the URL
+            values = _values(url)
+            if rule.matches(values):
+                operation, value = rule.transformation[key], values.get(key)
+                gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
+                if gone:
+                    # a title belongs to what the path names, whatever the query asks of it
+                    section = values.get("path[0]") or "" if key != "path[0]" else ""
+                    found.append((number, section, gone, form.partition("?")[0]))
+        return found
+
+
+def _open_key(rule: Rule) -> str | None:
+    """The part of the path whose value a rule drops, whatever it is: titles stand in paths."""
+    keys = [key for key, operation in rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
+    if len(keys) != 1 or not keys[0].startswith("path[") or rule.context.get(keys[0], ANY) != ANY:
+        return None
+    return keys[0]
+
+
+def _needed(rule: Rule) -> list[str]:
+    """What a URL has to hold for a rule to match it."""
+    needed = []
+    for key, matcher in rule.context.items():
+        if isinstance(matcher, Literal) and matcher.value and key.startswith(("path[", "query[")):
+            name = key[6:].partition("]")[0] if key.startswith("query[") else ""
+            needed.append(f"{name}={matcher.value}" if name else matcher.value)
+        elif key.startswith("query[") and key[-1] == "]":
+            needed.append(key[6:-1])
+    return needed
+
+
+def _values(url: str) -> KeyValues:
+    scheme, _, behind = url.partition("://")
+    return _KEY_VALUES.read(behind[behind.find("/") :], scheme)

@@ -1,0 +1,179 @@
+"""A table of translated templates, and how it gives a URL its form.
+
+What the network says of a template is said once and looked up from then on; URLs of a template that the table lacks
+keep their own form. A table that came out of :meth:`TranslationTable.settled` needs one look: its targets are their own
+targets.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
+from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge, read_evidence
+from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
+from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
+
+_MAX_PASSES = 10  # applications of the translator until a form must have settled
+_MAX_DIGITS = 6  # of the number of an argument in a file
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What is said of one template, and what the pages say of that."""
+
+    says: Template
+    """The target in the source's placeholders; the source itself where nothing else can be decoded."""
+    n_urls: int
+    """URLs of the crawl that have the source template."""
+    evidence: MergeEvidence = NO_EVIDENCE
+    is_used: bool = True
+    """False where the evidence was not enough: URLs of this template keep their own form."""
+    guarded: tuple[int, ...] = ()
+    """Numbers of the dropped arguments that the value-reuse guard watches."""
+
+
+class TranslationTable:
+    """Gives URLs their forms.
+
+    Parameters
+    ----------
+    templater
+        Cuts URLs as it did when the table was made.
+    translations
+        Template -> translation.
+    """
+
+    def __init__(self, templater: Templater, translations: Mapping[Template, Translation]) -> None:
+        self.templater = templater
+        self.translations = dict(translations)
+        self._used = {
+            template: (
+                (translation, compiled(translation.says))
+                if translation.is_used and translation.says != template
+                else None
+            )
+            for template, translation in self.translations.items()
+        }
+        self._guard = ValueReuseGuard()
+
+    def form(self, url: str) -> str:
+        """Form of a URL in normal form."""
+        template, arguments = self.templater.split(url)
+        used = self._used.get(template)
+        if used is None or not self._guard_allows(template, used[0], arguments):
+            return url
+        return used[1](*arguments)
+
+    def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
+        """The same table with every target replaced by its own final target, tried on one URL of each template."""
+        examples = {url.template: url for url in reversed(urls)}
+        settled = {}
+        for template, translation in self.translations.items():
+            example = examples[template]
+            form = self._settled_form(example.url)
+            target = TemplatedUrl(form, *self.templater.split(form), example.cluster)
+            mapping = mapping_between(example, target)
+            settled[template] = replace(translation, says=mapping.written() if mapping is not None else template)
+        return TranslationTable(self.templater, settled)
+
+    def judged(
+        self, urls: Sequence[TemplatedUrl], *, first_judged: int, min_groups: int, max_error: float
+    ) -> TranslationTable:
+        """The same table with evidence; a translation whose merge groups are too few or too wrong is not used.
+
+        Parameters
+        ----------
+        urls
+            The crawl, in order.
+        first_judged
+            Place of the first URL that the translator has not learnt from.
+        min_groups
+            Merge groups that a translation needs at least.
+        max_error
+            Upper 95 % bound (0-1) of the share of wrong groups that it may have.
+        """
+        forms = [join(self.translations[url.template].says, url.arguments) for url in urls]
+        changed = [url.template if form != url.url else None for url, form in zip(urls, forms, strict=True)]
+        judgement = judge(forms, [url.cluster for url in urls], changed, first_judged=first_judged)
+        judged = {}
+        for template, translation in self.translations.items():
+            evidence = judgement.of(template)
+            is_used = evidence.n_groups >= min_groups and evidence.error_bound() <= max_error
+            judged[template] = replace(translation, evidence=evidence, is_used=is_used or translation.says == template)
+        return TranslationTable(self.templater, judged)
+
+    def guarded(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
+        """The same table with a value-reuse guard on the arguments that it drops."""
+        arguments: dict[Template, list[Arguments]] = defaultdict(list)
+        for url in urls:
+            arguments[url.template].append(url.arguments)
+        guarded = {}
+        for template, translation in self.translations.items():
+            kept = {int(match[1]) for match in PLACEHOLDER.finditer(translation.says)}
+            dropped = [number for number in range(1, count_placeholders(template) + 1) if number not in kept]
+            slots = guarded_slots(arguments[template], dropped)
+            guarded[template] = replace(translation, guarded=slots)
+        return TranslationTable(self.templater, guarded)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON value that a person can read."""
+        return {
+            template: {
+                "says": translation.says,
+                "urls": translation.n_urls,
+                "groups": translation.evidence.n_groups,
+                "wrong": translation.evidence.n_wrong,
+                "used": translation.is_used,
+                "guarded": list(translation.guarded),
+            }
+            for template, translation in self.translations.items()
+        }
+
+    @staticmethod
+    def translations_from_json(value: JsonValue) -> dict[Template, Translation]:
+        """Read what :meth:`to_json` wrote; BadInputError for anything that could not be applied."""
+        return {template: _translation(template, entry) for template, entry in value.table().items()}
+
+    def _guard_allows(self, template: Template, translation: Translation, arguments: Arguments) -> bool:
+        if not translation.guarded:
+            return True
+        kept = kept_arguments(arguments, translation.guarded)
+        return all(self._guard.allows(template, slot, arguments[slot - 1], kept) for slot in translation.guarded)
+
+    def _settled_form(self, url: str) -> str:
+        """Apply the table until the form no longer changes; of a circle, take the lexicographically smallest form."""
+        passed = [url]
+        for _ in range(_MAX_PASSES):
+            form = self._step(passed[-1])
+            if form == passed[-1]:
+                return form
+            if form in passed:
+                return min(passed[passed.index(form) :])
+            passed.append(form)
+        return url
+
+    def _step(self, url: str) -> str:
+        template, arguments = self.templater.split(url)
+        used = self._used.get(template)
+        if used is None:
+            return url
+        form = used[1](*arguments)
+        # a translation may be nonsense: a form is a URL of the same host, or it is not taken
+        return form if host_of(form) == host_of(url) and normal_form(form) == form else url
+
+
+def _translation(template: Template, entry: JsonValue) -> Translation:
+    says, guarded = entry["says"].text(), entry["guarded"].integers()
+    if any(len(match[1]) > _MAX_DIGITS for text in (template, says) for match in PLACEHOLDER.finditer(text)):
+        raise BadInputError(f"{entry.place}: the number of an argument has more than {_MAX_DIGITS} digits.")
+    numbers = [*guarded, count_placeholders(says)]
+    if max(numbers) > count_placeholders(template) or 0 in guarded:
+        raise BadInputError(f"{entry.place} has no argument {max(numbers)}.")
+    return Translation(says, entry["urls"].count(), read_evidence(entry), entry["used"].flag(), tuple(guarded))

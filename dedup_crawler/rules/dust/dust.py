@@ -1,0 +1,98 @@
+"""The rules of DustBuster for one host: likely rules of a list of URLs, the redundant ones left out, the rest tried.
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006), whose steps these are. Validation here compares
+URLs of the list alone; fetching them is left to who can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.dust.parameters import LikelyParameter, likely_parameters
+from dedup_crawler.rules.dust.refinement import is_implied, without_redundancies
+from dedup_crawler.rules.dust.substrings import Substitution, Tokens, likely_substitutions
+from dedup_crawler.rules.dust.trials import PairsOfRule, pairs_of_substrings, shuffled
+from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.language.rule import Drop
+from dedup_crawler.rules.language.substring_rule import END, START, AnyRule, SubstringRule
+
+_MAX_RULES = 2_000  # substring rules that are tried
+
+
+@dataclass(frozen=True)
+class DustSearch:
+    """What to look for."""
+
+    origin: str
+    """Name of the method, for its rules."""
+    min_support: int
+    max_tokens: int
+    max_bucket: int
+    n_tried: int
+    """Pairs of the list that each rule is tried on; 0 tries none."""
+    epsilon: float
+    """Share (0-1) of the tried pairs that may fail."""
+    seed: int
+
+    def rules_of(self, urls: UrlList) -> list[AnyRule]:
+        """Rules of a host, the best supported first, with what their pairs say."""
+        parameters = self._parameters(urls)
+        rules: list[tuple[int, AnyRule]] = [(likely.support, likely.rule) for likely in parameters]
+        known = RuleEngine(likely.rule for likely in parameters)
+        rules += self._substrings(urls, known)
+        return [rule for _, rule in sorted(rules, key=lambda found: -found[0])]
+
+    def _parameters(self, urls: UrlList) -> list[LikelyParameter]:
+        kept: list[LikelyParameter] = []
+        dropped = set()
+        for likely in likely_parameters(urls, min_support=self.min_support, origin=self.origin):
+            pairs = shuffled(likely.pairs, self.seed)
+            ((key, operation),) = likely.rule.transformation.items()
+            if not self._holds(pairs, urls) or (self.n_tried and key in dropped):
+                continue
+            if isinstance(operation, Drop):
+                dropped.add(key)
+            kept.append(likely._replace(rule=replace(likely.rule, statistics=pairs.statistics(urls))))
+        return kept
+
+    def _substrings(self, urls: UrlList, known: RuleEngine) -> list[tuple[int, AnyRule]]:
+        likely = without_redundancies(
+            likely_substitutions(
+                urls, max_tokens=self.max_tokens, max_bucket=self.max_bucket, min_support=self.min_support
+            )
+        )[:_MAX_RULES]
+        rules = [self._as_rule(urls.host, found) for found in likely]
+        kept: list[tuple[int, AnyRule]] = []
+        valid: set[tuple[Tokens, Tokens]] = set()
+        for found, rule, pairs in zip(likely, rules, pairs_of_substrings(rules, urls, self.seed), strict=True):
+            if self.n_tried and (is_implied(found.old, found.new, valid) or _is_known(pairs, urls, known)):
+                continue
+            if self._holds(pairs, urls):
+                valid.add((found.old, found.new))
+                kept.append((found.support, replace(rule, statistics=pairs.statistics(urls))))
+        return kept
+
+    def _holds(self, pairs: PairsOfRule, urls: UrlList) -> bool:
+        return not self.n_tried or pairs.is_valid(urls, self.n_tried, self.epsilon)
+
+    def _as_rule(self, host: str, found: Substitution) -> SubstringRule:
+        return SubstringRule(
+            host=host,
+            old=_text(found.old),
+            new=_text(found.new),
+            at_start=START in found.old,
+            at_end=END in found.old,
+            origin=self.origin,
+        )
+
+
+def _text(tokens: Sequence[str]) -> str:
+    return "".join(token for token in tokens if token not in (START, END))
+
+
+def _is_known(pairs: PairsOfRule, urls: UrlList, known: RuleEngine) -> bool:
+    """Whether the parameter rules make the pair one already."""
+    source, target = pairs.pairs[0] if pairs.pairs else (0, 0)
+    return source != target and known.form(urls.forms[source]) == known.form(urls.forms[target])

@@ -1,0 +1,114 @@
+"""Likely parameter rules: a parameter of the query that can be left out, or set to one value.
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): both kinds are found by looking at the URLs alone
+and filtered by sizes; how is not said where we could read it. Here the URLs of the list that differ in a parameter
+alone are compared with one of them: the one that lacks it (or the smallest, where all have it) speaks for leaving it
+out, the one with the default value for setting it, where the default is the frequent value that fits most others.
+
+Unlike a substring rule such a rule speaks of any value, so that it also learns session ids that are never seen twice.
+They are rules of the key-value kind.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import xxhash
+
+from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
+
+_MAX_PARAMETERS = 30  # of one URL: more are an attack, and would cost the square
+_N_DEFAULTS = 3
+
+Pairs = list[tuple[int, int]]
+Parts = dict[int, str]
+"""The first part of the query with some name, such as ``sid=7``, by place of the URL."""
+
+
+class LikelyParameter(NamedTuple):
+    """A likely rule and all the pairs of URLs (by place) that speak for or against it."""
+
+    rule: Rule
+    support: int
+    """Pairs that may be the same page."""
+    pairs: Pairs
+
+
+def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") -> list[LikelyParameter]:
+    """Find the likely parameter rules of a host, the best supported first."""
+    found = []
+    for key, parts in sorted(_parameters_of(urls).items()):
+        if len(parts) < min_support:
+            continue
+        groups = _alike_but_for(parts, urls)
+        drop = Rule(urls.host, {key: ANY}, {key: Drop()}, origin=origin)
+        dropping = _supported(drop, _pairs_with_leader(groups, urls), urls)
+        setting = []
+        for part in _frequent_parts(groups, parts):
+            default = _value(part)
+            rule = Rule(urls.host, {key: NoneOf(frozenset((default,)))}, {key: Set(default)}, origin=origin)
+            setting.append(_supported(rule, list(_pairs_with(part, groups, parts)), urls))
+        best = sorted(setting, key=lambda likely: -likely.support)[:1]
+        found += [likely for likely in (dropping, *best) if likely.support >= min_support]
+    return sorted(found, key=lambda likely: -likely.support)
+
+
+def _parameters_of(urls: UrlList) -> dict[str, Parts]:
+    """Parameter -> how it stands in the URLs that have it."""
+    found: dict[str, Parts] = defaultdict(dict)
+    for place, rest in enumerate(urls.rests):
+        if "?" in rest:
+            own: dict[str, str] = {}
+            for part in urls.query_parts(place):
+                own.setdefault(part.partition("=")[0], part)
+            for name, part in own.items() if len(own) <= _MAX_PARAMETERS else ():
+                found[f"query[{name}]"][place] = part
+    return found
+
+
+def _alike_but_for(parts: Parts, urls: UrlList) -> list[list[int]]:
+    """URLs that are equal without the parameter, that without it first if there is one; groups of two or more."""
+    groups: dict[int, list[int]] = {}
+    for place, part in parts.items():
+        rest = urls.without_part(place, part)
+        known = xxhash.xxh3_64_intdigest(rest.encode())
+        if known not in groups:
+            without = urls.place.get(rest)
+            groups[known] = [] if without is None else [without]
+        groups[known].append(place)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
+    """Each URL with the smallest of its group: the one without the parameter, where there is one."""
+    leaders = [min(group, key=lambda place: (len(urls.forms[place]), urls.forms[place])) for group in groups]
+    return [
+        (place, leader) for group, leader in zip(groups, leaders, strict=True) for place in group if place != leader
+    ]
+
+
+def _frequent_parts(groups: Sequence[Sequence[int]], parts: Parts) -> list[str]:
+    counts = Counter(parts[place] for group in groups for place in group if place in parts)
+    return heapq.nsmallest(_N_DEFAULTS, counts, key=lambda part: (-counts[part], len(part), part))
+
+
+def _value(part: str) -> str | None:
+    _, mark, value = part.partition("=")
+    return value if mark else None
+
+
+def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:
+    """Each URL that has another value with the one of its group that has the value of *part*."""
+    for group in groups:
+        having = [place for place in group if place in parts]
+        target = next((place for place in having if parts[place] == part), None)
+        if target is not None:
+            yield from ((place, target) for place in having if place != target)
+
+
+def _supported(rule: Rule, pairs: Pairs, urls: UrlList) -> LikelyParameter:
+    return LikelyParameter(rule, sum(urls.may_be_same(*pair) for pair in pairs), pairs)

@@ -1,0 +1,103 @@
+"""Validation by sampling: a rule holds if it held for nearly all of the pairs that were tried.
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): *N* -> n, *epsilon*. A trial ends as soon as its
+outcome is certain. Twenty pairs without a failure bound the share of failures below 14 % only (at 95 % confidence).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import SubstringRule
+
+_MAX_URLS = 5_000  # that one rule is applied to
+_MAX_PAIRS = 1_000  # that are kept of them
+
+
+@dataclass
+class Trial:
+    """Pairs of one rule, one after the other."""
+
+    n: int
+    """Pairs to try at most, 1 or more."""
+    epsilon: float
+    """Share (0-1) of them that may fail."""
+    n_right: int = 0
+    n_wrong: int = 0
+
+    def add(self, is_same: bool) -> None:
+        """One more pair."""
+        self.n_right += is_same
+        self.n_wrong += not is_same
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether more pairs cannot change the outcome."""
+        return self.n_wrong > self.epsilon * self.n or self.n_right >= (1 - self.epsilon) * self.n
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether the rule holds by the pairs so far; it does not without any."""
+        return self.n_right > 0 and self.n_wrong <= self.epsilon * (self.n_right + self.n_wrong)
+
+
+@dataclass(frozen=True)
+class PairsOfRule:
+    """Pairs of URLs of a list of which a rule makes the first into the second."""
+
+    n_urls: int
+    """URLs that it was applied to."""
+    pairs: Sequence[tuple[int, int]]
+    """By place, in random order."""
+
+    def statistics(self, urls: UrlList) -> RuleStatistics:
+        """What the pairs say."""
+        n_wrong = sum(not urls.may_be_same(*pair) for pair in self.pairs)
+        n = len(self.pairs)
+        return RuleStatistics(self.n_urls, n, n_wrong, MergeEvidence(n, n_wrong))
+
+    def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
+        """Whether the rule holds for *n* of the pairs, or all where there are fewer."""
+        trial = Trial(n, epsilon)
+        for pair in self.pairs[:n]:
+            trial.add(urls.may_be_same(*pair))
+            if trial.is_decided:
+                break
+        return trial.is_passed
+
+
+def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int) -> list[PairsOfRule]:
+    """Pairs of each rule, found in one pass over the URLs in random order.
+
+    Of one rule at most 5,000 URLs are looked at and 1,000 pairs kept.
+    """
+    order = list(range(len(urls)))
+    random.Random(seed).shuffle(order)  # noqa: S311 - draws examples, guards nothing
+    index = SubstringIndex(enumerate(rules))
+    n_urls: dict[int, int] = defaultdict(int)
+    pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place in order:
+        for number, rest in index.matches(urls.rests[place], n_urls, _MAX_URLS).items():
+            n_urls[number] += 1
+            target = _place_of(place, rest, urls)
+            if target is not None and target != place and len(pairs[number]) < _MAX_PAIRS:
+                pairs[number].append((place, target))
+    return [PairsOfRule(n_urls[number], pairs[number]) for number in range(len(rules))]
+
+
+def shuffled(pairs: Sequence[tuple[int, int]], seed: int) -> PairsOfRule:
+    """Known pairs in random order."""
+    return PairsOfRule(len(pairs), random.Random(seed).sample(list(pairs), len(pairs)))  # noqa: S311 - as above
+
+
+def _place_of(place: int, rest: str, urls: UrlList) -> int | None:
+    form = urls.forms[place]
+    known = urls.place.get(form[: len(form) - len(urls.rests[place])] + rest)
+    return urls.place.get(urls.with_rest(place, rest)) if known is None and "&" in rest else known

@@ -1,0 +1,353 @@
+"""The one rule language of all miners: a context (where a rule may be applied) and a transformation (what it does).
+
+Both speak of the keys of :mod:`dedup_crawler.urls.keyvalue`, or of the finer keys that a :class:`UrlMap` gives. A key
+that the context does not name may be anything or missing; a key that the transformation does not name stays as it is.
+There are no regular expressions: what a rule can say is matched in time that grows with the value, whoever wrote it.
+
+The papers' letters: KDD'08 and WSDM'10 *c* -> context, *t* -> transformation; WWW'10 ``keep`` -> :class:`Set`,
+``replace`` -> :class:`Copy`, ``ignore`` -> :class:`Star`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
+
+STAR = "*"
+"""What stands for a value that does not matter."""
+
+_KEY = re.compile(
+    r"scheme|(?:ext|slash|root|path\.length|path\[\d{1,4}\]|query\[[^#]*\](?:#[1-9]\d{0,5})?)(?:@\d{1,3}){0,3}",
+    re.DOTALL | re.ASCII,
+)
+_KNOWN_KEYS = "scheme, path.length, path[N], ext, slash, query[NAME]"
+_LENGTH = re.compile(r"\d{1,3}", re.ASCII)
+_LITERAL_ONLY = {
+    "path.length": _LENGTH,
+    "scheme": re.compile("https?"),
+    "slash": re.compile("/"),
+    "root": re.compile(""),
+}
+
+_CLASSES: dict[str, Callable[[str], object]] = {
+    "digits": re.compile(r"[0-9]+").fullmatch,
+    "hex": re.compile(r"[0-9a-f]+|[0-9A-F]+").fullmatch,
+    "alpha": re.compile(r"[A-Za-z]+").fullmatch,
+    "slug": re.compile(r"[0-9A-Za-z_\-]+").fullmatch,
+}
+CLASSES = (*_CLASSES, "any")
+"""Names of the classes, each inside the next where it can be."""
+
+
+class UrlMap(Protocol):
+    """Reads what stands behind the host of a URL as a map of keys to values, and writes it back."""
+
+    def read(self, rest: str, scheme: str) -> KeyValues:
+        """Map of *rest* (path and query, in normal form); also holds the scheme."""
+
+    def write(self, values: Mapping[str, str | None]) -> str:
+        """Path and query of a map; without the scheme."""
+
+    def is_whole(self, key: str) -> bool:
+        """Whether the value of *key* is always read as it stands, never in pieces."""
+
+
+class KeyValueMap(UrlMap):
+    """The map of :mod:`dedup_crawler.urls.keyvalue`."""
+
+    def read(self, rest: str, scheme: str) -> KeyValues:
+        """Map of *rest* and the scheme.
+
+        >>> KeyValueMap().read("/topic?t=4", "http")
+        {'scheme': 'http', 'path.length': '1', 'path[0]': 'topic', 'query[t]': '4'}
+        """
+        values: KeyValues = {"scheme": scheme}
+        read_rest(rest, values)
+        return values
+
+    def write(self, values: Mapping[str, str | None]) -> str:
+        """Path and query of a map, the query sorted by key."""
+        return rest_of(values)
+
+    def is_whole(self, key: str) -> bool:
+        """Nothing is read in pieces."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One value; None is a query key without ``=``."""
+
+    value: str | None
+
+    def matches(self, value: str | None) -> bool:
+        """Whether *value* is the one."""
+        return value == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of these values."""
+
+    values: frozenset[str | None]
+
+    def matches(self, value: str | None) -> bool:
+        """Whether *value* is one of them."""
+        return value in self.values
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """Any value but these; the key has to be there."""
+
+    values: frozenset[str | None]
+
+    def matches(self, value: str | None) -> bool:
+        """Whether *value* is none of them."""
+        return value not in self.values
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """Any value of a class: ``digits``, ``hex``, ``alpha``, ``slug``, or ``any`` (also a key without ``=``)."""
+
+    name: str
+
+    def matches(self, value: str | None) -> bool:
+        """Whether *value* is of the class."""
+        return self.name == "any" or (value is not None and _CLASSES[self.name](value) is not None)
+
+
+ANY = OfClass("any")
+
+Matcher = Literal | OneOf | NoneOf | OfClass
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """The key gets this value, whether it was there or not."""
+
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The key gets the value of another one, which has to be there."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The key goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """The key's value does not matter: ``*`` is written for it; a key that is missing stays missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Of the key's value, only what stands before (or behind) a delimiter is left; a value without it stays.
+
+    Where more of the same delimiter may be left, one stays at the end that was cut, so that it is cut once only.
+    """
+
+    delimiter: str
+    is_last: bool
+    """Whether the last delimiter counts, not the first."""
+    keeps_head: bool
+
+    def parts(self, value: str | None) -> tuple[str | None, str | None]:
+        """What is left of *value*, and what goes; None goes where nothing is cut.
+
+        >>> Cut("-", is_last=False, keeps_head=True).parts("7-a-title")
+        ('7', 'a-title')
+        >>> Cut(":", is_last=True, keeps_head=True).parts("a:b:page")
+        ('a:b:', 'page')
+        """
+        if not value or self.delimiter not in value:
+            return value, None
+        head, _, tail = value.rpartition(self.delimiter) if self.is_last else value.partition(self.delimiter)
+        kept, gone = (head, tail) if self.keeps_head else (tail, head)
+        if self.is_last is self.keeps_head:
+            kept = kept + self.delimiter if self.keeps_head else self.delimiter + kept
+        return (kept, gone) if kept and gone else (value, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """The values of a query key that is repeated (``f=b&f=a``) are sorted, and told once if they are a set."""
+
+    is_set: bool
+
+
+Operation = Set | Copy | Drop | Star | Cut | Unordered
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for the URLs of one host.
+
+    Raises
+    ------
+    BadInputError
+        If a key cannot be in any map, or an operation would leave no URL of the same host.
+    """
+
+    host: str
+    """With its port, lower-case."""
+    context: Mapping[str, Matcher]
+    transformation: Mapping[str, Operation]
+    absent: frozenset[str] = frozenset()
+    """Keys that must not be there."""
+    origin: str = ""
+    """Who found it: a method's name."""
+    statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
+
+    def __post_init__(self) -> None:
+        copied = [operation.key for operation in self.transformation.values() if isinstance(operation, Copy)]
+        for key in (*self.context, *self.absent, *self.transformation, *copied):
+            if not _KEY.fullmatch(key):
+                raise BadInputError(
+                    f"unknown key {key!r}; known: scheme, path.length, path[N], ext, slash, query[NAME]"
+                )
+        for key, operation in self.transformation.items():
+            _check_operation(key, operation)
+
+    @cached_property
+    def _copied(self) -> frozenset[str]:
+        return frozenset(each.key for each in self.transformation.values() if isinstance(each, Copy))
+
+    def required(self) -> frozenset[str]:
+        """Keys that a URL needs for the rule to be applied."""
+        return self._copied.union(self.context)
+
+    def spoken(self) -> frozenset[str]:
+        """Every key that the rule names."""
+        return self.required() | self.absent | self.transformation.keys()
+
+    def matches(self, values: Mapping[str, str | None]) -> bool:
+        """Return True if the rule may be applied to a URL of its host."""
+        for key, matcher in self.context.items():
+            if key not in values or not (matcher is ANY or matcher.matches(values[key])):
+                return False
+        return self.absent.isdisjoint(values) and (not self._copied or self._copied <= values.keys())
+
+    def apply(self, values: Mapping[str, str | None]) -> KeyValues:
+        """The map of a URL that the rule matches, transformed; all copies read the map as it was."""
+        changed = dict(values)
+        for key, operation in self.transformation.items():
+            if isinstance(operation, Drop):
+                changed.pop(key, None)
+            elif isinstance(operation, Set):
+                changed[key] = operation.value
+            elif isinstance(operation, Copy):
+                changed[key] = values[operation.key]
+            elif isinstance(operation, Unordered):
+                _sort_repeated(changed, key, operation.is_set)
+            elif key in changed:
+                changed[key] = STAR if isinstance(operation, Star) else operation.parts(changed[key])[0]
+        return changed
+
+    def specificity(self) -> tuple[int, ...]:
+        """More specific contexts are greater: first by literals, then sets, then classes, then mere presence."""
+        matchers = list(self.context.values())
+        n_literals = sum(isinstance(matcher, Literal) for matcher in matchers)
+        n_sets = sum(isinstance(matcher, OneOf) for matcher in matchers)
+        n_any = sum(matcher == ANY for matcher in matchers)
+        return n_literals, n_sets, len(matchers) - n_literals - n_sets - n_any, n_any + len(self.absent)
+
+    def identity(self) -> tuple[object, ...]:
+        """What makes two rules the same, as a key of dictionaries."""
+        return (
+            self.host,
+            frozenset(self.context.items()),
+            self.absent,
+            frozenset(self.transformation.items()),
+        )
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        context = [f"{key} {_written(matcher)}" for key, matcher in sorted(self.context.items())]
+        context += [f"no {key}" for key in sorted(self.absent)]
+        does = [f"{_done(operation)} {key}{_with(operation)}" for key, operation in sorted(self.transformation.items())]
+        return f"{self.host}: where {' and '.join(context) or 'anything'}: {', '.join(does) or 'nothing'}"
+
+
+def covers(general: Matcher, special: Matcher) -> bool:
+    """Whether *general* matches whatever *special* matches, as far as can be told by looking at them."""
+    if isinstance(special, Literal):
+        return general.matches(special.value)
+    if isinstance(special, OneOf):
+        return all(map(general.matches, special.values))
+    return general in (ANY, special)
+
+
+def repeated_keys(values: Mapping[str, str | None], key: str) -> list[str]:
+    """Keys of a map that hold the values of a query key, in their order: ``query[f]``, ``query[f]#2``, ...
+
+    >>> repeated_keys({"query[f]": "a", "query[g]": "", "query[f]#2": "b"}, "query[f]")
+    ['query[f]', 'query[f]#2']
+    """
+    found = []
+    name = key
+    while name in values:
+        found.append(name)
+        name = f"{key}#{len(found) + 1}"
+    return found
+
+
+def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
+    keys = repeated_keys(values, key)
+    told = [values.pop(name) for name in keys]
+    ordered = sorted(set(told) if is_set else told, key=lambda value: (value is not None, value or ""))
+    values.update(zip(keys, ordered, strict=False))
+
+
+def _check_operation(key: str, operation: Operation) -> None:
+    """Keys that say how a URL is built take few values: anything else would make no URL of the host."""
+    allowed = _LITERAL_ONLY.get(key)
+    if isinstance(operation, Cut) and len(operation.delimiter) != 1:
+        raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")
+    if isinstance(operation, Unordered) and (not key.startswith("query[") or key[-1] != "]"):
+        raise BadInputError(f"{key} cannot be repeated, only query[NAME] can")
+    if allowed is not None and isinstance(operation, (Copy, Star, Cut)):
+        raise BadInputError(f"{key} can be set or dropped, nothing else")
+    if key in ("scheme", "path.length") and isinstance(operation, Drop):
+        raise BadInputError(f"{key} can be set, nothing else")
+    if allowed is not None and isinstance(operation, Set) and not allowed.fullmatch(operation.value or ""):
+        raise BadInputError(f"{key} cannot be set to {operation.value!r}")
+
+
+def _written(matcher: Matcher) -> str:
+    if isinstance(matcher, Literal):
+        return f"= {matcher.value!r}" if matcher.value is not None else "has no value"
+    if isinstance(matcher, OneOf):
+        return "in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
+    if isinstance(matcher, NoneOf):
+        return "is there, not in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
+    return "is there" if matcher == ANY else f"is {matcher.name}"
+
+
+def _done(operation: Operation) -> str:
+    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore", Cut: "cut", Unordered: "sort"}[type(operation)]
+
+
+def _with(operation: Operation) -> str:
+    if isinstance(operation, Set):
+        return f" to {operation.value!r}"
+    if isinstance(operation, Cut):
+        side = "before" if operation.keeps_head else "after"
+        return f" to the part {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
+    if isinstance(operation, Unordered):
+        return ", each value once" if operation.is_set else ""
+    return f" to that of {operation.key}" if isinstance(operation, Copy) else ""

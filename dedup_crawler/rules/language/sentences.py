@@ -1,0 +1,193 @@
+"""Rules as sentences with their evidence, for a person who has to decide whether to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dedup_crawler.rules.error_bound import jeffreys_bound
+from dedup_crawler.rules.host_aliases import HostAlias
+from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused, best_of
+from dedup_crawler.rules.language.rule import (
+    ANY,
+    Copy,
+    Cut,
+    Drop,
+    Literal,
+    Matcher,
+    NoneOf,
+    OneOf,
+    Operation,
+    Rule,
+    Set,
+    Star,
+)
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.url_shapes import written
+from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.urls.site_grammar import spoken_name
+
+_SHOWN_VALUES = 4
+
+
+def sentence_of(rule: AnyRule | ReferrerRule | CoverageRule | HostAlias) -> str:
+    """What a rule of any kind says, with its evidence."""
+    if isinstance(rule, ReferrerRule):
+        return referrer_sentence(rule)
+    if isinstance(rule, CoverageRule):
+        return coverage_sentence(rule)
+    return alias_sentence(rule) if isinstance(rule, HostAlias) else rule_sentence(rule)
+
+
+def rule_sentence(rule: AnyRule) -> str:
+    """What a rule does, where, and what speaks for it.
+
+    >>> from dedup_crawler.rules.language.statistics import RuleStatistics
+    >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
+    >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
+    >>> rule_sentence(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
+    'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
+    """
+    if isinstance(rule, SubstringRule):
+        return f"{str(rule).partition(': ')[2]}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
+    does = _listed([_done(key, operation) for key, operation in sorted(_told(rule).items())], n_shown=9)
+    place = _place(rule)
+    return f"{does}{place}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
+
+
+def referrer_sentence(rule: ReferrerRule) -> str:
+    """What a referrer rule says."""
+    evidence = evidence_sentence(rule.evidence, "pages with such links")
+    return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again: {evidence}"
+
+
+def coverage_sentence(rule: CoverageRule) -> str:
+    """What a coverage rule says."""
+    evidence = evidence_sentence(rule.evidence, "pages")
+    return f"{written(rule.shape)} shows nothing that is not reached otherwise: {evidence}"
+
+
+def alias_sentence(alias: HostAlias) -> str:
+    """What a host alias says."""
+    evidence = evidence_sentence(alias.evidence, "pages met on both")
+    return f"the host {alias.host} is {alias.target}: {evidence}"
+
+
+def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
+    """Counts, and the upper bound of what may be wrong."""
+    bound = jeffreys_bound(evidence.n_groups, evidence.n_wrong)
+    return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
+        "% wrong", " % wrong"
+    )
+
+
+def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
+    """The best supported of the refused hypotheses, each sentence once, at most :data:`MAX_REFUSALS`."""
+    said: dict[str, Refusal] = {}
+    for each in best_of(refused):
+        if len(said) == MAX_REFUSALS:
+            break
+        sentence = sentence_of(each.rule)
+        said.setdefault(sentence, Refusal(sentence, each.reason, each.evidence.n_groups, each.evidence.n_wrong))
+    return list(said.values())
+
+
+def _told(rule: Rule) -> Mapping[str, Operation]:
+    """Key -> what is done to it, where that does not go without saying: a path without its last part is shorter."""
+    changed = rule.transformation
+    length = changed.get("path.length")
+    if isinstance(length, Set) and isinstance(changed.get(f"path[{length.value}]"), Drop):
+        return {key: operation for key, operation in changed.items() if key != "path.length"}
+    return changed
+
+
+def _done(key: str, operation: Operation) -> str:
+    name = _name(key)
+    if isinstance(operation, Drop):
+        return f"drop {name}"
+    if isinstance(operation, Star):
+        return f"ignore the value of {name}"
+    if isinstance(operation, Set):
+        return f"set {name} to {_value(operation.value)}"
+    if isinstance(operation, Copy):
+        return f"set {name} to the value of {_name(operation.key)}"
+    if isinstance(operation, Cut):
+        side = "up to" if operation.keeps_head else "after"
+        return f"keep {name} {side} the {'last' if operation.is_last else 'first'} '{operation.delimiter}'"
+    return f"ignore the order{' and repetition' * operation.is_set} of the values of {name}"
+
+
+def _place(rule: Rule) -> str:
+    """Where a rule is applied, in words that follow what it does."""
+    where, unless = [], []
+    for key, matcher in sorted(rule.context.items()):
+        if isinstance(matcher, NoneOf):
+            unless.append(_condition(key, OneOf(matcher.values)))
+            if not _goes_without_saying(key, rule):
+                where.append(_condition(key, ANY))
+        elif (matcher != ANY and key != "slash") or key not in rule.transformation:
+            where.append(_condition(key, matcher))
+    where += [_absence(key) for key in sorted(rule.absent) if not _is_repeat(key, rule.transformation)]
+    place = f" where {_listed(where)}" if where else "" if unless else " anywhere"
+    return f"{place} (unless {', or '.join(unless)})" if unless else place
+
+
+def _goes_without_saying(key: str, rule: Rule) -> bool:
+    """Return True if a URL that a rule changes has a key anyway: what is changed, or a part before another one."""
+    named = {*rule.transformation, *rule.context} - {key}
+    return (
+        key == "path.length"
+        or key in rule.transformation
+        or (
+            key.startswith("path[")
+            and any(other.startswith("path[") and (len(key), key) < (len(other), other) for other in named)
+        )
+    )
+
+
+def _condition(key: str, matcher: Matcher) -> str:
+    name = _name(key)
+    if isinstance(matcher, Literal):
+        values = [matcher.value]
+    elif isinstance(matcher, (OneOf, NoneOf)):
+        values = sorted(matcher.values, key=lambda value: (value is not None, value or ""))
+    else:
+        return f"{name} is {'present' if matcher == ANY else matcher.name}"
+    if key == "slash" and values == ["/"]:
+        return "the path ends with a slash"
+    if key == "path.length":
+        return f"the path has {_listed([_value(value) for value in values], 'or')} part{'s' * (values != ['1'])}"
+    return f"{name} is {_listed([_value(value) for value in values], 'or')}"
+
+
+def _absence(key: str) -> str:
+    return "the path does not end with a slash" if key == "slash" else f"{_name(key)} is missing"
+
+
+def _name(key: str) -> str:
+    whole, _, piece = key.rpartition("@")
+    if piece.isdigit() and whole:
+        return f"piece {int(piece) + 1} of {_name(whole)}"
+    if key.startswith("query["):
+        name, _, number = key[6:].rpartition("]")
+        ordinal = {"": "", "#2": "the second ", "#3": "the third "}.get(number, f"the {number[1:]}th ")
+        return f"{ordinal}{spoken_name(name)}"
+    if key.startswith("path["):
+        return f"path part {int(key[5:-1]) + 1}"
+    return {"path.length": "the number of path parts", "slash": "the trailing slash", "ext": "the extension"}.get(
+        key, f"the {key}"
+    )
+
+
+def _value(value: str | None) -> str:
+    return "empty" if value == "" else "bare" if value is None else value
+
+
+def _listed(parts: list[str], last: str = "and", n_shown: int = _SHOWN_VALUES) -> str:
+    if len(parts) > n_shown + 1:
+        parts = [*parts[:n_shown], f"{len(parts) - n_shown} more"]
+    return f" {last} ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _is_repeat(key: str, transformation: Iterable[str]) -> bool:
+    return key.endswith("#2") and key[:-2] in transformation

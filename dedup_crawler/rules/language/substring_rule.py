@@ -1,0 +1,72 @@
+"""Substring substitution: the second kind of rule, for what the keys of a URL do not say (``story?id=`` to ``story_``).
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007: *alpha* -> old, *beta* -> new, ``^`` and
+``$`` -> at_start, at_end. A rule speaks of what stands behind the host and only of whole tokens: a run of letters,
+digits and escapes, or one other character. It only ever shrinks a URL (or leaves its length and makes it
+lexicographically smaller), so that no rules can go on for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.urls.normal import normal_form
+
+START, END = "<", ">"
+"""Tokens before the first and behind the last one; no URL in normal form holds these characters."""
+
+split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal form % stands in escapes alone
+"""Tokens of what stands behind the host, in normal form: ``/story?id=7`` has six."""
+
+
+@dataclass(frozen=True)
+class SubstringRule:
+    """A rule for the URLs of one host.
+
+    Raises
+    ------
+    BadInputError
+        If *old* is empty or not in normal form, or *new* is not smaller than it.
+    """
+
+    host: str
+    """With its port, lower-case."""
+    old: str
+    new: str
+    at_start: bool = False
+    """Only at the start of the path."""
+    at_end: bool = False
+    """Only at the end of the URL."""
+    origin: str = ""
+    """Who found it: a method's name."""
+    statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.old:
+            raise BadInputError("a substring rule has to say what it replaces: 'old' is empty")
+        for text in (self.old, self.new):
+            if normal_form(f"http://a/{text}") != f"http://a/{text}":
+                raise BadInputError(f"substring {text!r} is not in normal form, so that no URL can hold it")
+        if (len(self.new), self.new) >= (len(self.old), self.old):
+            raise BadInputError(f"substring {self.new!r} is not smaller than {self.old!r}: such a rule may never end")
+
+    def tokens(self) -> tuple[str, ...]:
+        """What a URL has to hold."""
+        return (START,) * self.at_start + tuple(split_tokens(self.old)) + (END,) * self.at_end
+
+    def identity(self) -> tuple[object, ...]:
+        """What makes two rules the same, as a key of dictionaries."""
+        return self.host, self.old, self.new, self.at_start, self.at_end
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        where = " as a whole" * (self.at_start and self.at_end) or " at the start" * self.at_start
+        where = where or " at the end" * self.at_end
+        return f"{self.host}: replace {self.old!r}{where} by {self.new!r}"
+
+
+AnyRule = Rule | SubstringRule

@@ -1,0 +1,97 @@
+"""The shape of a URL: its map with the values that tell pages apart left out.
+
+``/topic/7-a-title?page=2`` has the shape ``/topic/*?page=*``. A value stays if many URLs have it and it is no number:
+numbers count pages and things, whatever their frequency.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.language.rule import STAR, KeyValueMap
+from dedup_crawler.urls.keyvalue import rest_of
+
+MIN_URLS = 8
+MIN_SHARE = 0.01
+"""A value with fewer URLs, or with a smaller share of all, is left out."""
+MAX_KNOWN = 10_000
+"""URLs whose shapes are remembered: most links of a crawl lead where others have led, and each is asked for thrice."""
+MAX_URL = 300
+"""Characters of such a URL: a shape may be large where a stranger writes hundreds of names into a query."""
+_KEY_VALUES = KeyValueMap()
+
+Shape = tuple[tuple[str, str], ...]
+
+
+class Shapes:
+    """The values of each key that belong to the shape."""
+
+    def __init__(self, literals: Mapping[str, frozenset[str]]) -> None:
+        self.literals = dict(literals)
+        self._known: dict[str, Shape] = {}
+        self._same: dict[Shape, Shape] = {}  # each shape is kept once
+
+    @classmethod
+    def learn(cls, urls: Iterable[str]) -> Shapes:
+        """Learn from URLs of one host, in normal form."""
+        counts: Counter[tuple[str, str]] = Counter()
+        n_urls = 0
+        for url in urls:
+            n_urls += 1
+            counts.update((key, value or "") for key, value in _values(url).items())
+        least = max(MIN_URLS, MIN_SHARE * n_urls)
+        literals: dict[str, set[str]] = {}
+        for (key, value), n in counts.items():
+            if n >= least and (key == "path.length" or not value.isdigit()):
+                literals.setdefault(key, set()).add(value)
+        return cls({key: frozenset(values) for key, values in literals.items()})
+
+    def of(self, url: str) -> Shape:
+        """Shape of a URL in normal form."""
+        shape = self._known.get(url)
+        if shape is not None:
+            return shape
+        shape = self._shape_of(url)
+        if len(url) > MAX_URL:
+            return shape
+        if len(self._known) >= MAX_KNOWN:
+            self._known.clear()
+            self._same.clear()
+        shape = self._known[url] = self._same.setdefault(shape, shape)
+        return shape
+
+    def _shape_of(self, url: str) -> Shape:
+        literals = self.literals
+        values = _values(url)
+        del values["scheme"]
+        return tuple(
+            [
+                (key, value or "" if (value or "") in literals.get(key, ()) or key == "path.length" else STAR)
+                for key, value in sorted(values.items())
+            ]
+        )
+
+    def to_json(self) -> dict[str, list[str]]:
+        """Key -> values."""
+        return {key: sorted(values) for key, values in sorted(self.literals.items())}
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> Shapes:
+        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
+
+
+def written(shape: Shape) -> str:
+    """A shape as a person would write it.
+
+    >>> written((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
+    '/topic/*?page=*'
+    """
+    return rest_of(dict(shape))
+
+
+def _values(url: str) -> dict[str, str | None]:
+    scheme, _, behind = url.partition("://")
+    return _KEY_VALUES.read(behind[behind.find("/") :], scheme)

@@ -1,0 +1,112 @@
+"""The URLs of one host as maps, with the page that each shows: what miners read, and what speaks for a rule."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+
+from dedup_crawler.rules.applying.engine import read_url
+from dedup_crawler.rules.language.rule import ANY, KeyValueMap, Rule, UrlMap
+from dedup_crawler.rules.language.statistics import RuleStatistics, count_merges
+from dedup_crawler.urls.keyvalue import KeyValues
+
+_KEY_VALUES = KeyValueMap()
+
+
+@dataclass(frozen=True, slots=True)
+class MappedUrl:
+    """A crawled URL."""
+
+    form: str
+    """With its query sorted."""
+    values: KeyValues
+    cluster: int
+
+
+class MappedCrawl:
+    """Distinct URLs of one host, in crawl order; those that differ in the order of the query are one.
+
+    Parameters
+    ----------
+    host
+        With its port.
+    urls
+        In normal form, all of this host.
+    clusters
+        ``clusters[i]`` names the page that ``urls[i]`` shows.
+    url_map
+        How URLs are read.
+    """
+
+    def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = _KEY_VALUES) -> None:
+        self.host = host
+        self.url_map = url_map
+        self.urls: list[MappedUrl] = []
+        self.pages: list[int] = []
+        """The cluster of each URL."""
+        self._place: dict[str, int] = {}
+        self._counted: dict[tuple[object, ...], RuleStatistics] = {}
+        for url, cluster in zip(urls, clusters, strict=True):
+            form, values = read_url(url, url_map)
+            if form not in self._place:
+                self._place[form] = len(self.urls)
+                self.urls.append(MappedUrl(form, values, cluster))
+                self.pages.append(cluster)
+
+    @cached_property
+    def clusters(self) -> Mapping[int, list[int]]:
+        """Cluster -> places of its URLs, in crawl order."""
+        members: dict[int, list[int]] = defaultdict(list)
+        for place, url in enumerate(self.urls):
+            members[url.cluster].append(place)
+        return members
+
+    def matching(self, rule: Rule) -> list[int]:
+        """Places of the URLs that *rule* may be applied to."""
+        return [place for place in self._candidates(rule) if rule.matches(self.urls[place].values)]
+
+    def counted(self, rule: Rule) -> Rule:
+        """The rule with what these URLs say of it, applied once and alone."""
+        statistics = self._counted.get(rule.identity())
+        if statistics is None:
+            places: list[int] = []
+            forms: list[str] = []
+            for place in self.matching(rule):
+                url = self.urls[place]
+                after = rule.apply(url.values)
+                if after != url.values:
+                    places.append(place)
+                    forms.append(f"{after['scheme']}://{url.form.split('/', 3)[2]}{self.url_map.write(after)}")
+            statistics = self._merged(places, forms) if forms else RuleStatistics()
+            self._counted[rule.identity()] = statistics
+        return replace(rule, statistics=statistics)
+
+    @cached_property
+    def _places_of(self) -> Mapping[str, Mapping[str | None, list[int]]]:
+        """Key -> value -> places of the URLs that have it."""
+        found: dict[str, dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for place, url in enumerate(self.urls):
+            for key, value in url.values.items():
+                found[key][value].append(place)
+        return found
+
+    def _candidates(self, rule: Rule) -> Sequence[int]:
+        """Places of the URLs that have what a rule asks for first: the key, and values, that fewest URLs have."""
+        best: Sequence[int] = range(len(self.urls))
+        for key in rule.required():
+            its = self._places_of.get(key, {})
+            matcher = rule.context.get(key, ANY)
+            found = [places for value, places in its.items() if matcher.matches(value)]
+            if sum(map(len, found)) < len(best):
+                best = sorted(chain.from_iterable(found))
+        return best
+
+    def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
+        """What becomes one where the URLs at *places* get these forms."""
+        changed = set(places)
+        known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
+        others = [(form, self.pages[place]) for form, place in known if place not in changed]
+        return count_merges(forms, [self.pages[place] for place in places], others)

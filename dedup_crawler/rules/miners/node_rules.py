@@ -1,0 +1,182 @@
+"""Rules between the nodes of a pattern tree: WWW'10, algorithms 2 and 3.
+
+T. Lei et al., WWW 2010, section 4: two nodes that show the same pages are *duplicate nodes*; from each such pair a rule
+is made that says, key by key of the target, whether its value is kept (one literal), replaced (by that of a key of the
+source) or ignored. A node may be its own duplicate: then some of its keys do not matter.
+
+The paper's overlap threshold of 0.5 is made for sites where every URL has a duplicate; in an ordinary crawl it rejects
+true rules. Here ten common pages are enough if 5 % of the nodes' URLs show them; what is wrong is found by counting.
+Key-key mappings are found page by page (whole columns of small numbers always have values in common).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+from dedup_crawler.rules.language.rule import STAR, Copy, Drop, Literal, Operation, Rule, Set, Star
+from dedup_crawler.rules.miners.key_columns import MISSING
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.pairs import STRUCTURE
+from dedup_crawler.rules.miners.pattern_tree import MIN_NODE, Node, build_tree
+from dedup_crawler.urls.keyvalue import KeyValues
+
+_MIN_CLUSTERS = 10
+_MIN_OVERLAP = 0.05
+_PAPERS_OVERLAP = 0.5  # enough by itself, however few the pages are
+_MIN_MAPPING = 0.5
+_MIN_FAKE, _MIN_FAKE_CLUSTERS = 0.5, 5
+_MAX_NODES = 100  # of one page: pairs grow with the square
+_MAX_CLUSTERS = 300  # looked at for one pair of nodes
+_MAX_URLS = 50  # of one page in one node
+
+_Clusters = Mapping[int, list[int]]
+_Shown = Sequence[tuple[list[KeyValues], list[KeyValues]]]
+_Wanted = Sequence[set["str | None"]]
+"""Values of a key on each page, in the target."""
+
+
+@dataclass(frozen=True)
+class NodeRule:
+    """A rule and the nodes that it leads from and to."""
+
+    rule: Rule
+    source: Node
+    target: Node
+
+
+def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
+    """All rules between duplicate nodes of the crawl's tree, uncounted."""
+    nodes = list(build_tree([url.values for url in crawl.urls]).walk())
+    clusters = [_clusters(crawl, node.places.tolist()) for node in nodes]
+    found = []
+    for s, t, common in _duplicate_nodes(nodes, clusters):
+        ours = [_maps(crawl, clusters[s][cluster]) for cluster in common]
+        theirs = [_maps(crawl, clusters[t][cluster]) for cluster in common] if s != t else ours
+        for one, other, shown in ((s, t, (ours, theirs)), (t, s, (theirs, ours)))[: 1 + (s != t)]:
+            operations = _operations(nodes[one], nodes[other], list(zip(*shown, strict=True)))
+            if operations:
+                node = nodes[one]
+                rule = Rule(crawl.host, node.context, operations, node.absent, origin)
+                found.append(NodeRule(rule, node, nodes[other]))
+    return found
+
+
+def _clusters(crawl: MappedCrawl, places: Iterable[int]) -> _Clusters:
+    members: dict[int, list[int]] = defaultdict(list)
+    for place in places:
+        members[crawl.pages[place]].append(place)
+    return members
+
+
+def _maps(crawl: MappedCrawl, places: Sequence[int]) -> list[KeyValues]:
+    return [crawl.urls[place].values for place in places[:_MAX_URLS]]
+
+
+def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> Iterable[tuple[int, int, list[int]]]:
+    """Pairs of nodes that show the same pages, and some of those pages; a node with itself where it repeats pages."""
+    of_cluster: dict[int, list[int]] = defaultdict(list)
+    for number, its in enumerate(clusters):
+        for cluster in its:
+            of_cluster[cluster].append(number)
+    above = [{id(ancestor) for ancestor in node.ancestors()} for node in nodes]
+    common: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for cluster, numbers in of_cluster.items():
+        largest = numbers
+        if len(numbers) > _MAX_NODES:
+            largest = sorted(numbers, key=lambda number: (-len(clusters[number][cluster]), number))[:_MAX_NODES]
+            largest.sort()
+        for s, t in combinations(largest, 2):
+            if id(nodes[s]) not in above[t] and id(nodes[t]) not in above[s]:
+                common[s, t].append(cluster)
+        for s in largest:
+            if len(clusters[s][cluster]) > 1:
+                common[s, s].append(cluster)
+    for (s, t), shared in sorted(common.items()):
+        if s == t:
+            overlap = 1 - len(clusters[s]) / len(nodes[s].places)
+            is_duplicate = len(shared) >= _MIN_CLUSTERS or overlap >= _PAPERS_OVERLAP
+        else:
+            n_shown = sum(len(clusters[s][cluster]) + len(clusters[t][cluster]) for cluster in shared)
+            overlap = n_shown / (len(nodes[s].places) + len(nodes[t].places))
+            is_duplicate = overlap >= (_MIN_OVERLAP if len(shared) >= _MIN_CLUSTERS else _PAPERS_OVERLAP)
+        if is_duplicate and len(nodes[s].places) + len(nodes[t].places) >= MIN_NODE:
+            yield s, t, shared[:_MAX_CLUSTERS]
+
+
+def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
+    """How URLs of *source* become those of *target*; None where they cannot.
+
+    *shown*: for each common page, its URLs in the one node and in the other.
+    """
+    operations: dict[str, Operation] = {}
+    source_keys = _keys(urls for urls, _ in shown)
+    target_keys = _keys(urls for _, urls in shown)
+    for key in target_keys:
+        literal = target.context.get(key)
+        if isinstance(literal, Literal):
+            if source.context.get(key) != literal:
+                operations[key] = Set(literal.value)
+            continue
+        wanted = [{values.get(key, MISSING) for values in urls} for _, urls in shown]
+        if _is_fake(wanted, shown):
+            ignored = _ignored(key, is_own=source is target, is_always_there=key in target.context)
+            if ignored is None:
+                return None
+            operations[key] = ignored
+        elif source is target:
+            continue  # every page agrees with itself
+        elif (origin := _origin(key, source_keys, wanted, shown)) is not None:
+            if origin != key:
+                operations[key] = Copy(origin)
+        elif (ignored := _ignored(key, is_own=source is target, is_always_there=key in target.context)) is not None:
+            operations[key] = ignored
+        else:
+            return None
+    for key in source_keys:
+        if key not in target_keys:
+            operations[key] = Drop()
+    return operations
+
+
+def _keys(shown: Iterable[list[KeyValues]]) -> dict[str, None]:
+    return dict.fromkeys(chain.from_iterable(chain.from_iterable(shown)))
+
+
+def _is_fake(wanted: _Wanted, shown: _Shown) -> bool:
+    """Whether pages of the target have several values of the key: then no value of it is the page's."""
+    n_several = sum(len(urls) > 1 for _, urls in shown)
+    n_fake = sum(len(values) > 1 for values in wanted)
+    n_least = min(_MIN_FAKE_CLUSTERS, len(shown))
+    return n_several >= n_least and n_fake > 0 and n_fake >= _MIN_FAKE * n_several
+
+
+def _origin(key: str, source_keys: Iterable[str], wanted: _Wanted, shown: _Shown) -> str | None:
+    """The source key whose values agree with those of *key* on most pages; *key* itself before others."""
+    candidates = [key] if key in STRUCTURE else [key, *(k for k in source_keys if k != key and k not in STRUCTURE)]
+    agreeing: Counter[str] = Counter()
+    for candidate in candidates:
+        for (sources, _), its in zip(shown, wanted, strict=True):
+            for values in sources:
+                if values.get(candidate, MISSING) in its:
+                    agreeing[candidate] += 1
+                    break
+        if agreeing[key] == len(shown):
+            break  # no other key is asked where its own agrees on all pages
+    # a key that most URLs lack agrees with every other such key by being missing
+    best = max(candidates, key=lambda k: (agreeing[k], -candidates.index(k)))
+    if agreeing[best] <= _MIN_MAPPING * len(shown):
+        return None
+    if best != key and any(best not in values for urls, _ in shown for values in urls):
+        return None
+    return best
+
+
+def _ignored(key: str, *, is_own: bool, is_always_there: bool) -> Operation | None:
+    if key in ("path.length", "scheme", "root"):
+        return None
+    if not is_always_there or key in STRUCTURE:
+        return None if key.startswith("path[") else Drop()
+    return Star() if is_own else Set(STAR)

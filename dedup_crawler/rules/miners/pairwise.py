@@ -1,0 +1,93 @@
+"""Rules from pairs of duplicates, generalised where many are alike but for one key: the mining of KDD'08.
+
+A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules", KDD 2008, read through T. Lei et al., WWW 2010;
+what is decided here stands in :mod:`dedup_crawler.methods.rewrite_rules`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dedup_crawler.rules.language.rule import ANY, Literal, Operation, Rule, Set, Star
+from dedup_crawler.rules.miners.pairs import STRUCTURE, PairKeys, pair_operations
+from dedup_crawler.urls.keyvalue import KeyValues
+
+_MAX_RULES = 200_000  # of one level
+_WILD = "\0any"  # no value of a URL in normal form
+_Row = tuple["str | None", ...]
+_Operations = tuple["Operation | None", ...]
+PairwiseRule = tuple[PairKeys, _Row, _Operations]
+
+
+def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
+    """A rule for each ordered pair of URLs."""
+    for source in maps:
+        counts = Counter(source.values())
+        for target in maps:
+            if source is not target:
+                keys = tuple(sorted(source.keys() | target.keys()))
+                operations = pair_operations(source, target, counts)
+                pair_keys = PairKeys(keys, frozenset(key for key in target if key not in source))
+                yield pair_keys, tuple(map(source.get, keys)), tuple(map(operations.get, keys))
+
+
+def generalized(pairwise: Iterable[PairwiseRule], fan_out: int, draw: random.Random) -> list[PairwiseRule]:
+    """All generalisations, level by level: the n-th level has n generalised keys."""
+    level = sorted(pairwise, key=repr)  # sets have no order of their own
+    found: list[PairwiseRule] = []
+    while level:
+        if len(level) > _MAX_RULES:
+            level = draw.sample(level, _MAX_RULES)
+        level = list(_next_level(level, fan_out))
+        found += level
+    return found
+
+
+def as_rule(host: str, found: PairwiseRule, origin: str) -> Rule:
+    """A generalised pairwise rule in the rule language."""
+    (keys, added), row, operations = found
+    return Rule(
+        host,
+        {
+            key: ANY if value == _WILD else Literal(value)
+            for key, value in zip(keys, row, strict=True)
+            if key not in added
+        },
+        {key: operation for key, operation in zip(keys, operations, strict=True) if operation is not None},
+        absent=added,
+        origin=origin,
+    )
+
+
+def _next_level(level: Sequence[PairwiseRule], fan_out: int) -> list[PairwiseRule]:
+    """Rules that are alike but for one key become one rule, if the key takes enough values."""
+    wider: dict[PairwiseRule, None] = {}
+    for i in range(max((len(row) for _, row, _ in level), default=0)):
+        for rules in _alike(level, i).values():
+            if len(rules) >= fan_out and len({row[i] for _, row, _ in rules}) >= fan_out:
+                pair_keys, row, operations = rules[0]
+                said = {operations[i] for _, _, operations in rules}
+                operation = operations[i] if len(said) == 1 else Star()
+                wider[
+                    pair_keys, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])
+                ] = None
+    return list(wider)
+
+
+def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], list[PairwiseRule]]:
+    """Rules that differ in their key number *i* alone; one key at a time, for memory's sake."""
+    alike: dict[tuple[object, ...], list[PairwiseRule]] = {}
+    for rule in level:
+        (keys, added), row, operations = rule
+        if i < len(row) and row[i] != _WILD and keys[i] not in added:
+            masked = _masked(keys[i], operations[i])
+            rest = operations if masked is operations[i] else (*operations[:i], masked, *operations[i + 1 :])
+            alike.setdefault((keys, added, row[:i], row[i + 1 :], rest), []).append(rule)
+    return alike
+
+
+def _masked(key: str, operation: Operation | None) -> object:
+    """What has to be alike of the operation on the generalised key: literals need not, but where they build the URL."""
+    return Set if isinstance(operation, Set) and key not in STRUCTURE else operation
