@@ -8,7 +8,6 @@ import io
 import json
 
 import pytest
-from dedup_crawler.methods.model.training_data import training_data
 from hypothesis import given
 from hypothesis import strategies as st
 
