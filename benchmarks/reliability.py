@@ -43,7 +43,8 @@ class Count:
 def counted(crawl: Crawl, risk: str, counts: dict[str, Count]) -> None:
     """Learn, go on, and count each drop by its profile, its site and the error that was expected."""
     method = crawl.fit(Verified(risk=risk))
-    errors = {rule: expected_error(*groups) for rule, groups in method.rule_evidence().items()}
+    # what holds on the web at large has no groups, and promises nothing
+    errors = {rule: expected_error(*groups) for rule, groups in method.rule_evidence().items() if groups[0]}
     went = continued(method, crawl)
     page_of = dict(zip(reversed(crawl.urls), reversed(crawl.pages), strict=True))
     names = [f"profile {risk}", f"site {crawl.name}"]
