@@ -339,7 +339,7 @@ class Decisions:
         if self._explorer.was_sent(question.request):  # another link to what was fetched to test its rules
             return self._dropped(question, rules, is_answered=True)
         if question.is_tested or self._explorer.wants(
-            rules, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
+            rules, question.request.url, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
         ):
             self._count("request/explored")
             return await self._explored(question, rules, is_awaited=is_awaited)

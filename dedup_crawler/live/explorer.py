@@ -94,16 +94,24 @@ class Explorer:
         self._failing: list[str] = []
 
     def wants(
-        self, rules: tuple[str, ...], form: bytes, linked_on: str | None, *, is_covered: bool, is_awaited: bool
+        self,
+        rules: tuple[str, ...],
+        url: str,
+        form: bytes,
+        linked_on: str | None,
+        *,
+        is_covered: bool,
+        is_awaited: bool,
     ) -> bool:
         """Whether a duplicate that a page links to is to be fetched all the same.
 
         If that page was fetched to test a rule itself, it is not: where each answer has new links, it would never end.
+        Nor is a URL that was dropped before: most links lead to few URLs, each of which is one drop.
 
         Its owner's page may still be on its way (*is_awaited*), or be kept no longer, and is fetched once more then.
         """
         rate = self.evidence.rate(rules)
-        if rate <= 0 or (rate < 1 and linked_on in self._tested):
+        if rate <= 0 or (rate < 1 and (linked_on in self._tested or url in self._dropped)):
             return False
         if is_covered and self._shown is None:
             self._shown = ShownText()
