@@ -46,7 +46,7 @@ class ScrapyForm(_Baseline):
 
 
 class StripQuery(_Baseline):
-    """What stands before ``?``."""
+    """The part of the URL before ``?``."""
 
     name = "strip-query"  # the bluntest rule that people use; it loses pages
     _reason = "the query is dropped, whatever it says"
