@@ -179,7 +179,7 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
 
 
 def outcome_table(outcome: DemoOutcome) -> Table:
-    """What was needed, fetched and lost."""
+    """Pages needed, fetched and lost, as a table."""
     table = Table(title="the crawl after learning", title_justify="left", box=box.MARKDOWN)
     table.add_column("what")
     table.add_column("count", justify="right")

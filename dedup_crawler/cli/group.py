@@ -20,7 +20,7 @@ from dedup_crawler.errors import DedupError, did_you_mean
 from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
 
 _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.EROFS)
-"""What the place of a result or of a temporary file may lack, whoever writes there."""
+"""Errors of a full disk, or of a name that is too long, whoever writes the result or a temporary file."""
 
 
 class _Commands(click.Group):

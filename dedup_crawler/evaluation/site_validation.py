@@ -128,7 +128,7 @@ class SiteValidator:
 
 
 def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
-    """Whether two pages with status 200 show a reader the same."""
+    """Return True if two pages with status 200 show a reader the same."""
     if left.content == right.content:
         return len(left.content) > 0
     texts = reader.read((left, right))

@@ -188,7 +188,7 @@ def _join_near(clustering: Clustering, site: SitePages) -> None:
 
 
 def is_near(left: Signature, right: Signature) -> bool:
-    """Whether two pages differ so little that it is the same page with, say, another counter.
+    """Return True if two pages differ so little that it is the same page with, say, another counter.
 
     Line by line: where one page has a line more, a list has an entry more, and where lines have changed places, a tree
     has another branch open.

@@ -1,4 +1,4 @@
-"""What the pages of a site say whatever they are about: their own address.
+"""Decoration: lines in which the pages of a site print their own address.
 
 A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` stands on a page's text, its history, and the login
 form reached from it. It differs on every page, so comparing lines never calls it boilerplate; and it makes one login
@@ -77,7 +77,7 @@ class SiteLayout:
             self._shapes = n_shapes.at_least(max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES))
 
     def names(self, url: str) -> Names:
-        """What finds the values of one URL's naming arguments, after :meth:`settle`."""
+        """Finder of the values of one URL's naming arguments, after :meth:`settle`."""
         return Names(url, self.naming_keys)
 
     def decoration(self, url: str, lines: list[str]) -> set[int]:

@@ -56,7 +56,7 @@ class DuplicateFilter:
     ) -> None:
         self.seen = seen
         self.has_downloader_side = False
-        """Whether somebody hears the answers; without, nothing may be dropped."""
+        """True if somebody hears the answers; without, nothing may be dropped."""
         self._job = job
         self._crawler = crawler
         self._options = options

@@ -1,4 +1,4 @@
-"""What a user meets by name in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
+"""Names that a user meets in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
 
 from __future__ import annotations
 

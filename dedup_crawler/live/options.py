@@ -27,7 +27,7 @@ def _setting(name: str, default: object, meaning: str, *, shown: str = "") -> An
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user says about the filter in the settings of a crawl."""
+    """Settings of the filter in one crawl."""
 
     model: str | None = _setting(
         "DEDUP_MODEL",

@@ -1,4 +1,4 @@
-"""What people do without learning, to compare with: nothing, what Scrapy does, and dropping every query."""
+"""Baselines without learning: nothing, the form of Scrapy, and no query at all."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         return tuple(found)
 
     def _once(self, url: str, fired: dict[str, None]) -> str:
-        """What the package makes of *url*, rule by rule; those that change it are added to *fired*."""
+        """Apply the package to *url*, rule by rule; rules that change it are added to *fired*."""
         matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
         for number in list(matcher.match_all(url, include_universal=False)) or list(matcher.match_universal()):
             changed = processors[number].process(url)

@@ -1,4 +1,4 @@
-"""What every miner of rules shares: one crawl per host in, rules out; the engine does the rest."""
+"""The common part of all miners of rules: one crawl per host in, rules out; the engine does the rest."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class PairRecipe:
     epochs: int
     weight_decay: float = 0.0
     falls: bool = False
-    """Whether the learning rate falls to 0 along a cosine."""
+    """True if the learning rate falls to 0 along a cosine."""
     hidden_symbols: tuple[int, ...] = ()
     """Symbols that say which page it is, not what kind of page: of every second URL they are hidden while training."""
 

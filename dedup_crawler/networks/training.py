@@ -202,6 +202,6 @@ def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _shifted(target: Tensor) -> Tensor:
-    """What the decoder has read before it says each token: START, then all but the last."""
+    """Tokens that the decoder has read before it says each token: START, then all but the last."""
     start = torch.full_like(target[:, :1], START)
     return torch.cat([start, target[:, :-1]], dim=1)

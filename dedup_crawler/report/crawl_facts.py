@@ -11,7 +11,7 @@ from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.urls.normal import host_of, normal_form
 
 PageOf = Callable[[PageFacts], "Hashable | None"]
-"""What a URL shows; None where nobody knows."""
+"""Gives the page that a URL shows; None where nobody knows it."""
 N_LARGEST = 12
 """Pages with most URLs that are listed."""
 _N_POINTS = 120  # of the curve

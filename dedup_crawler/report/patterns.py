@@ -38,7 +38,7 @@ class Pattern:
     """One branch: all URLs whose templates begin so."""
 
     label: str
-    """What it adds to the pattern above."""
+    """Its own part, below the pattern above."""
     n_urls: int = 0
     n_repeats: int = 0
     """Of these, those whose page an earlier URL had shown."""

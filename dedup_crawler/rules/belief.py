@@ -42,12 +42,12 @@ class Belief:
         self.refusals = Refusals()
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Whether little error is to be expected of groups that weigh so much; *stricter* divides what is allowed."""
+        """Tell whether groups of such a weight promise little error; *stricter* divides what is allowed."""
         allowed = self.risk.max_error / stricter
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= allowed
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
-        """Whether a hypothesis is to be believed."""
+        """Return True if a hypothesis is to be believed."""
         return not self.why_not(evidence, stricter)
 
     def why_not(self, evidence: Evidence, stricter: int = 1) -> str:

@@ -48,7 +48,7 @@ class Context:
     evidence: Evidence
     trials: Mask
     is_crowd: bool = False
-    """Whether these are few groups of many values: its conditions say which, and nothing is known of others."""
+    """True if these are few groups of many values: its conditions say which, and nothing is known of others."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class ContextSearch:
         return False
 
     def _explains(self, live: Mask, chosen: Mask) -> bool:
-        """Whether the hypothesis is mostly wrong where the condition does not hold.
+        """Return True if the hypothesis is mostly wrong where the condition does not hold.
 
         A condition that only leaves out the few lists that happen to differ explains nothing, and will not hold
         tomorrow.

@@ -34,7 +34,7 @@ class Hypothesis:
     """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
 
     def is_exact(self) -> bool:
-        """Whether the rule says of every value that it takes away which one it is."""
+        """Return True if the rule says of every value that it takes away which one it is."""
         if isinstance(self.rule, SubstringRule):
             return False
         gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]

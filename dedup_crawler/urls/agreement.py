@@ -171,7 +171,7 @@ def _is_number(part: str) -> bool:
 
 
 def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
-    """Whether the first number is below or above the other first one, and so for the last."""
+    """Four flags (0 or 1): the first number is below, above the other first one; the last is below, above the last."""
     if not numbers or not others:
         return [0.0] * _N_ORDERS
     ends = (numbers[0], others[0]), (numbers[-1], others[-1])

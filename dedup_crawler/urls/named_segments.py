@@ -79,7 +79,7 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
-    """What is left of a path, and the parts of a query that stand for its end.
+    """Split a path into the part that is left and the parts of a query that stand for its end.
 
     None where a name is not known or comes twice. Where they stand in another order, one part says in which.
 

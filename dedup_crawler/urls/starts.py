@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def different_starts(one: str, other: str) -> tuple[str, str]:
-    """What stands before the longest common end that begins with a whole token; empty where nothing is common.
+    """Return what stands before the longest common end that begins with a whole token; empty where nothing is common.
 
     Parameters
     ----------

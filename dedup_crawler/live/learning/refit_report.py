@@ -1,4 +1,4 @@
-"""What a background job says to the crawl that started it."""
+"""Report of a background job to the crawl that started it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(slots=True)
 class RefitReport:
-    """What became of the models of a crawl."""
+    """Outcome for the models of a crawl."""
 
     n_pages: int
     """That were learnt from."""

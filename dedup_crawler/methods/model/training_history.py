@@ -28,7 +28,7 @@ class Curve:
     network: str
     """Which network it is of."""
     value: str
-    """What it shows: loss, or a share of right answers."""
+    """Quantity of the curve: loss, or a share of right answers."""
     points: tuple[tuple[int, float], ...]
     """Epoch and value, in order."""
 
@@ -41,12 +41,12 @@ class Bin:
     n_same: int
     """Those that are the same page."""
     mean_probability: float
-    """What was answered, in the mean."""
+    """Mean of the answers."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a network said about pairs with a URL that it was not trained on."""
+    """Answers of a network about pairs with a URL that it was not trained on."""
 
     threshold: float
     n_true_positives: int

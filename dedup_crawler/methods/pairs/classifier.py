@@ -1,4 +1,4 @@
-"""What makes a canonicalizer of a classifier of pairs: the crawled URLs that it knows, and whom it asks about.
+"""A canonicalizer made of a classifier of pairs: the crawled URLs that it knows, and those that it compares.
 
 The canonical form of a URL is that of the known URL (or of the page that links it) of which it is most probably a
 duplicate, if that is at least as probable as the threshold; else its own normal form. Known URLs are those learnt

@@ -33,7 +33,7 @@ class Reading:
         self.aliases = aliases
         self.grammars = {host: grammar for host, grammar in grammars.items() if grammar}
         self.is_plain = not self.grammars and not aliases.of_host
-        """Whether every URL is read as it stands."""
+        """True if every URL is read as it stands."""
         self._read: dict[str, str] = {}
         self._written: dict[str, str | None] = {}
 
@@ -51,7 +51,7 @@ class Reading:
         return self.aliases.of_host.get(host_of(url)) if self.aliases.of_host else None
 
     def read(self, url: str) -> str:
-        """What rules are asked about."""
+        """Return the URL that rules are applied to."""
         if self.is_plain:
             return url
         read = self._read.get(url)

@@ -151,7 +151,7 @@ def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, Tem
 
 
 def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
-    """Whether few of the forms that the mapping gives are shared by different pages."""
+    """Return True if few of the forms that the mapping gives are shared by different pages."""
     written = mapping.written()
     groups: dict[str, set[int]] = defaultdict(set)
     sizes: Counter[str] = Counter()

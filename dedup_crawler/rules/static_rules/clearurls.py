@@ -143,5 +143,5 @@ def _is_list(value: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    """What strangers wrote, on one line of a terminal."""
+    """Text of strangers, on one line of a terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:80])

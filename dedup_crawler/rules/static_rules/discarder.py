@@ -166,7 +166,7 @@ def _single_stars(pattern: str) -> str:
 
 
 def _at(start: str, changed: str) -> str:
-    """What a rule wrote, in normal form and at the host that the URL had."""
+    """Result of a rule, in normal form and at the host that the URL had."""
     changed = normal_form(changed)
     if host_of(changed) == host_of(start):
         return changed

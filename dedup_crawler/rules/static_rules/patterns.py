@@ -12,7 +12,7 @@ _MAX_MEMORY = 2**26
 
 
 def compiled(pattern: str) -> Any:
-    """What :func:`re2.compile` gives, letter case left aside.
+    """Compile a pattern with :func:`re2.compile`, without regard to letter case.
 
     Raises
     ------
