@@ -195,7 +195,7 @@ def outcome_table(outcome: DemoOutcome) -> Table:
 
 
 def time_table(seconds: Mapping[str, float]) -> Table:
-    """How long each step took."""
+    """Seconds that each step took."""
     table = Table(title="time", title_justify="left", box=box.MARKDOWN)
     table.add_column("step")
     table.add_column("seconds", justify="right")

@@ -27,7 +27,7 @@ _MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted
 
 @dataclass(frozen=True)
 class SiteValidation:
-    """How the rules fared."""
+    """Results of the rules."""
 
     held: list[AnyRule]
     """With the fetched pairs as their evidence."""

@@ -44,7 +44,7 @@ def _decoded(text: str) -> str:
 
 
 def spellings(value: str) -> set[str]:
-    """How a page may spell the value of an argument in its text: as it is, or as a path (``a:b`` as ``a/b``).
+    """Spellings of an argument's value in the text of a page: as it is, or as a path (``a:b`` as ``a/b``).
 
     Values of one character are spelt everywhere, so they have none.
     """

@@ -1,4 +1,4 @@
-"""Which URLs show the same page: the joins of the default labeller, from the surest evidence to the weakest.
+"""Clusters of URLs that show the same page: the joins of the default labeller, from the surest evidence to the weakest.
 
 A wrong join makes a crawler lose a page, a missed one makes it fetch a page twice, so every join needs evidence:
 

@@ -81,7 +81,7 @@ class SiteLayout:
         return Names(url, self.naming_keys)
 
     def decoration(self, url: str, lines: list[str]) -> set[int]:
-        """Which lines of the page at *url* are no content, by their index.
+        """Lines of the page at *url* that are no content, by their index.
 
         A line that stands twice is decoration once: a label may have the same words as an entry of a list.
         """
@@ -106,7 +106,7 @@ class Names:
         )
 
     def shapes_of(self, lines: list[str]) -> dict[int, int]:
-        """Where lines with names stand first, and the digest of each with names, other values and times masked."""
+        """First place of each line with names, and its digest with names, other values and times masked."""
         found: dict[str, int] = {}
         for name in self._names:
             for index, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Which requests are sent: the first URL of every form, whatever must pass, and a few that test the rules."""
+"""Decisions about requests: the first URL of every form is sent, whatever must pass, and a few that test the rules."""
 
 from __future__ import annotations
 

@@ -381,7 +381,7 @@ def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> Mod
 
 
 def _learning_folder(crawler: Crawler, options: Options) -> Path | None:
-    """Where a crawl that learns by itself writes its models."""
+    """Folder for the models of a crawl that learns by itself."""
     database = database_of(crawler)
     if options.learn_after is None or database is None:
         return None

@@ -52,7 +52,7 @@ UNFORMED = "dedup_unformed"
 """The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""
 
 AGAIN = "dedup_again"
-"""Why the filter itself sends the request, see below, and whether it had ``dont_filter`` before; gone once decided."""
+"""Reason why the filter itself sends the request, see below, and its ``dont_filter`` before; gone once decided."""
 
 SUBSTITUTE = "substitute"
 """The URL that was fetched in its place failed."""
@@ -115,7 +115,7 @@ def send_again(request: Request, why: str) -> Request:
 
 
 def take_again(request: Request) -> str | None:
-    """Why the filter itself sent *request*; from now on it is one like any other, and so are its redirects."""
+    """Take the reason why the filter itself sent *request*; from now on it and its redirects are like any other."""
     again = request.meta.pop(AGAIN, None)
     if again is None:
         return None

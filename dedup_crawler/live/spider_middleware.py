@@ -122,7 +122,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         return _one_by_one(kept)
 
     def _referrer_of_links(self, response: Response | None) -> str | None:
-        """Which page holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
+        """Page that holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
         return response.url if response is not None and self._notes_referrers else None
 
     def _takes_its_time(self, response: Response | None) -> bool:

@@ -236,11 +236,11 @@ class Canonicalizer(ABC):
         return ()
 
     def history(self) -> TrainingHistory:
-        """How the training went, for a person to look at; empty for a method without epochs and held-out pairs."""
+        """Course of the training, for a person to look at; empty for a method without epochs and held-out pairs."""
         return NO_HISTORY
 
     def n_learnt(self) -> int | None:
-        """How large the model is: rules of a miner, parameters of a network; None for a method that learns nothing."""
+        """Size of the model: rules of a miner, parameters of a network; None for a method that learns nothing."""
         weights = self._weights()
         return n_parameters(weights) if weights else None
 
@@ -431,7 +431,7 @@ class SwitchedOff(Canonicalizer):
         return list(self.rule_sentences().values())
 
     def n_learnt(self) -> int | None:
-        """How large the model is that is left."""
+        """Size of the model that is left."""
         return self._left.n_learnt()
 
     def without(self, identifiers: Collection[str]) -> Canonicalizer:

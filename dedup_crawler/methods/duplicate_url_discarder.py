@@ -129,6 +129,6 @@ def _installed_rules() -> _PublicRules:
 
 
 def _patterns(matcher: Any, number: int) -> tuple[list[str], list[str]]:
-    """Which URLs a rule of the package is meant for, and which not."""
+    """Patterns of the URLs that a rule of the package is meant for, and of those that it is not meant for."""
     patterns = matcher.get(number)
     return list(patterns.include) or ["all hosts"], list(patterns.exclude)

@@ -117,7 +117,7 @@ class DeepRuleBased(MapRuleBased):
         return found, url_map.needed_by(found)
 
     def _url_map(self, crawl: MappedCrawl) -> DeepMap:
-        """How URLs of one host are read; *crawl* has read them by position and name."""
+        """Map by which URLs of one host are read; *crawl* has read them by position and name."""
         return DeepMap(learn_cuts(url.values for url in crawl.urls))
 
     def _tables(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _LARGE = 128  # hidden units from which on bfloat16 pays
 
 @dataclass(frozen=True, slots=True)
 class PairRecipe:
-    """How to train; see the presets of :class:`dedup_crawler.methods.pairs.siamese.Siamese`."""
+    """Settings of the training; see the presets of :class:`dedup_crawler.methods.pairs.siamese.Siamese`."""
 
     hidden: int
     embedding: int

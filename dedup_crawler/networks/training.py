@@ -37,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to train; see the presets of :class:`dedup_crawler.methods.seq2seq.Seq2Seq`."""
+    """Settings of the training; see the presets of :class:`dedup_crawler.methods.seq2seq.Seq2Seq`."""
 
     hidden: int
     optimizer: str  # "adam" or "sgd"

@@ -44,7 +44,7 @@ class CrawlFacts:
     """Those with most URLs."""
     n_hosts: int
     fetched: tuple[float, float] | None
-    """When the first and the last page were fetched, in seconds since 1970."""
+    """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
     """After so many judged URLs so many different pages had been seen."""
     largest: tuple[LargestPage, ...]

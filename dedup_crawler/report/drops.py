@@ -120,7 +120,7 @@ class LiveFacts:
     n_disagreed: int
     lost: LostPages | None
     trouble: Sequence[str]
-    """Why evidence could not be read."""
+    """Reason why evidence could not be read."""
 
     @property
     def n_explored(self) -> int:

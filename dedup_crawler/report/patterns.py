@@ -1,4 +1,4 @@
-"""Where the waste is: the URLs of a crawl as a tree of patterns, with the fetches that showed nothing new.
+"""Waste of a crawl: its URLs as a tree of patterns, with the fetches that showed nothing new.
 
 A pattern is a deep template (:mod:`dedup_crawler.urls.templates`), cut at its slashes: ``/topic`` holds
 ``/topic/<num>-<any>``, and that ``?page=<num>``. A fetch is counted as a repeat where an earlier URL of any pattern had

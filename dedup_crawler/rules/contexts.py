@@ -40,7 +40,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a hypothesis holds, and the evidence."""
+    """Context in which a hypothesis holds, and the evidence."""
 
     conditions: tuple[Condition, ...]
     gone_values: frozenset[str | None] | None
@@ -166,7 +166,7 @@ class ContextSearch:
         self._belief.n_believed += 1
 
     def _value_options(self, live: Mask) -> Iterator[_Option]:
-        """That one value says as much as no value."""
+        """Options in which one value says as much as no value."""
         if self._has_values:
             compared = live & self._trials.has_base
             for number, weight, wrong in self._counts(self._trials.gone, compared):

@@ -94,7 +94,7 @@ def _changing(columns: UrlColumns, key: str, operation: Operation, *, stage: int
 
 
 def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
-    """That the last component of a path says nothing (a title behind an id)."""
+    """Hypotheses that the last component of a path does not matter (a title behind an id)."""
     column = columns.columns.get("path.length")
     if column is None:
         return

@@ -30,7 +30,7 @@ MIN_LINKED = 0.5
 
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
-"""How a page is shown: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
+"""One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def is_name(name: object) -> bool:
 
 
 def key_name(name: str) -> str:
-    """How a name is written in a query, where ``=`` ends it.
+    """A name as it is written in a query, where ``=`` ends it.
 
     >>> key_name("page:"), key_name("page=")
     ('page:', 'page/')

@@ -28,7 +28,7 @@ _EXCHANGED = str.maketrans("&;", ";&")
 
 @dataclass(frozen=True)
 class SiteGrammar:
-    """How the URLs of one host are to be read; all in normal form.
+    """Grammar of the URLs of one host; all in normal form.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where two addresses that end alike begin to do so: ``/pub/mirrors/x`` and ``/mirror/x``."""
+"""The different starts of two addresses that end alike: ``/pub/mirrors/x`` and ``/mirror/x``."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MIN_PAGES = 20
 MAX_PAGES = 200
 """The latest pages that are counted."""
 FIRST_PAGES = 50
-"""These are all read, of the later ones every so-manieth: reading takes a tenth of what fetching does."""
+"""The first pages, which are all read; later only one in so many: reading takes a tenth of what fetching does."""
 EVERY = 8
 """Until as many pages were read as are counted ..."""
 EVERY_LATER = 32
@@ -37,7 +37,7 @@ EVERYWHERE_SHARE = 0.08
 NAME_PAGES = 3
 """Pages on which a shape with the page's own name has to be."""
 MAX_HOSTS = 32
-"""Whose chrome is known; the least recently asked for is forgotten."""
+"""Sites whose chrome is known; the least recently asked for is forgotten."""
 MAX_NAMES = 20
 """Names of a page that are masked, the longest first."""
 
@@ -145,7 +145,7 @@ def _shape(line: str, names: list[str]) -> str:
 
 
 def _names(page: FetchedPage) -> list[str]:
-    """How a page may call itself: its address, the path of it, the values of its arguments."""
+    """Names that a page may have for itself: its address, the path of it, the values of its arguments."""
     found: set[str] = set()
     for url in (page.url, page.final_url):
         try:

@@ -1,4 +1,4 @@
-"""When a site changes under the crawl: one page suddenly answers for very many URLs, a login form or a captcha.
+"""Walls: a site changes under the crawl, and one page answers for very many URLs, a login form or a captcha.
 
 While that lasts nothing that is fetched says anything about the rules, nor about what a form's page is; so the filter
 stands still: it drops nothing, and the forms that got the wall instead of their page are to be fetched again.

@@ -11,7 +11,7 @@ class RefitReport:
     """Outcome for the models of a crawl."""
 
     n_pages: int
-    """That were learnt from."""
+    """Pages that were learnt from."""
     learnt: list[str] = field(default_factory=list)
     """Folders that hold a new model."""
     kept: list[str] = field(default_factory=list)

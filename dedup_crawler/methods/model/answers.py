@@ -18,7 +18,7 @@ class Referrer:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a URL has its canonical form."""
+    """Reason for the canonical form of a URL."""
 
     url: str
     form: str

@@ -22,7 +22,7 @@ class Model(Protocol):
         """Identifiers of the rules that lead to the form."""
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Why a URL has its form."""
+        """Explain the form of a URL."""
 
 
 class Asked(NamedTuple):

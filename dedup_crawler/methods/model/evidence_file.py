@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_path(model_folder: Path) -> Path:
-    """Where the evidence of a model stands."""
+    """Path of the evidence of a model."""
     folder = model_folder.absolute()  # "." has no name, and a link keeps its own
     return folder.with_name(f"{folder.name}.evidence.json")
 

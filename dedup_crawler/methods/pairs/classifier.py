@@ -73,7 +73,7 @@ class PairClassifier(Canonicalizer):
         return self
 
     def duplicate_probability(self, left: str, right: str) -> float:
-        """How probably (0-1) two URLs are the same page; 1 if they have one normal form.
+        """Probability (0-1) that two URLs are the same page; 1 if they have one normal form.
 
         URLs of hosts that were not learnt from are different pages: 0.
         """

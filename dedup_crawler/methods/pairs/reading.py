@@ -68,7 +68,7 @@ class PairReader:
         return self.alphabet.rows(urls if reader is None else [reader.symbols(url) for url in urls])
 
     def agreement(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """How the two URLs of each pair agree: (P, n_agreements) float32."""
+        """Agreement of the two URLs of each pair: (P, n_agreements) float32."""
         if self._symbol_reader is None:
             return np.zeros((len(pairs), 0), dtype=np.float32)
         return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)

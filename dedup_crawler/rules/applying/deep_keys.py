@@ -26,7 +26,7 @@ _BASE = KeyValueMap()
 
 
 class Cut(NamedTuple):
-    """How the values of a key are cut."""
+    """Cuts in the values of a key."""
 
     delimiter: str
     n_pieces: int

@@ -210,7 +210,7 @@ class Rule:
     absent: frozenset[str] = frozenset()
     """Keys that must not be there."""
     origin: str = ""
-    """Who found it: a method's name."""
+    """Name of the method that found it."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
 
     def __post_init__(self) -> None:

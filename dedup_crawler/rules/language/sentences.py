@@ -118,7 +118,7 @@ def _done(key: str, operation: Operation) -> str:
 
 
 def _place(rule: Rule) -> str:
-    """Where a rule is applied, in words that follow what it does."""
+    """Context of a rule, in words that follow its transformation."""
     where, unless = [], []
     for key, matcher in sorted(rule.context.items()):
         if isinstance(matcher, NoneOf):

@@ -42,7 +42,7 @@ class SubstringRule:
     at_end: bool = False
     """Only at the end of the URL."""
     origin: str = ""
-    """Who found it: a method's name."""
+    """Name of the method that found it."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
 
     def __post_init__(self) -> None:

@@ -107,7 +107,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
 
 
 def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
-    """How URLs of *source* become those of *target*; None where they cannot.
+    """Operations that turn URLs of *source* into those of *target*; None where there are none.
 
     *shown*: for each common page, its URLs in the one node and in the other.
     """

@@ -41,7 +41,7 @@ class ClearUrls:
     def __init__(self, value: Any, file: str) -> None:
         self.file = file
         self.refused: list[str] = []
-        """Why rules were left out: RE2 cannot match them."""
+        """Reasons why rules were left out: RE2 cannot match them."""
         self._kept: dict[str, dict[str, Any]] = {}
         self._providers: list[_Provider] = []
         self.sentences: dict[str, str] = {}

@@ -55,7 +55,7 @@ class DiscarderRules:
         matcher_of, rule_of, processor_of = _package()
         self.file = file
         self.refused: list[str] = []
-        """Why rules were left out."""
+        """Reasons why rules were left out."""
         self._kept: list[Any] = []
         self._matcher = matcher_of()
         self._processors: list[tuple[str, Any]] = []

@@ -35,7 +35,7 @@ def compiled(pattern: str) -> Any:
 
 
 def why_not(pattern: str) -> str | None:
-    """Why a pattern cannot be used; None if it can."""
+    """Reason why a pattern cannot be used; None if it can."""
     try:
         compiled(pattern)
     except ValueError as error:
