@@ -48,7 +48,7 @@ class Answers:
     form_of
         Gives the digest of the form of a URL, and the rules that lead to it.
     is_covered
-        Says whether a URL belongs to a template that shows nothing new.
+        Says whether a URL has a shape that shows nothing new.
     """
 
     def __init__(

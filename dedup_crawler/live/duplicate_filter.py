@@ -270,7 +270,7 @@ class DuplicateFilter:
         return form_digest(form), model.fired(url, None, form) if form != url else ()
 
     def _is_covered(self, url: str) -> bool:
-        """Tell whether a URL belongs to a template that shows nothing new."""
+        """Tell whether a URL has a shape that shows nothing new."""
         model = self._models.of(host_of(normal_form(url)))
         return model is not None and model.is_covered(url)
 

@@ -1,7 +1,7 @@
 """Difference of two models: links of a list that only one of them would drop, rule by rule.
 
 Both models see the list as a crawl would: the first URL of a form is fetched, later ones are dropped, and so are links
-to templates that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
+to shapes that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
 bytes a form and model, whatever the list.
 """
 
