@@ -22,7 +22,6 @@ setup(
         "Scrapy>=2.13",
         "SQLAlchemy>=2.0",
         "click>=8.1",
-        "defusedxml>=0.7.1",  # Scrapy brings it as well
         "jusText>=3.0.1",
         "lxml_html_clean>=0.4",  # jusText needs it beside lxml 6 and does not say so
         "numpy>=1.26",

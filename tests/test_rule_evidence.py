@@ -264,6 +264,16 @@ def test_the_rules_of_a_site_speak_for_each_other():
     assert 5 < evidence.n_missing("r") < 12
 
 
+def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
+    """The order of a query matters almost nowhere: where a learnt rule took part, that one was wrong."""
+    evidence = RuleEvidence(0.02)
+    evidence.add_training({"order": (0, 0), "r": (9, 0)}, "a.example", ["order"])
+    assert evidence.record(("order", "r"), form(1), is_same=True) is None
+    assert evidence.record(("order", "r"), form(2), is_same=False) == "r"
+    assert evidence.counts()["order"] == RuleCounts(1, 0, False)
+    assert evidence.record(("order",), form(3), is_same=False) == "order"
+
+
 def test_a_rule_that_goes_on_dropping_is_tested_again():
     """Tests of its first drops say nothing of what the site shows later: those of the last half count."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})

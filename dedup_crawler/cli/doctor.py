@@ -15,7 +15,7 @@ from dedup_crawler.cli.output import AS_JSON, print_json, say
 if TYPE_CHECKING:
     from dedup_crawler.doctor import Checkup
 
-_WIDTH = 24
+_WIDTH = 23
 
 
 @main.command()
@@ -37,7 +37,7 @@ def doctor(context: click.Context, db: str | None, model: Path | None, as_json: 
         print_json(**asdict(checkup))
     else:
         for name, text in _lines(checkup):
-            say(f"{name:<{_WIDTH}}{text}")
+            say(f"{name:<{_WIDTH}} {text}")
     context.exit(1 if checkup.problems else 0)
 
 

@@ -133,6 +133,7 @@ class Explorer:
         if expected != marks.OWNER:
             self.evidence.given_up(rules)
             self._sent.discard(request.url)
+            self._report.count("request/explored", -1)
 
     def was_sent(self, request: Request) -> bool:
         """Tell whether the URL of a duplicate was fetched to test its rules."""

@@ -16,6 +16,7 @@ from dedup_crawler.methods.model.evidence_file import (
     read_evidence,
     write_evidence,
 )
+from dedup_crawler.rules.language.rule_ids import order_identifier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +132,7 @@ class LiveModels:
             return None
         sentences = base.rule_sentences()
         self._sentences |= sentences
-        self.evidence.add_training(base.rule_evidence(), host)
+        self.evidence.add_training(base.rule_evidence(), host, map(order_identifier, base.hosts))
         if (folder := self._shelf.folder_of(host)) is not None:
             self._folders[folder] = digest, frozenset(sentences)
             try:

@@ -40,6 +40,8 @@ class Server:
         self._faults = {path: fault for path in site.way_of if (fault := fault_of(site, path)) is not None}
         self.hold: Callable[[], bool] | None = None
         """Whether answers have to wait, as if they took as long as something else does."""
+        self.connections: set[asyncio.Transport] = set()
+        """That are open."""
         self._listening = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -89,6 +91,9 @@ class Server:
         self._listening.set()
         self._loop.run_forever()
         server.close()
+        for connection in list(self.connections):  # the crawler may have left without a word
+            connection.abort()
+        self._loop.run_until_complete(asyncio.sleep(0))
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
 
@@ -138,6 +143,10 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._server.connections.add(transport)
+
+    def connection_lost(self, exception: Exception | None) -> None:
+        self._server.connections.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
         self._received += data

@@ -149,6 +149,7 @@ class RuleEvidence:
         self._training = dict(training or {})
         self._lives = {rule: _life(counts) for rule, counts in (known or {}).items()}
         self._site_of: dict[str, str] = {}
+        self._standard: set[str] = set()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> how many of its rules
         self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form): how often against the rule
         self.drops = DropCounts()
@@ -170,8 +171,14 @@ class RuleEvidence:
             if life.n_agreed or life.n_disagreed or life.is_switched_off
         }
 
-    def add_training(self, training: Mapping[str, tuple[int, int]], site: str = "") -> None:
-        """Take in the rules of one more model, or of a newer one; those of one *site* speak for each other."""
+    def add_training(
+        self, training: Mapping[str, tuple[int, int]], site: str = "", standard: Iterable[str] = ()
+    ) -> None:
+        """Take in the rules of one more model, or of a newer one; those of one *site* speak for each other.
+
+        *standard* rules hold on the web at large: what goes wrong with them and others is the fault of the others.
+        """
+        self._standard.update(standard)
         self._training.update(training)
         self._site_of.update(dict.fromkeys(training, site))
 
@@ -289,6 +296,8 @@ class RuleEvidence:
         else:
             self.n_disagreed += 1
         self.drops.explored(sharing, is_same=is_same)
+        if not is_same:
+            sharing = tuple(rule for rule in sharing if rule not in self._standard) or sharing
         for rule in sharing:
             life = self._life_of(rule)
             life.n_explored += 1

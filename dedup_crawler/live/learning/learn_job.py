@@ -21,7 +21,7 @@ from typing import NoReturn
 from dedup_crawler.errors import DedupError
 
 _SUMMARY = "Learn from a database that a crawl may still be writing to."
-_NICENESS = 10
+_NICENESS = 5
 _LOOK_S = 1.0
 _GRACE_S = 30.0  # a step in C code may take so long before Python can end
 
