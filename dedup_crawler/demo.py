@@ -179,7 +179,7 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
 
 
 def outcome_table(outcome: DemoOutcome) -> Table:
-    """What was needed, fetched and lost."""
+    """Pages needed, fetched and lost, as a table."""
     table = Table(title="the crawl after learning", title_justify="left", box=box.MARKDOWN)
     table.add_column("what")
     table.add_column("count", justify="right")
@@ -195,7 +195,7 @@ def outcome_table(outcome: DemoOutcome) -> Table:
 
 
 def time_table(seconds: Mapping[str, float]) -> Table:
-    """How long each step took."""
+    """Seconds that each step took."""
     table = Table(title="time", title_justify="left", box=box.MARKDOWN)
     table.add_column("step")
     table.add_column("seconds", justify="right")

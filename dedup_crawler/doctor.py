@@ -1,4 +1,4 @@
-"""What a bug report needs: versions, extras, torch, a crawl database, a model. No password and no page gets into it."""
+"""Facts for a bug report: versions, extras, torch, a crawl database, a model. No password and no page gets into it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MAX_MODELS = 20
 
 @dataclass
 class Checkup:
-    """What was found; *problems* says what cannot work, a line each."""
+    """Findings; *problems* has a line for each thing that cannot work."""
 
     version: str
     python: str
     platform: str
     cores: int
     packages: dict[str, str] = field(default_factory=dict)
-    """What the package needs -> installed version."""
+    """Required package -> installed version."""
     extras: dict[str, list[str]] = field(default_factory=dict)
     """Extra -> what it lacks."""
     torch: TorchFacts | str | None = None
@@ -86,7 +86,7 @@ def _check_packages(checkup: Checkup) -> None:
 
 
 def _requirements() -> Iterator[tuple[Requirement, str | None]]:
-    """What the installed package needs on this machine, and for which extra."""
+    """Packages that the installed package needs on this machine, each with its extra."""
     from packaging.requirements import Requirement
 
     try:

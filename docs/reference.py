@@ -97,7 +97,9 @@ def section(title: str, command: click.Command) -> str:
 
 def prose(command: click.Command) -> str:
     """Its help as paragraphs, the example as code."""
-    paragraphs = [" ".join(text.split()) for text in (command.help or "").split("\n\n")]
+    # a paragraph marked by \b keeps its lines
+    parts = [text.splitlines() if "\b" in text else [text] for text in (command.help or "").split("\n\n")]
+    paragraphs = [" ".join(line.split()) for lines in parts for line in lines if line.strip("\b ")]
     return "\n\n".join(re.sub(r"^Example: (.*)$", r"Example: `\1`", text) for text in paragraphs)
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import itertools
 import pkgutil
 import re
 import sys
@@ -16,7 +17,7 @@ from doc_blocks import without_blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RESULTS = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "benchmarks" / "results").glob("*.md")))
 MODULES = [
     module.name
@@ -47,6 +48,20 @@ def test_what_is_written_out_of_the_code_is_what_the_code_says(page, monkeypatch
 
     assert reference.rewritten(text) == text
     assert text.count("written by make reference") == {"settings.md": 4, "commands.md": 1}[page]
+
+
+def test_every_file_of_the_guided_tour_exists():
+    """Each walk of CONTRIBUTING.md names at most twelve files, and its table names folders that are there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    tour = text.partition("## A guided tour")[2].partition("\n## ")[0]
+    walks = [re.findall(r"`([\w/]+\.py)`", walk) for walk in tour.split("\n### ")[1:]]
+    folders = [name for row in re.findall(r"^\| `.*", text, re.MULTILINE) for name in re.findall(r"`([\w/]+/)`", row)]
+
+    assert len(walks) == 3
+    assert all(0 < len(walk) <= 12 for walk in walks)
+    assert len(folders) > 20
+    for name in [*itertools.chain(*walks), *folders]:
+        assert (ROOT / "dedup_crawler" / name).exists(), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

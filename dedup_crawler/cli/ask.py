@@ -22,8 +22,8 @@ from dedup_crawler.methods.static_front import with_static_files
 def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, ...], as_json: bool) -> None:
     """Print the canonical form of each URL, from the arguments or from stdin (`url` or `url<TAB>referrer` a line).
 
-    Lines with a referrer are taken as a crawl in order: the form of a referrer is the one that it was given itself.
-    With --json each line says why, too.
+    Lines with a referrer are read as a crawl in order: a referrer has the form that an earlier line gave it. With
+    --json each line also gives the reason.
 
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
@@ -50,7 +50,7 @@ def _visit(line: str) -> tuple[str, str | None]:
 def explain(
     model: Path, url: str, other: str | None, referrer: str | None, static_files: tuple[Path, ...], as_json: bool
 ) -> None:
-    """Say why a URL has its form, or whether and why two URLs are believed to be the same page.
+    """Explain the form of a URL; with two URLs, say if and why they are believed to be the same page.
 
     Example: dedup-crawler explain --model models/forum http://forum.example/topic/7-title http://forum.example/topic/7
     """

@@ -17,7 +17,7 @@ _SHOWN_DAMAGES = 10
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--port", default=8000, show_default=True, help="Port on 127.0.0.1; 0 takes any free one.")
-@click.option("--host", default=None, help="Which recorded host to serve; default: the one with most URLs.")
+@click.option("--host", default=None, help="Recorded host to serve; default: the one with most URLs.")
 def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     """Serve a recorded crawl as a live site on loopback, until Ctrl-C or `kill`.
 
@@ -38,15 +38,15 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
 @main.command("import")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @DATABASE
-@click.option("--field", "fields", multiple=True, metavar="FIELD=NAME", help="What a field is called, as url=link.")
-@click.option("--host", default=None, help="Of the paths in an access log, such as https://forum.example.")
+@click.option("--field", "fields", multiple=True, metavar="FIELD=NAME", help="Name of a field, as url=link.")
+@click.option("--host", default=None, help="Host of the paths in an access log, such as https://forum.example.")
 @AS_JSON
 def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str | None, as_json: bool) -> None:
-    """Import recorded pages, plain, gzip or zstd; what a file is, is told by what it holds.
+    """Import recorded pages, plain, gzip or zstd; the content of a file tells its format.
 
     WARC and WACZ; CSV and JSON lines (Scrapy feeds, other crawlers' exports) with a url and a content, html, body or
-    text; access logs (URLs only: mine-log learns from those). Pages that come with the digest of their body alone are
-    labelled by it.
+    text; access logs (URLs only: mine-log learns from those). Pages without a body are labelled by its digest, where a
+    file gives that.
 
     Importing a file again changes nothing; an interrupted import goes on where it stopped.
 

@@ -25,9 +25,9 @@ _PAIRS_AT_ONCE = 1000
 @click.option("--pairs", type=click.Path(path_type=Path), required=True, help="CSV with url1,url2 and maybe score.")
 @AS_JSON
 def compare(model: Path, pairs: Path, as_json: bool) -> None:
-    """Print how probably each pair of URLs is one page (url1, url2, probability); with scores, how right that is.
+    """Print the probability that two URLs are one page for each pair (url1, url2, probability).
 
-    A score of 0.99 or more is a duplicate. What the answers are worth goes to stderr.
+    If the pairs have scores, the quality of the answers goes to stderr; a score of 0.99 or more is a duplicate.
 
     Example: dedup-crawler compare --model models/forum --pairs pairs.csv
     """

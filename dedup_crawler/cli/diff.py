@@ -22,9 +22,9 @@ from dedup_crawler.methods import load_model
 @click.option("--examples", default=3, show_default=True, help="URLs shown for each rule.")
 @AS_JSON
 def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: int, as_json: bool) -> None:
-    """Say what the model NEW would drop of a list of URLs and the model OLD would not, and the reverse, rule by rule.
+    """List the URLs that only one of the models OLD and NEW would drop, rule by rule.
 
-    The URLs come from the arguments, from --db, or from stdin (`url` or `url<TAB>referrer` a line), and are taken as a
+    The URLs come from the arguments, from --db, or from stdin (`url` or `url<TAB>referrer` a line), and are read as a
     crawl in order: the first URL of each form is fetched, the others are dropped.
 
     \b

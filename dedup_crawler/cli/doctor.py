@@ -24,9 +24,9 @@ _WIDTH = 23
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, db: str | None, model: Path | None, as_json: bool) -> None:
-    """Say what a bug report needs: versions, extras, torch, a crawl database, a model; passwords are left out.
+    """Print what a bug report needs: versions, extras, torch, a crawl database, a model; passwords are left out.
 
-    The exit status is 1 if something that was found cannot work.
+    The exit status is 1 if it finds a problem.
 
     Example: dedup-crawler doctor --db crawl.db --model models/forum
     """

@@ -30,14 +30,14 @@ def _methods(context: click.Context, parameter: click.Parameter, incomplete: str
     shell_complete=_methods,
     help="Name, or name:option=value,...; default: all methods as they are.",
 )
-@click.option("--train-fraction", default=0.75, show_default=True, help="Share of the pages (first in order) to learn.")
+@click.option("--train-fraction", default=0.75, show_default=True, help="Share of the pages to learn from.")
 @AS_JSON
 def evaluate(
     databases: tuple[str, ...], truths: tuple[Path, ...], specs: tuple[str, ...], train_fraction: float, as_json: bool
 ) -> None:
     """Print the papers' tables: simulated crawls, cold and warm, and the metrics of WWW'10.
 
-    Training sees our own labels of the first part alone; without --truth our labels judge as well.
+    Methods learn from our own labels of the first part only. Without --truth our labels judge as well.
 
     Example: dedup-crawler evaluate --db forum.db --truth truth.csv.gz --method keep-all --method verified
     """
@@ -77,13 +77,13 @@ def evaluate(
 
 @main.command()
 @click.option(
-    "--folder", type=click.Path(path_type=Path), default=None, help="Where to work; default: a temporary one."
+    "--folder", type=click.Path(path_type=Path), default=None, help="Folder to work in; default: a temporary one."
 )
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
 @click.option("--method", default="verified", show_default=True, shell_complete=_methods, help="Method to train.")
 @AS_JSON
 def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> None:
-    """Do the whole job on the recorded example site: serve, crawl, label, train, crawl on, say what was saved and lost.
+    """Do the whole job on the recorded example site: serve, crawl, label, train, crawl on, count savings and losses.
 
     Example: dedup-crawler demo
     """

@@ -20,7 +20,7 @@ from dedup_crawler.errors import DedupError, did_you_mean
 from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
 
 _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.EROFS)
-"""What the place of a result or of a temporary file may lack, whoever writes there."""
+"""Errors of a full disk, or of a name that is too long, whoever writes the result or a temporary file."""
 
 
 class _Commands(click.Group):
@@ -74,7 +74,7 @@ def _names_of_options(command: click.Command) -> set[str]:
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dedup-crawler")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings; results and errors only.")
-@click.option("--verbose", "-v", count=True, help="Steps and times; -vv also tracebacks and what libraries log.")
+@click.option("--verbose", "-v", count=True, help="Steps and times; -vv also tracebacks and the log of libraries.")
 @click.option("--no-color", is_flag=True, help="No colours; the environment variable NO_COLOR does the same.")
 @click.pass_context
 def main(context: click.Context, quiet: bool, verbose: int, no_color: bool) -> None:
@@ -82,11 +82,11 @@ def main(context: click.Context, quiet: bool, verbose: int, no_color: bool) -> N
 
     \b
     scrapy crawl content -a url=https://forum.example     collect pages into crawl.db
-    dedup-crawler label                                   find out which are the same
+    dedup-crawler label                                   find the pages that are the same
     dedup-crawler train verified                          learn which URLs lead to the same page
-    dedup-crawler evaluate                                what it would save and lose
+    dedup-crawler evaluate                                measure savings and losses
 
-    Exit status: 0 done, 1 something that you can act on (one line says what), 2 a wrong call, 130 Ctrl-C.
+    Exit status: 0 done, 1 an error that you can act on (one line says what), 2 a wrong call, 130 Ctrl-C.
     """  # noqa: D301 - click reads the control character
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other.")

@@ -17,7 +17,7 @@ _SHOWN_SINKS = 10
 @DATABASE
 @click.option("--truth", type=click.Path(path_type=Path), help="CSV (url,cluster) to judge the labels by.")
 @click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
-@click.option("--language", default="English", show_default=True, help="Of pages that do not declare theirs.")
+@click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @AS_JSON
@@ -30,9 +30,9 @@ def label(
     pair: tuple[str, str] | None,
     as_json: bool,
 ) -> None:
-    """Find out which pages are the same: main text, cosine scores, simhash, duplicate clusters.
+    """Find the pages that are the same: main text, cosine scores, simhash, duplicate clusters.
 
-    Only pages that have no text yet are read; Ctrl-C keeps those that were. With --explain nothing is written.
+    Reads only pages that no run has read before; Ctrl-C keeps finished pages. With --explain nothing is written.
 
     Example: dedup-crawler label --db crawl.db --truth truth.csv.gz
     """

@@ -16,9 +16,9 @@ _SHOWN_DAMAGES = 5
 @main.command("mine-log")
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--model", type=click.Path(path_type=Path), help="Folder to write; default: models/<host>.")
-@click.option("--host", default=None, help="Of the logged paths; default: that of --site, or of most referrers.")
+@click.option("--host", default=None, help="Host of the logged paths; default: that of --site, or of most referrers.")
 @click.option("--min-support", default=5, show_default=True, help="Pairs of URLs with overlapping sizes, at least.")
-@click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages for each rule; 20 do.")
+@click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
 @click.option("--site", default=None, help="Live site to fetch from, such as https://forum.example.")
 @click.option("--delay", default=1.0, show_default=True, help="Seconds between two fetches.")
 @click.option("--max-fetches", default=1000, show_default=True, help="Fetches in all.")
@@ -36,8 +36,8 @@ def mine_log(
 ) -> None:
     """Learn rules from web-server logs: which URLs differ in a substring or parameter and have pages of one size.
 
-    Logs are in the common or combined format, or tab-separated columns. With --validate what is likely is tried on
-    the live site: as robots.txt allows, a fetch at a time, on this site alone.
+    Logs are in the common or combined format, or tab-separated columns. With --validate likely rules are tried on
+    the live site: as robots.txt allows, one fetch at a time, on this site alone.
 
     Example: dedup-crawler mine-log access.log.gz --host forum.example --model models/forum
     """

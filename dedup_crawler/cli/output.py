@@ -1,4 +1,4 @@
-"""What all commands share: their common options, and how they print.
+"""Options that all commands share, and their output.
 
 Results go to stdout, all else to stderr. On a terminal there are colours, boxes and progress bars; what is piped is
 plain.
@@ -44,7 +44,7 @@ _TOLD_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """What the user said before the command about how it should speak."""
+    """Verbosity and colours, as the user wanted them before the command."""
 
     is_quiet: bool = False
     """No progress and no warnings; results and errors stay."""
@@ -60,14 +60,14 @@ def set_manners(context: click.Context, manners: Manners, *, is_colourless: bool
 
 
 def manners() -> Manners:
-    """What the user said; the defaults outside of a command."""
+    """Return the manners of the running command; the defaults outside of a command."""
     context = click.get_current_context(silent=True)
     told = context.meta.get(_KEY) if context is not None else None
     return told if isinstance(told, Manners) else Manners()
 
 
 def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
-    """What a flag says that was given as ``NAME=VALUE``, as often as wanted."""
+    """Read a flag that was given as ``NAME=VALUE``, any number of times."""
     pairs = [text.partition("=") for text in texts]
     if missing := [name for name, equals, _ in pairs if not equals]:
         raise click.BadParameter(f"{missing[0]!r} has no value; write {flag} {missing[0]}=VALUE.")

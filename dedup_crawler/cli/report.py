@@ -17,7 +17,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
 @click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
 @click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
-@click.option("--comparison", type=_PATH, help="What `dedup-crawler evaluate --json` printed.")
+@click.option("--comparison", type=_PATH, help="Output of `dedup-crawler evaluate --json`.")
 @click.option("--output", "-o", type=_PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
 @AS_JSON
 def report(
@@ -29,9 +29,9 @@ def report(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Write one HTML file about a crawl and its models: what is wasted and where, the rules and why, what was lost.
+    """Write one HTML file about a crawl and its models: the waste, the rules with their evidence, the losses.
 
-    It opens without a network, on a phone too, and can be printed. What is not given says what would fill it.
+    It opens without a network and on a phone, and can be printed. A section without data says what would fill it.
 
     Example: dedup-crawler report --db crawl.db --model models/forum --dropped drops.jsonl
     """

@@ -18,14 +18,14 @@ _SHOWN_REFUSALS = 5
 
 @main.command("import-rules")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder that takes them.")
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder to put them into.")
 @click.option("--remove", is_flag=True, help="Take static rules out of the model again.")
 @AS_JSON
 def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bool) -> None:
-    """Put rules that people wrote down in front of a model: ClearURLs (data.min.json), duplicate-url-discarder JSON.
+    """Put rules that people wrote in front of a model: ClearURLs (data.min.json), duplicate-url-discarder JSON.
 
-    They are applied first, on the hosts that the model knows, and take the place of those imported before. What cannot
-    be matched in linear time is refused and counted. Training writes a model without them: import them again.
+    They are applied first, on the hosts that the model knows, and replace those imported before. Patterns that cannot
+    be matched in linear time are refused and counted. Training writes a model without them: import them again.
 
     \b
     Example: dedup-crawler import-rules data.min.json --model models/forum
@@ -60,13 +60,13 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
 @click.option(
     "--without-guards",
     is_flag=True,
-    help="Say rules also where the format cannot leave URLs alone that the model knows too little of.",
+    help="Write rules even if the format cannot express which URLs the model leaves unchanged.",
 )
 def export(model: Path, target: str, output: Path | None, without_guards: bool) -> None:
-    """Write the rules of a model as a table, or for duplicate-url-discarder: what that can say, nothing else.
+    """Write the rules of a model as a table, or those that duplicate-url-discarder can express.
 
-    duplicate-url-discarder is the JSON of that package, which drops parameters; table has a line a rule with its
-    counts. What could not be said goes to stderr, rule by rule, with the reason.
+    duplicate-url-discarder is the JSON of that package, which drops parameters; table has one line per rule, with its
+    counts. Rules that are left out go to stderr, with the reason.
 
     Example: dedup-crawler export --model models/forum --format table --output rules.tsv
     """

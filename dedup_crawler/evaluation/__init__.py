@@ -1,4 +1,4 @@
-"""How good methods and labels are: the metrics of the papers, simulated crawls, and rules tried on a live site.
+"""Quality of methods and labels: the metrics of the papers, simulated crawls, and rules tried on a live site.
 
 Read ``comparison`` (one protocol for all methods) with ``simulated_crawl`` and ``normalization``, then ``tables``;
 ``truth`` judges labels, ``pair_quality`` answers about pairs, ``log_mining`` and ``site_validation`` are DustBuster's.

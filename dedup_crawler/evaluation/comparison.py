@@ -35,14 +35,14 @@ class JudgedCrawl:
     test_urls: Sequence[str]
     test_referrers: Sequence[str | None]
     training_pages: Sequence[Hashable]
-    """What the training URLs show, as the judge says."""
+    """Pages of the training URLs, as the judge says."""
     test_pages: Sequence[Hashable]
     n_unjudged: int
     """Pages left out because the judge does not know their URL."""
 
     @cached_property
     def evidence(self) -> PageEvidence:
-        """What compares the pages of the training part."""
+        """Comparer of the pages of the training part."""
         return PageEvidence.of_pages(self.training)
 
 

@@ -1,4 +1,4 @@
-"""What ``dedup-crawler evaluate --json`` printed, read back: counts are taken, and every rate is computed from them."""
+"""Reads the output of ``dedup-crawler evaluate --json``: it takes counts, and computes every rate from them."""
 
 from __future__ import annotations
 

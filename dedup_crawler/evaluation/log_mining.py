@@ -79,7 +79,7 @@ class LogMiner:
         return self.method.save(folder or default_model_folder([f"http://{self._host}/"]))
 
     def numbers(self, report: LogReport) -> dict[str, Any]:
-        """What was read and learnt, for people and programs."""
+        """Counts of the log and of the rules, for people and programs."""
         read = {
             "host": report.host,
             "accesses": report.n_accesses,

@@ -1,4 +1,4 @@
-"""How right the answers about pairs of URLs are: accuracy, precision, recall, area under the curve, confusion matrix.
+"""Quality of answers about pairs of URLs: accuracy, precision, recall, area under the curve, confusion matrix.
 
 The capstone of 2018 read its confusion matrix with the axes exchanged; here they have names.
 """

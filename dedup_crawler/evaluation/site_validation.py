@@ -27,7 +27,7 @@ _MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted
 
 @dataclass(frozen=True)
 class SiteValidation:
-    """How the rules fared."""
+    """Results of the rules."""
 
     held: list[AnyRule]
     """With the fetched pairs as their evidence."""
@@ -128,7 +128,7 @@ class SiteValidator:
 
 
 def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
-    """Whether two pages with status 200 show a reader the same."""
+    """Return True if two pages with status 200 show a reader the same."""
     if left.content == right.content:
         return len(left.content) > 0
     texts = reader.read((left, right))

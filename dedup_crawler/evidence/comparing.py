@@ -1,4 +1,4 @@
-"""Whether pairs of pages that one rule would make one show the same.
+"""Comparer of pairs of pages that one rule would make one.
 
 Of two pages is left out what they have in common, the frame of the site, and what differs as the two addresses do.
 A line that is left may still be *systematic* for the rule: the same kind of line is left in a large share of its merge
@@ -30,7 +30,7 @@ MAX_SHARED = 3
 MAX_LEFT = 60
 """Lines of a pair that is looked at closely; with more left the pages are different."""
 MIN_COMMON = 15.0
-"""What two pages have in common and other pages have not: words times the logarithm of how rare their line is."""
+"""Least score of what only two pages have in common: words times the logarithm of how rare their line is."""
 MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
 MAX_DRIFT = 0.1
@@ -41,7 +41,7 @@ _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
 
 
 class Verdict(enum.IntEnum):
-    """What two pages say of a rule."""
+    """Answer of two pages about a rule."""
 
     SILENT = -1
     DIFFERENT = 0
@@ -50,7 +50,7 @@ class Verdict(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What is left of a pair."""
+    """Remaining lines of a pair."""
 
     group: int
     lines: Sequence[Line]
@@ -114,7 +114,7 @@ class PageEvidence:
         return Verdict.SILENT if 0 < n_told <= MAX_DRIFT * left.n_common else verdict
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
-        """What is systematic for a rule, by pairs of pages that it makes one, each of which speaks for itself."""
+        """Learn what is systematic for a rule, from pairs of pages that it makes one; each pair counts as one group."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
         close = [(each.group, each.lines) for each in left if isinstance(each, _Left)]
         return HabitCounts(close, len(left) - len(close)).habits()
@@ -224,7 +224,7 @@ def _masked(words: Words, values: Sequence[Words]) -> Words:
 
 
 def _url_values(url: str) -> frozenset[Words]:
-    """What stands in the parts of a path and in the values of a query, as words."""
+    """Words in the parts of a path and in the values of a query."""
     behind = url.partition("://")[2]
     path, _, query = behind[behind.find("/") :].partition("?")
     parts = [*path.split("/"), *(part.partition("=")[2] for part in query.split("&"))]

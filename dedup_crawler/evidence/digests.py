@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 @dataclass(frozen=True, slots=True)
 class PageDigest:
-    """What is kept of a page."""
+    """The part of a page that is kept."""
 
     status: int
     title: str

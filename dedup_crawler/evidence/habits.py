@@ -41,7 +41,7 @@ class Line(NamedTuple):
     words: Words
     """With one sign for a value in which the two addresses differ."""
     is_new: bool
-    """Whether it says a word that neither the other page nor the address nor the site says."""
+    """True if it says a word that neither the other page nor the address nor the site says."""
 
 
 class Habits(NamedTuple):
@@ -68,12 +68,12 @@ class Habits(NamedTuple):
 
     @classmethod
     def from_json(cls, value: JsonValue) -> Habits:
-        """What :meth:`to_json` gave; BadInputError for anything else."""
+        """Read the result of :meth:`to_json`; BadInputError for anything else."""
         return cls(*(frozenset(map(_kind, value[name].values())) for name in (_OLD, _NEW)))
 
 
 def all_habits(habits: Iterable[Habits]) -> Habits:
-    """What any of several rules changes."""
+    """Merge the habits of several rules."""
     each = list(habits)
     return Habits(frozenset().union(*(one.old for one in each)), frozenset().union(*(one.new for one in each)))
 

@@ -1,4 +1,4 @@
-"""What the pages of a site say whatever they are about: its frame of menus and footers, usual lists, usual words.
+"""Text that the pages of a site share: its frame of menus and footers, usual lists, usual words.
 
 A model keeps it, with the habits of its rules, so that a crawl compares two pages as learning would.
 """
@@ -45,13 +45,13 @@ class SiteText:
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
-        """What the pages of a crawl say."""
+        """Learn from the pages of a crawl."""
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
 
     def habits_of(self, rules: Iterable[str]) -> Habits:
-        """What several rules together change."""
+        """Habits of several rules together."""
         return all_habits(self.habits[rule] for rule in rules if rule in self.habits)
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class SiteText:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> SiteText:
-        """What :meth:`to_json` gave; BadInputError for anything else."""
+        """Read the result of :meth:`to_json`; BadInputError for anything else."""
         n_titles = value["titles"].count()
         n_of_line: Counter[int] = Counter()
         for line, n in value["lines"].table().items():

@@ -44,7 +44,7 @@ def _decoded(text: str) -> str:
 
 
 def spellings(value: str) -> set[str]:
-    """How a page may spell the value of an argument in its text: as it is, or as a path (``a:b`` as ``a/b``).
+    """Spellings of an argument's value in the text of a page: as it is, or as a path (``a:b`` as ``a/b``).
 
     Values of one character are spelt everywhere, so they have none.
     """
@@ -90,18 +90,18 @@ class ArgumentKinds:
                 self._values[key].add(value)
 
     def is_choice(self, key: str) -> bool:
-        """Whether *key* has few values, each on many pages."""
+        """Return True if *key* has few values, each on many pages."""
         n_values = len(self._values.get(key, ()))
         if n_values > MAX_CHOICES:
             return False
         return n_values <= max(_FEW_VALUES, self._n_pages.get(key, 0) / MIN_REPEATS)
 
     def is_open(self, key: str) -> bool:
-        """Whether *key* has so many values that it cannot be a choice."""
+        """Return True if *key* has so many values that it cannot be a choice."""
         return len(self._values.get(key, ())) > MAX_CHOICES
 
     def template(self, before: str, found: Sequence[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
-        """What kind of page a URL asks for: all of it, without the values of *naming_keys* and of other open keys."""
+        """Kind of page that a URL asks for: all of it, without the values of *naming_keys* and of other open keys."""
         parts = (
             f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
         )

@@ -1,4 +1,4 @@
-"""Which URLs show the same page: the joins of the default labeller, from the surest evidence to the weakest.
+"""Clusters of URLs that show the same page: the joins of the default labeller, from the surest evidence to the weakest.
 
 A wrong join makes a crawler lose a page, a missed one makes it fetch a page twice, so every join needs evidence:
 
@@ -188,7 +188,7 @@ def _join_near(clustering: Clustering, site: SitePages) -> None:
 
 
 def is_near(left: Signature, right: Signature) -> bool:
-    """Whether two pages differ so little that it is the same page with, say, another counter.
+    """Return True if two pages differ so little that it is the same page with, say, another counter.
 
     Line by line: where one page has a line more, a list has an entry more, and where lines have changed places, a tree
     has another branch open.

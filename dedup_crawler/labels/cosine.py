@@ -186,7 +186,7 @@ def _digest(text: str) -> bytes:
 
 
 def _vectorizer() -> tuple[Any, Any]:
-    """What counts the words of texts, lower-cased, of two characters or more, and what stacks the results."""
+    """Return a vectorizer of words, lower-cased, of two characters or more, and a function that stacks the results."""
     try:
         from scipy.sparse import vstack
         from sklearn.feature_extraction.text import HashingVectorizer

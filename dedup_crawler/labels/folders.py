@@ -30,7 +30,7 @@ Signatures = Mapping[int, Signature]
 
 @dataclass(frozen=True)
 class FolderAlias:
-    """What is below one folder is below another, as it seems."""
+    """Two folders that seem to hold the same."""
 
     origin: str
     """Scheme and host."""

@@ -73,7 +73,7 @@ class Clustering:
             self.joins.append(Join(left, right, reason))
 
     def are_same(self, left: int, right: int) -> bool:
-        """Whether two pages are in one cluster."""
+        """Return True if two pages are in one cluster."""
         return self._sets.find(left) == self._sets.find(right)
 
     def numbers(self) -> list[int]:

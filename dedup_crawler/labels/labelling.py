@@ -42,7 +42,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class LabelReport:
-    """What a run of :func:`label_store` found."""
+    """Results of a run of :func:`label_store`."""
 
     n_pages: int
     n_cleaned: int

@@ -1,4 +1,4 @@
-"""What the pages of a site say whatever they are about: their own address.
+"""Decoration: lines in which the pages of a site print their own address.
 
 A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` stands on a page's text, its history, and the login
 form reached from it. It differs on every page, so comparing lines never calls it boilerplate; and it makes one login
@@ -77,11 +77,11 @@ class SiteLayout:
             self._shapes = n_shapes.at_least(max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES))
 
     def names(self, url: str) -> Names:
-        """What finds the values of one URL's naming arguments, after :meth:`settle`."""
+        """Finder of the values of one URL's naming arguments, after :meth:`settle`."""
         return Names(url, self.naming_keys)
 
     def decoration(self, url: str, lines: list[str]) -> set[int]:
-        """Which lines of the page at *url* are no content, by their index.
+        """Lines of the page at *url* that are no content, by their index.
 
         A line that stands twice is decoration once: a label may have the same words as an entry of a list.
         """
@@ -106,7 +106,7 @@ class Names:
         )
 
     def shapes_of(self, lines: list[str]) -> dict[int, int]:
-        """Where lines with names stand first, and the digest of each with names, other values and times masked."""
+        """First place of each line with names, and its digest with names, other values and times masked."""
         found: dict[str, int] = {}
         for name in self._names:
             for index, line in enumerate(lines):

@@ -42,7 +42,7 @@ _MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # w
 
 
 class LineFacts(NamedTuple):
-    """What a line says by itself, whatever page it is on."""
+    """Facts about a line by itself, whatever page it is on."""
 
     digest: int
     n_words: int
@@ -108,7 +108,7 @@ def numbers_of(text: str) -> frozenset[str]:
 
 
 def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:
-    """Whether two different sequences of the same lines are one list in two orders.
+    """Return True if two different sequences of the same lines are one list in two orders.
 
     Not if a single line stands elsewhere: that is how a tree says which of its branches is open, and a menu where
     the reader is. Sorting moves more than one line, for an entry of a table has several.

@@ -1,4 +1,4 @@
-"""What is kept of a page to compare it by: hashes of its text, of its lines, and what its URL asks for.
+"""Signatures, by which pages are compared: hashes of a page's text and of its lines, and the arguments of its URL.
 
 A signature has at most some 40 kB, usually one, whatever the size of the page; texts are not kept. So the pages of a
 crawl are gone through twice: to learn what is decoration on this site, and to sign what is not. Where a key of the

@@ -1,1 +1,1 @@
-"""What runs inside a live Scrapy crawl: the add-on, the filter and the collector of pages."""
+"""Scrapy components: the add-on, the duplicate filter with its middlewares, and the collector of pages."""

@@ -1,4 +1,4 @@
-"""What the answers of a crawl mean for the forms that its requests stand for."""
+"""Consequences of the answers of a crawl for the forms that its requests stand for."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Answers:
     form_of
         Gives the digest of the form of a URL, and the rules that lead to it.
     is_covered
-        Says whether a URL belongs to a template that shows nothing new.
+        Says whether a URL has a shape that shows nothing new.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Answers:
         is_covered: Callable[[str], bool],
     ) -> None:
         self.has_spider_side = False
-        """Whether somebody says when the spider is through with a page; otherwise its answer is the end of it."""
+        """True if somebody says when the spider is through with a page; otherwise its answer is the end of it."""
         self.n_fetched = 0
         self._crawler = crawler
         self._seen = seen
@@ -74,7 +74,7 @@ class Answers:
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self.is_resumed = False
-        """Whether the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
+        """True if the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
         requests than were answered."""
         self._orphans: dict[str, list[bytes]] = {}
         self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered, and stood for no form
@@ -251,7 +251,7 @@ class Answers:
 
     @property
     def has_left_over(self) -> bool:
-        """Whether requests of an earlier process were not sent yet: no queue has them."""
+        """Return True if requests of an earlier process were not sent yet: no queue has them."""
         return bool(self._left_over)
 
     def leave_over(self, requests: Iterable[Request | str]) -> None:

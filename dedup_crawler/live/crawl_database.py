@@ -1,4 +1,4 @@
-"""Which database a crawl learns from, and where its models go."""
+"""The database that a crawl learns from, and the folder for its models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def database_of(crawler: Crawler) -> str | None:
 
 
 def models_folder(database: str, model: str | None) -> Path:
-    """Where a crawl that learns by itself writes its models: *model* (``DEDUP_MODEL``), or beside its database.
+    """Folder for the models of a crawl that learns by itself: *model* (``DEDUP_MODEL``), or beside its database.
 
     >>> models_folder("crawls/forum.db", None).as_posix(), models_folder("mysql://me@host/forum", None).as_posix()
     ('crawls/forum.models', 'forum.models')

@@ -1,4 +1,4 @@
-"""Which requests are sent: the first URL of every form, whatever must pass, and a few that test the rules."""
+"""Decisions about requests: the first URL of every form is sent, whatever must pass, and a few that test the rules."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Decisions:
         self._owners: dict[str, str] = {}
 
     def is_decided(self, request: Request) -> bool:
-        """Whether this crawl has decided about *request* before."""
+        """Return True if this crawl has decided about *request* before."""
         return marks.is_decided(request, self._crawl)
 
     async def decide(self, requests: Sequence[Request], *, is_start: bool = False) -> list[bool]:
@@ -113,7 +113,7 @@ class Decisions:
         return [not is_asked or next(found) for is_asked in is_new]
 
     def _is_repeat(self, request: Request) -> bool:
-        """Whether the URL of a link owns its form already: whether it is fetched again is the dupefilter's business."""
+        """Return True if the URL of a link owns its form already; the dupefilter decides if it is fetched again."""
         form = self._owners.get(request.url)
         if form is None or request.dont_filter or self._explorer.unreached.n_redirected or marks.is_marked(request):
             return False
@@ -196,7 +196,7 @@ class Decisions:
         self._crawl = marks.new_crawl()
 
     def _question(self, request: Request, is_start: bool) -> Question | None:
-        """What is to be asked about *request*; None if the filter has no business with it."""
+        """Make the question to ask about *request*; None if the filter has no business with it."""
         meta, asked = request.meta, request.url
         was_decided, is_redirected, again, may_be_noted = False, False, None, False
         if marks.is_marked(request):
@@ -287,7 +287,7 @@ class Decisions:
         return self._kept(question)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
-        """Whether a URL passes whose form somebody has."""
+        """Return True if a URL passes whose form somebody has."""
         self._note_reached(question, holder)
         rules = question.fired
         if holder.rules not in (0, question.rules):
@@ -324,7 +324,7 @@ class Decisions:
             question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
-        """Whether a URL is sent although its page is there or on its way, or nothing new is behind it."""
+        """Return True if a URL is sent although its page is there or on its way, or nothing new is behind it."""
         is_awaited = standing is Standing.AWAITED
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             self._count("request/frozen")
@@ -348,7 +348,7 @@ class Decisions:
         return self._dropped(question, rules)
 
     async def _waits(self, question: Question) -> bool:
-        """Whether *question* can be dropped before its owner is answered, because it will be sent if that fails."""
+        """Return True if *question* can be dropped before its owner is answered, as a substitute if that fails."""
         substitute = question.text() if self._seen.is_durable else question.kept()
         try:
             return substitute is not None and await self._seen.wait(question.digest, substitute, question.owner)
@@ -362,7 +362,7 @@ class Decisions:
             return True
 
     async def _is_redirected_here(self, question: Question, sources: Sequence[str]) -> bool:
-        """Whether the owner is one of the redirects that led here, for a spider that follows them itself.
+        """Return True if the owner is one of the redirects that led here, for a spider that follows them itself.
 
         A redirect target is no duplicate of the redirects that led to it.
         """
@@ -453,6 +453,6 @@ class Decisions:
 
 
 def _tests_covered(request: Request) -> bool:
-    """Whether a request tests that nothing new is behind a covered template."""
+    """Return True if a request tests that nothing new is behind a covered template."""
     explores = request.meta.get(marks.EXPLORES)
     return explores is not None and explores[1] in marks.OF_COVERED

@@ -141,7 +141,7 @@ class DropReport:
             self._file = None
 
     def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
-        """What the method says of the URL; where only the owner's URL was changed, what its rules do."""
+        """Reason that the method gives for the URL; where only the owner's URL was changed, its rules."""
         reason = self._reasons.get(rules)
         if reason is None:
             if question.fired:

@@ -56,7 +56,7 @@ class DuplicateFilter:
     ) -> None:
         self.seen = seen
         self.has_downloader_side = False
-        """Whether somebody hears the answers; without, nothing may be dropped."""
+        """True if somebody hears the answers; without, nothing may be dropped."""
         self._job = job
         self._crawler = crawler
         self._options = options
@@ -270,7 +270,7 @@ class DuplicateFilter:
         return form_digest(form), model.fired(url, None, form) if form != url else ()
 
     def _is_covered(self, url: str) -> bool:
-        """Tell whether a URL belongs to a template that shows nothing new."""
+        """Tell whether a URL has a shape that shows nothing new."""
         model = self._models.of(host_of(normal_form(url)))
         return model is not None and model.is_covered(url)
 
@@ -381,7 +381,7 @@ def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> Mod
 
 
 def _learning_folder(crawler: Crawler, options: Options) -> Path | None:
-    """Where a crawl that learns by itself writes its models."""
+    """Folder for the models of a crawl that learns by itself."""
     database = database_of(crawler)
     if options.learn_after is None or database is None:
         return None

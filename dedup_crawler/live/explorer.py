@@ -70,11 +70,11 @@ class Explorer:
         self.evidence = evidence
         self.walls = Walls(report)
         self.alternatives: Alternatives[Kept] = Alternatives()
-        """What was dropped, by its form."""
+        """Dropped requests, by form."""
         self.is_resumed = False
-        """Whether pages were fetched by an earlier process: what they showed is not known."""
+        """True if pages were fetched by an earlier process: what they showed is not known."""
         self.knows_owners = True
-        """Whether the owner of each form that was seen is remembered."""
+        """True if the owner of each form that was seen is remembered."""
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
@@ -103,7 +103,7 @@ class Explorer:
         is_covered: bool,
         is_awaited: bool,
     ) -> bool:
-        """Whether a duplicate that a page links to is to be fetched all the same.
+        """Return True if a duplicate that a page links to is to be fetched all the same.
 
         If that page was fetched to test a rule itself, it is not: where each answer has new links, it would never end.
         Nor is a URL that was dropped before: most links lead to few URLs, each of which is one drop.
@@ -128,7 +128,7 @@ class Explorer:
         return is_chosen
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Whether what *rules* drop is to be kept in case of a kill."""
+        """Return True if the drops of *rules* are to be kept in case of a kill."""
         return self._explores and not self.evidence.is_settled(rules)
 
     def sent(self, request: Request) -> None:
@@ -286,7 +286,7 @@ class Explorer:
                 self._judged(shown.form, shown.rules, True)
 
     def _knows_pages(self) -> bool:
-        """Whether all that the crawl has shown is known: an earlier process may have seen what this one has not."""
+        """Return True if all that the crawl has shown is known, to this process and no earlier one."""
         return not self.is_resumed and self._shown is not None and self._shown.knows_frame
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 _STRIPPED = "".join(map(chr, range(33)))
-"""What browsers take off both ends of a link: white space and control characters."""
+"""Characters that browsers strip from both ends of a link: white space and control characters."""
 
 REFERRER_KEY = "dedup_referrer"
 """Meta key: URL of the page that held the link, whatever the site's Referrer-Policy lets a header say."""

@@ -1,4 +1,4 @@
-"""What a killed process leaves in the JOBDIR of a crawl, and Scrapy cannot read.
+"""Files that a killed process leaves in the JOBDIR of a crawl, and Scrapy cannot read.
 
 Scrapy says how far its queue was read, and flushes what its dupefilter knows, at an orderly end alone. After a kill
 the queue reads stale bytes in place of what is new: requests are lost without a word, and at worst the crawl neither

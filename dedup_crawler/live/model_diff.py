@@ -1,7 +1,7 @@
-"""What one model would drop of a list of links and another one would not, rule by rule.
+"""Difference of two models: links of a list that only one of them would drop, rule by rule.
 
 Both models see the list as a crawl would: the first URL of a form is fetched, later ones are dropped, and so are links
-to templates that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
+to shapes that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
 bytes a form and model, whatever the list.
 """
 
@@ -34,7 +34,7 @@ class DroppedLink:
 
 @dataclass(frozen=True, slots=True)
 class RuleDrops:
-    """What one rule drops that the other model fetches."""
+    """Drops of one rule that the other model fetches."""
 
     rule: str
     """Its identifier."""
@@ -45,7 +45,7 @@ class RuleDrops:
 
 @dataclass(frozen=True, slots=True)
 class ModelDiff:
-    """What two models would do with a list of links."""
+    """Drops and fetches of two models on one list of links."""
 
     n_urls: int
     n_both: int
@@ -141,7 +141,7 @@ class _Tally:
             self._examples[rule].append(DroppedLink(url, referrer, form))
 
     def drops(self) -> tuple[RuleDrops, ...]:
-        """What was counted, the most first."""
+        """Drops by rule, the most first."""
         ordered = sorted(self._n_urls.items(), key=lambda entry: (-entry[1], entry[0]))
         return tuple(
             RuleDrops(rule, self._sentences.get(rule, "by no rule that is known"), n_urls, tuple(self._examples[rule]))

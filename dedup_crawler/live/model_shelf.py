@@ -91,7 +91,7 @@ class ModelShelf:
         return model if model is not None and host in model.hosts else None
 
     def folder_of(self, host: str) -> Path | None:
-        """Where the model of *host* lies, whether it can be used or not; None for unknown hosts."""
+        """Folder of the model of *host*, whether it can be used or not; None for unknown hosts."""
         if self._single is not None:
             return self.path if host in self._single.hosts else None
         return self.path / folder_name(host) if folder_name(host) in self._names else None

@@ -96,11 +96,11 @@ class LiveModels:
         return None
 
     def sentence(self, rule: str) -> str:
-        """What a rule of a model that was met does."""
+        """Sentence of a rule of a model that was met."""
         return self._sentences.get(rule, "a rule of an earlier model")
 
     def site_text_of(self, host: str) -> SiteText | None:
-        """What the model of *host* knows of the text of its pages, if it knows anything."""
+        """Knowledge of the model of *host* about the text of its pages; None if it has none."""
         model = self.of(host)
         return model.site_text if model is not None else None
 

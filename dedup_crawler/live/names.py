@@ -1,4 +1,4 @@
-"""What a user meets by name in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
+"""Names that a user meets in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ STATS = {
     "request/dropped": "not sent: the page is fetched through another URL",
     "request/explored": "sent although they were duplicates, to test the rules",
     "request/would_drop": "duplicates of a dry run, sent",
-    "request/covered": "of these three: nothing new is behind the whole template; no URL is fetched in their place",
+    "request/covered": "of these three: URLs of a shape that shows nothing new; no URL is fetched in their place",
     "request/released": "sent after all, because the URL fetched in their place failed",
-    "request/frozen": "of the kept: duplicates that were sent because the site showed one page for everything",
-    "request/skipped": "none of the filter's business: robots.txt, media, POST, opted out",
-    "dropped/rule/ID": "drops by rule, for the first 200 rules that drop anything; of several rules the first",
-    "explored/agree": "explored pages that were the page they were taken for",
-    "explored/disagree": "explored pages that were another one",
-    "explored/undecided": "explored pages that could not be compared",
-    "explored/owners": "pages that were fetched once more, to compare an explored one with",
-    "rules/switched_off": "rules that were caught merging different pages",
+    "request/frozen": "of the kept: duplicates that were sent because one page answered for everything (a wall)",
+    "request/skipped": "requests that the filter does not look at: robots.txt, media, POST, opted out",
+    "dropped/rule/ID": "drops by rule, for the first 200 rules that drop anything; of several rules the first counts",
+    "explored/agree": "explorations that found the page they were taken for",
+    "explored/disagree": "explorations that found another page",
+    "explored/undecided": "explorations whose pages could not be compared",
+    "explored/owners": "pages of owners that were fetched once more, to compare an explored page with",
+    "rules/switched_off": "rules that were switched off, because they merged different pages",
     "site/frozen": "how often a site suddenly showed one page for everything",
-    "models/learnt": "how often the crawl went on with a model that it had learnt itself",
-    "dropped/unverified": "of the dropped: by rules of which no exploration was decided",
-    "lost/estimate": "dropped URLs that would have shown another page, by the explored ones; `unknown` without any",
+    "models/learnt": "models that the crawl learnt itself and went on with",
+    "dropped/unverified": "of the dropped: drops by rules without a decided exploration",
+    "lost/estimate": "dropped URLs that would have shown another page, by the explorations; `unknown` without any",
     "lost/low": "the lower end of its 95 % interval",
     "lost/high": "the upper end",
     "seen/size": "forms known at the end",

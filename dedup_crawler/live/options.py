@@ -27,24 +27,24 @@ def _setting(name: str, default: object, meaning: str, *, shown: str = "") -> An
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a user says about the filter in the settings of a crawl."""
+    """Settings of the filter in one crawl."""
 
     model: str | None = _setting(
         "DEDUP_MODEL",
         None,
-        "model folder, or a folder of model folders, each named by its host; with one that cannot be read the crawl "
-        "does not start",
+        "model folder, or a folder of model folders, each named by its host; if one cannot be read, the crawl does not "
+        "start",
     )
     learn_after: int | None = _setting(
         "DEDUP_LEARN_AFTER",
         None,
-        "learn a model from the crawl itself after this many pages, and again whenever there are 30 % more; "
-        "needs no `DEDUP_MODEL`, but `pip install 'dedup-crawler[learn]'`",
+        "learn a model from the crawl itself after this many pages, and again whenever there are 30 % more; needs "
+        "`pip install 'dedup-crawler[learn]'`, but no `DEDUP_MODEL`",
     )
     static_rules: tuple[str, ...] = _setting(
         "DEDUP_STATIC_RULES",
         (),
-        "files of rules that people wrote down (ClearURLs `data.min.json`, duplicate-url-discarder JSON), applied "
+        "files of rules that people wrote (ClearURLs `data.min.json`, duplicate-url-discarder JSON), applied "
         "before the model on the hosts that it knows; needs `pip install 'dedup-crawler[static]'`",
         shown="not set",
     )
@@ -52,24 +52,23 @@ class Options:
     is_dry_run: bool = _setting(
         "DEDUP_DRY_RUN",
         False,
-        "decide and count, drop nothing; at the end the precision that the drops would have had",
+        "decide and count, but drop nothing; report at the end how many of the drops would have been right",
     )
     exploration: float = _setting(
         "DEDUP_EXPLORATION",
         0.02,
-        "share (0 to 1) of the duplicates that are fetched all the same, to see whether they are; more while a rule is "
+        "share (0 to 1) of the duplicates that are fetched all the same, to test the rules; more while a rule is "
         "young, `0` for none",
     )
     dropped: str | None = _setting(
         "DEDUP_DROPPED",
         None,
-        "file that takes every drop as a line of JSON: url, form, rules, owner, referrer, time",
+        "file for the drops, one line of JSON each: url, form, rules, owner, referrer, time",
     )
     status: str | None = _setting(
         "DEDUP_STATUS",
         None,
-        "HTML file that shows what the crawl has dropped and what is known of each rule, written anew every few "
-        "seconds",
+        "HTML file with the drops so far and the state of each rule, written anew every few seconds",
     )
     is_debug: bool = _setting(
         "DEDUP_DEBUG", False, "log every drop at DEBUG; otherwise the first one of each rule, at INFO"
@@ -77,7 +76,7 @@ class Options:
     database: str | None = _setting(
         "DEDUP_COLLECT",
         None,
-        "database (a path or an SQLAlchemy URL) that takes every page of the crawl, of any spider; the pages that it "
+        "database (a path or an SQLAlchemy URL) that stores every page of the crawl, of any spider; the pages that it "
         "holds already count as seen",
     )
     seen: str | None = _setting(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Question:
-    """What is known of a request before the seen set is asked who owns its form; that is the :class:`Claimant`."""
+    """A request with all that is known before the seen set is asked who owns its form; a :class:`Claimant`."""
 
     request: Request
     model: Canonicalizer
@@ -31,16 +31,16 @@ class Question:
     rules: int
     """Their code in the seen set."""
     is_covered: bool
-    """Whether the whole template shows nothing new."""
+    """True if its whole shape shows nothing new."""
     must_pass: bool
     is_redirected: bool
-    """Whether a redirect led to it."""
+    """True if a redirect led to it."""
     is_tested: bool
-    """Whether it is sent to verify the rules that dropped it."""
+    """True if it is sent to verify the rules that dropped it."""
     answers_again: bool
-    """Whether it is fetched, and answers for its form, though its very URL has claimed the form before."""
+    """True if it is fetched, and answers for its form, though its very URL has claimed the form before."""
     may_be_noted: bool
-    """Whether a durable set may keep it apart from its form: from before there was a model, or was another one."""
+    """True if a durable set may keep it apart from its form: from before there was a model, or was another one."""
     text_of: Callable[[Request], str | None]
     written: str | None = None
     """The request as text, once that was asked for."""
@@ -52,5 +52,5 @@ class Question:
         return self.written
 
     def kept(self) -> Kept:
-        """What stands for the request while it is kept."""
+        """Return what is kept in place of the request: its text, or the request itself."""
         return self.text() or self.request

@@ -1,4 +1,4 @@
-"""What the filter writes into the meta of a request, and what it reads off a request before it decides.
+"""Marks that the filter writes into the meta of a request, and facts that it reads off a request before it decides.
 
 Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
 counts only together with the URL it was made for. What every request of a queue gets are strings and bytes: lists and
@@ -27,15 +27,15 @@ DECIDED = "dedup_decided"
 :func:`decided` writes it."""
 
 EXPLORES = "dedup_explores"
-"""What a request tests that would have been dropped: the digest of the form whose page it ought to show again; what is
-expected of it, one of the words below; the rules that would have dropped it."""
+"""The test that an explored request makes: the digest of the form whose page it ought to show; what is expected of it,
+one of the words below; the rules that would have dropped it."""
 
 AT_HAND = ""
 """The owner's page has come."""
 AWAITED = "awaited"
 """The owner's page is on its way, for the first time or once more."""
 COVERED = "covered"
-"""Nothing new: the URL belongs to a template that shows nothing of its own."""
+"""Nothing new: the URL has a shape that shows nothing of its own."""
 REACHED = "reached"
 """Nothing new, and it redirected to a form that a link has led to."""
 REACHED_ALONE = "reached alone"
@@ -52,7 +52,7 @@ UNFORMED = "dedup_unformed"
 """The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""
 
 AGAIN = "dedup_again"
-"""Why the filter itself sends the request, see below, and whether it had ``dont_filter`` before; gone once decided."""
+"""Reason why the filter itself sends the request, see below, and its ``dont_filter`` before; gone once decided."""
 
 SUBSTITUTE = "substitute"
 """The URL that was fetched in its place failed."""
@@ -70,7 +70,7 @@ _OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", 
 
 
 def is_exempt(request: Request) -> bool:
-    """Whether the filter has no business with *request* at all."""
+    """Return True if the filter has no business with *request* at all."""
     return (
         request.callback is NO_CALLBACK
         or request.method != "GET"
@@ -80,7 +80,7 @@ def is_exempt(request: Request) -> bool:
 
 
 def is_redirected(request: Request) -> bool:
-    """Whether Scrapy made *request* of a redirect, and no spider copied that into its meta."""
+    """Return True if Scrapy made *request* of a redirect, and no spider copied that into its meta."""
     text: str = request.meta.get(DECIDED, "")
     if not text or not request.meta.get("redirect_times"):
         return False
@@ -92,12 +92,12 @@ def is_redirected(request: Request) -> bool:
 
 
 def is_marked(request: Request) -> bool:
-    """Whether the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
+    """Return True if the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
     return not _OWN.isdisjoint(request.meta)
 
 
 def new_crawl() -> str:
-    """What tells the decisions of one crawl, with one set of models, from those of any other."""
+    """Return a name for the decisions of one crawl with one set of models, different from any other."""
     return os.urandom(_CRAWL_SIZE // 2).hex()
 
 
@@ -115,7 +115,7 @@ def send_again(request: Request, why: str) -> Request:
 
 
 def take_again(request: Request) -> str | None:
-    """Why the filter itself sent *request*; from now on it is one like any other, and so are its redirects."""
+    """Take the reason why the filter itself sent *request*; from now on it and its redirects are like any other."""
     again = request.meta.pop(AGAIN, None)
     if again is None:
         return None
@@ -124,7 +124,7 @@ def take_again(request: Request) -> str | None:
 
 
 def is_decided(request: Request, crawl: str | None = None) -> bool:
-    """Whether *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
+    """Return True if *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
     text: str = request.meta.get(DECIDED, "")
     return text[_CRAWL_SIZE + 1 :] == request.url and (crawl is None or text.startswith(crawl))
 
@@ -136,7 +136,7 @@ def forms_of(request: Request) -> list[bytes]:
 
 
 def is_answering(request: Request) -> bool:
-    """Whether anything hangs on the answer to *request*: forms, or what it tests."""
+    """Return True if anything hangs on the answer to *request*: forms, or what it tests."""
     meta = request.meta
     return FORMS in meta or EXPLORES in meta
 

@@ -111,7 +111,7 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
 
 
 def _is_plain(told: Any) -> bool:
-    """Whether this is a mapping that JSON gives back for sure."""
+    """Return True if this is a mapping that JSON gives back for sure."""
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 

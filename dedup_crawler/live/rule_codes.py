@@ -1,4 +1,4 @@
-"""Which rules made a form, in the 16 bits that a seen set keeps of it."""
+"""Codes for the rules that made a form, in the 16 bits that a seen set keeps of it."""
 
 from __future__ import annotations
 

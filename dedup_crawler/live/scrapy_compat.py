@@ -1,4 +1,4 @@
-"""What differs between the versions of Scrapy that are supported, 2.13 to 2.19, in one place.
+"""Differences between the supported versions of Scrapy, 2.13 to 2.19, in one place.
 
 Each part names the version that makes it superfluous. One difference cannot live here, and is superfluous with 2.14: a
 method of a middleware or of a pipeline takes ``spider: Spider | None = None`` as its last argument. Scrapy 2.13 gives
@@ -111,5 +111,5 @@ def refuse_crawl(crawler: Crawler, reason: str) -> None:
 
 
 def is_refused(crawler: Crawler) -> bool:
-    """Whether ``Spider.start()`` runs in a crawl that was refused; since 2.18 it does not."""
+    """Return True if ``Spider.start()`` runs in a crawl that was refused; since 2.18 it does not."""
     return _VERSION < (2, 18) and crawler.engine.paused

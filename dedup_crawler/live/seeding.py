@@ -1,4 +1,4 @@
-"""What an earlier crawl has left in the database, for a crawl that goes on."""
+"""Pages and URLs that an earlier crawl has left in the database, for a crawl that goes on."""
 
 from __future__ import annotations
 

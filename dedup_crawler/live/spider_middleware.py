@@ -122,11 +122,11 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         return _one_by_one(kept)
 
     def _referrer_of_links(self, response: Response | None) -> str | None:
-        """Which page holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
+        """Page that holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
         return response.url if response is not None and self._notes_referrers else None
 
     def _takes_its_time(self, response: Response | None) -> bool:
-        """Whether the callback may wait for something between two of its requests."""
+        """Return True if the callback may wait for something between two of its requests."""
         request = response.request if response is not None else None
         callback = (request.callback if request is not None else None) or getattr(self.crawler.spider, "parse", None)
         function = getattr(callback, "__func__", None)

@@ -90,7 +90,7 @@ class StatusPage:
 
 
 def numbers(crawler: Crawler, models: LiveModels, n_fetched: int) -> list[Number]:
-    """What the crawl has come to so far."""
+    """Figures of the crawl so far."""
     stats, evidence = crawler.stats, models.evidence
 
     def count(name: str) -> int:

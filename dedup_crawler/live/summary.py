@@ -1,4 +1,4 @@
-"""What a filtered crawl has come to: a line each minute, and a few lines and stats at its end."""
+"""Summary of a filtered crawl: a line each minute, and a few lines and stats at its end."""
 
 from __future__ import annotations
 

@@ -52,16 +52,16 @@ class Canonicalizer(ABC):
     _last_start = "\0"  # scheme and host of a URL that was known; no URL starts so before the first
 
     _told_rules: _Told | None = None
-    """What was told of the rules, until others are learnt."""
+    """Sentences of the rules, until others are learnt."""
 
     quality_: Mapping[str, Any]
-    """What fitting measured of its own result; goes into ``model.json``."""
+    """Measures that fitting took of its own result; goes into ``model.json``."""
 
     progress: Callable[[int, int, float], None] | None = None
     """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
 
     site_text: SiteText | None = None
-    """What a crawl has to know to compare pages as learning did, where pages were learnt from."""
+    """Knowledge with which a crawl compares pages as learning did, where pages were learnt from."""
 
     _redirects: Sequence[str | None] | None = None
     """While fitting: what the URLs redirect to, in normal form."""
@@ -132,7 +132,7 @@ class Canonicalizer(ABC):
         return self._form(form, referrer) if self._knows(form) else form
 
     def form_of(self, url: str, referrer: Referrer | None = None) -> str:
-        """What :meth:`canonicalize` gives for a URL that is in normal form, and of one of :attr:`hosts`, for sure."""
+        """Return :meth:`canonicalize` of a URL that is in normal form, and of one of :attr:`hosts`, for sure."""
         return self._form(url, referrer)
 
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
@@ -140,7 +140,7 @@ class Canonicalizer(ABC):
         return [self.canonicalize(url) for url in urls]
 
     def records(self, urls: Iterable[str], referrers: Iterable[str | None] | None = None) -> list[Record]:
-        """What is known of each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
+        """Facts about each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
 
         ``pandas.DataFrame(model.records(frame["url"]))`` is a table of them. With *referrers*, the pages that hold the
         links, they are taken for a crawl in order.
@@ -155,7 +155,7 @@ class Canonicalizer(ABC):
         return [record_of(self, asked) for asked in forms_in_order(self, checked_visits(urls, referrers))]
 
     def is_covered(self, url: str) -> bool:
-        """Whether a crawl that goes on has nothing to gain from *url*: all it can show is reached through other URLs.
+        """Return True if a crawl that goes on gains nothing from *url*: all it can show is reached through other URLs.
 
         This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
         """
@@ -163,7 +163,7 @@ class Canonicalizer(ABC):
         return self._knows(form) and self._is_covered(form)
 
     def _knows(self, form: str) -> bool:
-        """Whether a URL in normal form is of a host that was learnt from."""
+        """Return True if a URL in normal form is of a host that was learnt from."""
         if form.startswith(self._last_start):  # of the same host as the URL before: most are
             return True
         host = host_of(form)
@@ -221,7 +221,7 @@ class Canonicalizer(ABC):
         return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
 
     def model_rules(self) -> ModelRules | None:
-        """What was learnt in the one rule language, to be written in other formats; None for what is no rules."""
+        """The rules in the one rule language, to be written in other formats; None if the method has no rules."""
         return None
 
     def learnt(self) -> list[str]:
@@ -236,11 +236,11 @@ class Canonicalizer(ABC):
         return ()
 
     def history(self) -> TrainingHistory:
-        """How the training went, for a person to look at; empty for a method without epochs and held-out pairs."""
+        """Course of the training, for a person to look at; empty for a method without epochs and held-out pairs."""
         return NO_HISTORY
 
     def n_learnt(self) -> int | None:
-        """How large the model is: rules of a miner, parameters of a network; None for a method that learns nothing."""
+        """Size of the model: rules of a miner, parameters of a network; None for a method that learns nothing."""
         weights = self._weights()
         return n_parameters(weights) if weights else None
 
@@ -353,7 +353,7 @@ class Canonicalizer(ABC):
         return {}
 
     def _weights(self) -> bytes:
-        """What was learnt by a network."""
+        """Weights of a network, as bytes."""
         return b""
 
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
@@ -391,7 +391,7 @@ class Canonicalizer(ABC):
 
 
 class SwitchedOff(Canonicalizer):
-    """What is left of a fitted model with some of its rules switched off; it is neither fitted nor saved.
+    """A fitted model without some of its rules, which are switched off; it is neither fitted nor saved.
 
     A URL on which none of them fired keeps its form. Any other gets what the same method gives without them, as far as
     that is the work of rules that fired on it before: where another rule steps in for one that was switched off, nobody
@@ -427,11 +427,11 @@ class SwitchedOff(Canonicalizer):
         return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
 
     def learnt(self) -> list[str]:
-        """What every rule does that is left."""
+        """Sentences of the rules that are left."""
         return list(self.rule_sentences().values())
 
     def n_learnt(self) -> int | None:
-        """How large the model is that is left."""
+        """Size of the model that is left."""
         return self._left.n_learnt()
 
     def without(self, identifiers: Collection[str]) -> Canonicalizer:

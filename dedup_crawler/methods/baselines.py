@@ -1,4 +1,4 @@
-"""What people do without learning, to compare with: nothing, what Scrapy does, and dropping every query."""
+"""Baselines without learning: nothing, the form of Scrapy, and no query at all."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ScrapyForm(_Baseline):
 
 
 class StripQuery(_Baseline):
-    """What stands before ``?``."""
+    """The part of the URL before ``?``."""
 
     name = "strip-query"  # the bluntest rule that people use; it loses pages
     _reason = "the query is dropped, whatever it says"

@@ -70,7 +70,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         return tuple(found)
 
     def _once(self, url: str, fired: dict[str, None]) -> str:
-        """What the package makes of *url*, rule by rule; those that change it are added to *fired*."""
+        """Apply the package to *url*, rule by rule; rules that change it are added to *fired*."""
         matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
         for number in list(matcher.match_all(url, include_universal=False)) or list(matcher.match_universal()):
             changed = processors[number].process(url)
@@ -129,6 +129,6 @@ def _installed_rules() -> _PublicRules:
 
 
 def _patterns(matcher: Any, number: int) -> tuple[list[str], list[str]]:
-    """Which URLs a rule of the package is meant for, and which not."""
+    """Patterns of the URLs that a rule of the package is meant for, and of those that it is not meant for."""
     patterns = matcher.get(number)
     return list(patterns.include) or ["all hosts"], list(patterns.exclude)

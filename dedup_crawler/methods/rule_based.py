@@ -1,4 +1,4 @@
-"""What every miner of rules shares: one crawl per host in, rules out; the engine does the rest."""
+"""The common part of all miners of rules: one crawl per host in, rules out; the engine does the rest."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class DeepRuleBased(MapRuleBased):
         return found, url_map.needed_by(found)
 
     def _url_map(self, crawl: MappedCrawl) -> DeepMap:
-        """How URLs of one host are read; *crawl* has read them by position and name."""
+        """Map by which URLs of one host are read; *crawl* has read them by position and name."""
         return DeepMap(learn_cuts(url.values for url in crawl.urls))
 
     def _tables(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class StaticFront(Canonicalizer):
         return [*files, *self.model.learnt()]
 
     def n_learnt(self) -> int | None:
-        """How large the model is."""
+        """Size of the model."""
         return self.model.n_learnt()
 
     def options(self) -> dict[str, Any]:

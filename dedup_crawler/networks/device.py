@@ -1,4 +1,4 @@
-"""What torch finds on this machine; torch is imported only where it is installed."""
+"""Choice of the device that torch finds on this machine; torch is imported only where it is installed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _AT_ONCE = 64  # URLs encoded together: more fill the cache of the processor, fe
 
 
 class PairNetwork(Protocol):
-    """What a crawl asks of a network."""
+    """The part of a network that a crawl needs."""
 
     encoding_size: int
     """K."""

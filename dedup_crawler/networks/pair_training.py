@@ -26,7 +26,7 @@ _LARGE = 128  # hidden units from which on bfloat16 pays
 
 @dataclass(frozen=True, slots=True)
 class PairRecipe:
-    """How to train; see the presets of :class:`dedup_crawler.methods.pairs.siamese.Siamese`."""
+    """Settings of the training; see the presets of :class:`dedup_crawler.methods.pairs.siamese.Siamese`."""
 
     hidden: int
     embedding: int
@@ -35,7 +35,7 @@ class PairRecipe:
     epochs: int
     weight_decay: float = 0.0
     falls: bool = False
-    """Whether the learning rate falls to 0 along a cosine."""
+    """True if the learning rate falls to 0 along a cosine."""
     hidden_symbols: tuple[int, ...] = ()
     """Symbols that say which page it is, not what kind of page: of every second URL they are hidden while training."""
 

@@ -37,7 +37,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to train; see the presets of :class:`dedup_crawler.methods.seq2seq.Seq2Seq`."""
+    """Settings of the training; see the presets of :class:`dedup_crawler.methods.seq2seq.Seq2Seq`."""
 
     hidden: int
     optimizer: str  # "adam" or "sgd"
@@ -202,6 +202,6 @@ def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _shifted(target: Tensor) -> Tensor:
-    """What the decoder has read before it says each token: START, then all but the last."""
+    """Tokens that the decoder has read before it says each token: START, then all but the last."""
     start = torch.full_like(target[:, :1], START)
     return torch.cat([start, target[:, :-1]], dim=1)

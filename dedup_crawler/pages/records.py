@@ -67,7 +67,7 @@ class LabelledPage:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How far a crawl database has come."""
+    """Progress of a crawl database."""
 
     n_pages: int
     n_read: int

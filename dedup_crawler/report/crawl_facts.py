@@ -11,7 +11,7 @@ from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.urls.normal import host_of, normal_form
 
 PageOf = Callable[[PageFacts], "Hashable | None"]
-"""What a URL shows; None where nobody knows."""
+"""Gives the page that a URL shows; None where nobody knows it."""
 N_LARGEST = 12
 """Pages with most URLs that are listed."""
 _N_POINTS = 120  # of the curve
@@ -44,7 +44,7 @@ class CrawlFacts:
     """Those with most URLs."""
     n_hosts: int
     fetched: tuple[float, float] | None
-    """When the first and the last page were fetched, in seconds since 1970."""
+    """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
     """After so many judged URLs so many different pages had been seen."""
     largest: tuple[LargestPage, ...]

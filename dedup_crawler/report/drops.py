@@ -55,7 +55,7 @@ class RuleDrops:
 
 @dataclass
 class DropFacts:
-    """What the file held."""
+    """Content of the file of drops."""
 
     n_dropped: int = 0
     n_damaged: int = 0
@@ -104,13 +104,13 @@ class RuleLife:
 
     @property
     def is_suspected(self) -> bool:
-        """Whether explorations speak against it."""
+        """Return True if explorations speak against it."""
         return self.counts.is_switched_off or self.counts.n_disagreed > 0
 
 
 @dataclass(frozen=True)
 class LiveFacts:
-    """What is known of live crawls."""
+    """Facts of live crawls."""
 
     drops: DropFacts | None
     """None where no file was given."""
@@ -120,7 +120,7 @@ class LiveFacts:
     n_disagreed: int
     lost: LostPages | None
     trouble: Sequence[str]
-    """Why evidence could not be read."""
+    """Reason why evidence could not be read."""
 
     @property
     def n_explored(self) -> int:

@@ -51,7 +51,7 @@ class Figure:
     uri: str
     """Of its SVG, as ``data:``."""
     alt: str
-    """What it shows, for who cannot see it."""
+    """Description of the figure, for those who cannot see it."""
 
 
 def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
@@ -123,7 +123,7 @@ def score_figure(same: PairCounts, different: PairCounts) -> Figure:
 
 
 def promise_figure(promised_and_found: Sequence[tuple[float, float]]) -> Figure:
-    """What was promised of each rule, and what was found: shares (0-1) of wrong drops."""
+    """Promise and result of each rule: shares (0-1) of wrong drops."""
     with _drawing() as (axes, figure):
         for place, (promised, found) in enumerate(promised_and_found):
             axes.plot([0, promised * 100], [place, place], color=SAME, linewidth=5, alpha=0.35, solid_capstyle="butt")
@@ -157,7 +157,7 @@ def curve_figure(curves: Sequence[Curve]) -> Figure:
 
 
 def calibration_figure(held_out: HeldOut) -> Figure:
-    """What was answered, and how often it was so, over pairs that were held out."""
+    """Answers about held-out pairs, and how often they were right."""
     with _drawing() as (axes, figure):
         axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", label="as often as said")
         largest = max((each.n_pairs for each in held_out.bins), default=1)

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ReportInput:
-    """What a report is made from; every part may be missing."""
+    """Sources of a report; each may be missing."""
 
     db: str | None = None
     """Crawl database: a path or SQLAlchemy URL."""
@@ -60,7 +60,7 @@ class ReportInput:
     truth: Path | None = None
     """CSV with ``url,cluster``."""
     comparison: Path | None = None
-    """What ``evaluate --json`` printed."""
+    """Output of ``evaluate --json``."""
 
 
 def make_report(given: ReportInput, output: Path, progress: Progress = lambda note, done, total: None) -> Report:
@@ -145,7 +145,7 @@ class _Crawl:
         return self.facts.hosts[0][0] if self.facts.hosts else "no site"
 
     def shown(self) -> ShownCrawl:
-        """What the first section shows."""
+        """Content of the first section."""
         largest = [
             (self.first[each.page].title, self.first[each.page].url, each.n_urls)
             for each in self.facts.largest
@@ -159,7 +159,7 @@ class _Crawl:
         return ShownCrawl(self.facts, growth, largest, quality)
 
     def tried(self, folder: Path, model: Canonicalizer) -> ModelFacts:
-        """What a model would have done here."""
+        """Try a model on this crawl."""
         pages = self._told(folder.name, self._facts()) if self.facts.n_judged else None
         return model_facts(folder, model, pages, self._seen_page_of, crawl_digest=self._digest)
 
@@ -169,7 +169,7 @@ class _Crawl:
         return token_figure(frequencies, self._counts.n_urls) if frequencies else None
 
     def pairs(self) -> list[tuple[Figure, str]]:
-        """What tells scored pairs apart; nothing where there are too few."""
+        """Figures of what tells scored pairs apart; none where there are too few."""
         same, different = count_pairs(self._store.scored_pairs())
         if same.n_pairs + different.n_pairs < _MIN_SCORED:
             return []
@@ -180,7 +180,7 @@ class _Crawl:
         ]
 
     def _seen_page_of(self, facts: PageFacts) -> Hashable | None:
-        """What a URL shows, if somebody has seen it: a redirect to what was not crawled shows nobody knows what."""
+        """Page that a URL shows, if somebody has seen it; None for a redirect to a URL that was not crawled."""
         page = self._page_of(facts)
         return None if not self._truth and page in self.facts.unseen else page
 

@@ -1,4 +1,4 @@
-"""What a model says, and what it would have done with the crawl at hand: rule by rule, with examples.
+"""A model, and its effect on the crawl at hand: rule by rule, with examples.
 
 The crawl is replayed as the live filter goes through it: a URL is fetched if its form is new, on the page that holds
 its link where that was fetched, and a URL that is covered is not. Nothing is explored, so that every wrong drop counts.
@@ -38,12 +38,12 @@ class Example:
     owner: str | None
     """The URL fetched in its place; None where the rule says that nothing new is behind it."""
     reason: str
-    """What the model says of it."""
+    """Reason that the model gives."""
 
 
 @dataclass
 class RuleOnCrawl:
-    """What one rule did."""
+    """Effect of one rule."""
 
     n_dropped: int = 0
     n_wrong: int = 0
@@ -70,14 +70,14 @@ class ShownRule:
 
 @dataclass(frozen=True)
 class OnCrawl:
-    """What a model would have done with a crawl."""
+    """Effect of a model on a crawl."""
 
     outcome: CrawlOutcome
     n_dropped: int
     n_wrong: int
     """Drops in favour of another page, or of a page that is shown nowhere else."""
     is_cut: bool
-    """Whether only the first :data:`MAX_URLS` URLs were tried."""
+    """True if only the first :data:`MAX_URLS` URLs were tried."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class ModelFacts:
     """Of its folder."""
     method: str
     summary: str
-    """What the method does."""
+    """Summary of the method."""
     hosts: Sequence[str]
     n_hosts: int
     n_urls: int
@@ -96,7 +96,7 @@ class ModelFacts:
     """URLs and pages that it was trained on."""
     digest: str
     is_own_crawl: bool
-    """Whether it was trained on the very pages of the crawl at hand."""
+    """True if it was trained on the very pages of the crawl at hand."""
     options: Sequence[tuple[str, str]]
     quality: Sequence[tuple[str, str]]
     rules: Sequence[ShownRule]

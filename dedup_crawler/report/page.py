@@ -32,7 +32,7 @@ SECTIONS = (
 )
 """Identifier and title of each section, in order."""
 TRUTH = "the truth that was given"
-"""Who says what is the same page, where it is not we."""
+"""Judge of what is the same page, other than our labels."""
 MARK = b'<meta name="generator" content="dedup-crawler report">'
 """By this a file is known to be a report."""
 
@@ -74,7 +74,7 @@ class Report:
 
     site: str
     judge: str
-    """Who says what is the same page."""
+    """Judge of what is the same page."""
     live: LiveFacts
     crawl: ShownCrawl | None = None
     tree: ShownPattern | None = None

@@ -1,4 +1,4 @@
-"""What tells duplicates from other pages, counted over the scored pairs of a crawl: in bins, no pair is held."""
+"""Differences between duplicates and other pages, counted over the scored pairs of a crawl in bins; no pair is held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the waste is: the URLs of a crawl as a tree of patterns, with the fetches that showed nothing new.
+"""Waste of a crawl: its URLs as a tree of patterns, with the fetches that showed nothing new.
 
 A pattern is a deep template (:mod:`dedup_crawler.urls.templates`), cut at its slashes: ``/topic`` holds
 ``/topic/<num>-<any>``, and that ``?page=<num>``. A fetch is counted as a repeat where an earlier URL of any pattern had
@@ -38,7 +38,7 @@ class Pattern:
     """One branch: all URLs whose templates begin so."""
 
     label: str
-    """What it adds to the pattern above."""
+    """Its own part, below the pattern above."""
     n_urls: int = 0
     n_repeats: int = 0
     """Of these, those whose page an earlier URL had shown."""

@@ -30,7 +30,7 @@ def shortened(text: str, limit: int = MAX_SHOWN) -> str:
 
 
 def web_link(url: str) -> str | None:
-    """What a link to *url* may lead to; None for anything but the web, such as ``javascript:``.
+    """Return *url* in normal form if a link may lead to it; None for anything but the web, such as ``javascript:``.
 
     >>> web_link("HTTP://Forum.example/a b"), web_link("javascript:alert(1)//http://a.example/")
     ('http://forum.example/a%20b', None)

@@ -1,4 +1,4 @@
-"""When a rule is believed: by the error that is to be expected of it."""
+"""Belief in a rule: decided by the error that is to be expected of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_GROUPS = 8
 
 @dataclass(frozen=True)
 class Risk:
-    """How much a person is ready to lose."""
+    """Losses that a person accepts."""
 
     max_error: float
     """Error rate (0-1) that may be expected of a rule at most."""
@@ -42,16 +42,16 @@ class Belief:
         self.refusals = Refusals()
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Whether little error is to be expected of groups that weigh so much; *stricter* divides what is allowed."""
+        """Tell whether groups of such a weight promise little error; *stricter* divides what is allowed."""
         allowed = self.risk.max_error / stricter
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= allowed
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
-        """Whether a hypothesis is to be believed."""
+        """Return True if a hypothesis is to be believed."""
         return not self.why_not(evidence, stricter)
 
     def why_not(self, evidence: Evidence, stricter: int = 1) -> str:
-        """Why a hypothesis with such evidence is not believed; empty where the evidence is not the reason.
+        """Reason why a hypothesis with such evidence is not believed; empty where the evidence is not the reason.
 
         *stricter* divides the error that may be expected.
         """

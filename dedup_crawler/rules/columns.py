@@ -124,7 +124,7 @@ class UrlColumns:
                 yield row, _KEY_VALUES.read(found[1], str(values["scheme"]))
 
     def matching(self, rule: Rule) -> Mask:
-        """Which rows a rule may be applied to."""
+        """Rows that a rule may be applied to."""
         found = np.ones(len(self), bool)
         for key in rule.required():
             column = self.columns.get(key)

@@ -40,7 +40,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a hypothesis holds, and the evidence."""
+    """Context in which a hypothesis holds, and the evidence."""
 
     conditions: tuple[Condition, ...]
     gone_values: frozenset[str | None] | None
@@ -48,7 +48,7 @@ class Context:
     evidence: Evidence
     trials: Mask
     is_crowd: bool = False
-    """Whether these are few groups of many values: its conditions say which, and nothing is known of others."""
+    """True if these are few groups of many values: its conditions say which, and nothing is known of others."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class ContextSearch:
         return False
 
     def _explains(self, live: Mask, chosen: Mask) -> bool:
-        """Whether the hypothesis is mostly wrong where the condition does not hold.
+        """Return True if the hypothesis is mostly wrong where the condition does not hold.
 
         A condition that only leaves out the few lists that happen to differ explains nothing, and will not hold
         tomorrow.
@@ -166,7 +166,7 @@ class ContextSearch:
         self._belief.n_believed += 1
 
     def _value_options(self, live: Mask) -> Iterator[_Option]:
-        """That one value says as much as no value."""
+        """Options in which one value says as much as no value."""
         if self._has_values:
             compared = live & self._trials.has_base
             for number, weight, wrong in self._counts(self._trials.gone, compared):

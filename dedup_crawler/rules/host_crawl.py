@@ -35,7 +35,7 @@ class HostCrawl:
     pages: Sequence[int]
     """Page that each URL shows; UNKNOWN where it redirects to a URL that was not crawled: nobody saw what is there."""
     targets: Sequence[str | None]
-    """What each URL redirects to."""
+    """Target that each URL redirects to."""
     referrers: Sequence[str | None]
     evidence: PairJudge | None = None
     """Compares the pages by their places in these lists, where they are known."""
@@ -67,7 +67,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
 
 
 def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:
-    """What only the links tell, and what a URL may look like for the rules to be asked at all."""
+    """Learn from the links, and learn which URLs the rules are applied to at all."""
     forms = [engine.form(url) for url in crawl.urls]
     shapes = Shapes.learn(crawl.urls)
     place_of: dict[str, int] = {}

@@ -34,7 +34,7 @@ class Hypothesis:
     """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
 
     def is_exact(self) -> bool:
-        """Whether the rule says of every value that it takes away which one it is."""
+        """Return True if the rule says of every value that it takes away which one it is."""
         if isinstance(self.rule, SubstringRule):
             return False
         gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
@@ -94,7 +94,7 @@ def _changing(columns: UrlColumns, key: str, operation: Operation, *, stage: int
 
 
 def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
-    """That the last component of a path says nothing (a title behind an id)."""
+    """Hypotheses that the last component of a path does not matter (a title behind an id)."""
     column = columns.columns.get("path.length")
     if column is None:
         return

@@ -71,7 +71,7 @@ class Evidence:
     n_wrong: int
     """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
     weight: float
-    """What the groups weigh: each the square root of the trials in it, for a group of many is more than one of two."""
+    """Weight of the groups: each the square root of the trials in it, for a group of many is more than one of two."""
     wrong_weight: float
     """Of the wrong trials in them; at least one for each wrong group."""
 

@@ -1,4 +1,4 @@
-"""What only the link tells: pages that are the page they are linked from, and templates that show nothing of their own.
+"""Rules about links: pages that are the page they are linked from, and shapes that show nothing of their own.
 
 ``/post/4537`` redirects to a page of its topic; which one, only the site's database knows. But each such link on a page
 of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
@@ -30,7 +30,7 @@ MIN_LINKED = 0.5
 
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
-"""How a page is shown: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
+"""One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 
 
 def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
-    """Whether a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
+    """Return True if a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
     own = {form for its, _, form in ways if its == shape}
     return any(
         its not in gone and form not in own and (target is None or (target[0] not in gone and target[1] not in own))
@@ -154,7 +154,7 @@ def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:
-    """Whether URLs of some shape are mostly found behind this one, and show what nothing else shows."""
+    """Return True if URLs of some shape are mostly found behind this one, and show what nothing else shows."""
     n_linked: Counter[Shape] = Counter()
     behind: dict[Shape, list[int]] = defaultdict(list)
     elsewhere: set[int] = set()

@@ -1,4 +1,4 @@
-"""What a crawl says of a hypothesis: groups of URLs that it would make one, and whether they show one page.
+"""Trials of a hypothesis: the groups of URLs that it would make one, and whether each shows one page.
 
 A *trial* is a URL that a rule would change to the form of another one: a fetch that would be saved if it shows the
 same page as the group's reference, the URL that has the form already, else the first one; a page that would be lost if
@@ -29,9 +29,9 @@ class Trials:
     """Rows of the columns."""
     groups: Integers
     is_right: Mask
-    """Whether it shows the same page."""
+    """True if it shows the same page."""
     has_base: Mask
-    """Whether the group's reference has the form already: the key's value is compared with no value."""
+    """True if the group's reference has the form already: the key's value is compared with no value."""
     gone: Integers
     """Number of what the rule takes away."""
     gone_values: list[str | None]
@@ -46,7 +46,7 @@ class Trials:
         return Evidence(*self._counted(mask), *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
-        """What the groups of some of the trials weigh, and the wrong ones of them."""
+        """Weight of the groups of some of the trials, and of the wrong ones among them."""
         weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
 

@@ -1,4 +1,4 @@
-"""How often a rule may be expected to be wrong, by its own evidence and by what hypotheses about sites are like.
+"""Expected error of a rule, by its own evidence and by what hypotheses about sites are like.
 
 The error rates of the hypotheses about a site fall into two heaps: what does not matter never matters (rates near 0),
 and what does matter is wrong nearly everywhere else (any rate). So the prior is a mixture of two beta distributions
@@ -36,7 +36,7 @@ def _mean(heap: tuple[float, float], n: float, n_wrong: float) -> float:
 
 
 def _log_odds(n: float, n_wrong: float) -> float:
-    """How much likelier the counts are under the first heap."""
+    """Logarithm of how much likelier the counts are under the first heap."""
     return _log_likelihood(RIGHT, n, n_wrong) - _log_likelihood(OTHER, n, n_wrong)
 
 

@@ -1,4 +1,4 @@
-"""What the miners of the literature propose about the duplicates that nothing explains yet.
+"""Proposals of the miners of the literature, about the duplicates that nothing explains yet.
 
 Each of them looks at these URLs alone, which keeps it cheap, and none is believed: what it says is a hypothesis like
 any other. Their own filters are not asked, only whether enough of the URLs that are left fall together rightly.

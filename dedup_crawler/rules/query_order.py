@@ -1,4 +1,4 @@
-"""Whether the order of the keys in a query matters: almost nowhere, but that too is for the crawl to say."""
+"""Order of the keys in a query: it matters almost nowhere, but that too is for the crawl to say."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence
 
 
 def order_matters(evidence: MergeEvidence) -> bool:
-    """Whether URLs have to keep their order: it is sorted, as Scrapy itself does, until that is contradicted."""
+    """Return True if URLs have to keep their order: it is sorted, as Scrapy itself does, until that is contradicted."""
     return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > MAX_WRONG * evidence.n_groups

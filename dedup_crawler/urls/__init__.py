@@ -1,1 +1,1 @@
-"""What a URL says: normal form, key-value map, tokens, templates. No page, no file, no network."""
+"""Reading of URLs: normal form, key-value map, tokens, templates. No page, no file, no network."""

@@ -39,7 +39,7 @@ class _Parts:
     arguments: list[str]
     numbers: list[int]
     counts: list[int]
-    """How often each frequent token occurs."""
+    """Number of occurrences of each frequent token."""
 
 
 class UrlReader:
@@ -95,7 +95,7 @@ class UrlReader:
         return symbols or [WORD]
 
     def agreement(self, left: str, right: str) -> list[float]:
-        """How two URLs agree: n_agreements numbers from 0 to 1, the same when left and right are exchanged.
+        """Agreement of two URLs: n_agreements numbers from 0 to 1, the same when left and right are exchanged.
 
         Alike in frequent tokens; share of common arguments, whether all are common to both, or to the shorter; share of
         the common beginning and end; one number each for nothing to compare and for each step of distance between the
@@ -171,7 +171,7 @@ def _is_number(part: str) -> bool:
 
 
 def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
-    """Whether the first number is below or above the other first one, and so for the last."""
+    """Four flags (0 or 1): the first number is below, above the other first one; the last is below, above the last."""
     if not numbers or not others:
         return [0.0] * _N_ORDERS
     ends = (numbers[0], others[0]), (numbers[-1], others[-1])

@@ -112,7 +112,7 @@ def rest_of(values: Mapping[str, str | None]) -> str:
 
 
 def is_sorted(rest: str) -> bool:
-    """Whether the query of what stands behind the host is sorted as :func:`rest_of` writes it.
+    """Return True if the query of what stands behind the host is sorted as :func:`rest_of` writes it.
 
     >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
     (True, False)
@@ -122,7 +122,7 @@ def is_sorted(rest: str) -> bool:
 
 
 def is_reordered(url: str, form: str) -> bool:
-    """Whether the names of a URL's query that its form still has stand in another order there, which is sorted.
+    """Return True if the names of a URL's query that its form still has stand in another order there, which is sorted.
 
     >>> is_reordered("http://a/?t=4&f=1", "http://a/?f=1&t=4"), is_reordered("http://a/?t=4&f=1", "http://a/?t=4")
     (True, False)

@@ -27,7 +27,7 @@ def is_name(name: object) -> bool:
 
 
 def key_name(name: str) -> str:
-    """How a name is written in a query, where ``=`` ends it.
+    """A name as it is written in a query, where ``=`` ends it.
 
     >>> key_name("page:"), key_name("page=")
     ('page:', 'page/')
@@ -79,7 +79,7 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
-    """What is left of a path, and the parts of a query that stand for its end.
+    """Split a path into the part that is left and the parts of a query that stand for its end.
 
     None where a name is not known or comes twice. Where they stand in another order, one part says in which.
 

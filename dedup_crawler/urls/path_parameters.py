@@ -66,7 +66,7 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
-    """What is left of a path, and the parts of a query that stand for its parameters.
+    """Split a path into the part that is left and the parts of a query that stand for its parameters.
 
     Those of a segment stay where they are if one of them is not known or they stand in another order.
 
@@ -109,7 +109,7 @@ def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | N
 
 
 def _without(segment: str, place: str, names: Sequence[str], found: list[str]) -> str:
-    """What is left of a segment; what its parameters say is added to *found*."""
+    """Return a segment without its parameters; these are added to *found*."""
     if ";" not in segment or (match := _PARAMETERS(segment)) is None:
         return segment
     pairs = _pairs(match[2])

@@ -28,7 +28,7 @@ _EXCHANGED = str.maketrans("&;", ";&")
 
 @dataclass(frozen=True)
 class SiteGrammar:
-    """How the URLs of one host are to be read; all in normal form.
+    """Grammar of the URLs of one host; all in normal form.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class SiteGrammar:
         return f"{start}{path}?{'&'.join(parts)}" if parts else f"{start}{path}"
 
     def write(self, url: str) -> str | None:
-        """What :meth:`read` reads as *url*, but for the order of its names; None if there is no such URL.
+        """Return the URL that :meth:`read` reads as *url*, but for the order of its names; None if there is none.
 
         >>> SiteGrammar(("jsessionid",)).write("http://a.example/item/3?;jsessionid=A1B2&x=1")
         'http://a.example/item/3;jsessionid=A1B2?x=1'

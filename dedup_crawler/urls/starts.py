@@ -1,10 +1,10 @@
-"""Where two addresses that end alike begin to do so: ``/pub/mirrors/x`` and ``/mirror/x``."""
+"""The different starts of two addresses that end alike: ``/pub/mirrors/x`` and ``/mirror/x``."""
 
 from __future__ import annotations
 
 
 def different_starts(one: str, other: str) -> tuple[str, str]:
-    """What stands before the longest common end that begins with a whole token; empty where nothing is common.
+    """Return what stands before the longest common end that begins with a whole token; empty where nothing is common.
 
     Parameters
     ----------

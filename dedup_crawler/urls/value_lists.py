@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 MARK = ";,"
-"""What the names of lists end with, so that they are sorted as the names that they stand for."""
+"""End of the names of lists; with it they are sorted as the names that they stand for."""
 MIN_ORDERS = 8
 """URLs, at least, that have the elements of another one in another order."""
 _DELIMITERS = (",", "+", "|", "%2C", "%20", "%7C")

@@ -1,1 +1,1 @@
-"""What a crawl learns about its own filter by fetching some would-be drops anyway: state alone, no Scrapy, no clock."""
+"""Tests of the filter: it fetches some would-be drops all the same. State alone, no Scrapy, no clock."""

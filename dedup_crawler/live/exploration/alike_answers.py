@@ -35,7 +35,7 @@ class Probe(NamedTuple):
 
 
 class AlikeAnswers:
-    """Which rows of alike answers were probed, and what came of it."""
+    """Rows of alike answers that were probed, with the result."""
 
     def __init__(self) -> None:
         self._n_answers: Counter[str] = Counter()  # of each site

@@ -1,4 +1,4 @@
-"""What the pages of a site say whatever they are about: menus, footers, clocks, and their own address.
+"""Chrome, the text that the pages of a site share: menus, footers, clocks, and their own address.
 
 A line is told by its *shape*, in which the page's own address, the values of its arguments, dates and times are masked:
 ``wiki/start.txt · last modified 2026/11/19 06:30`` has the same shape on all pages of a wiki. A shape that stands once
@@ -23,7 +23,7 @@ MIN_PAGES = 20
 MAX_PAGES = 200
 """The latest pages that are counted."""
 FIRST_PAGES = 50
-"""These are all read, of the later ones every so-manieth: reading takes a tenth of what fetching does."""
+"""The first pages, which are all read; later only one in so many: reading takes a tenth of what fetching does."""
 EVERY = 8
 """Until as many pages were read as are counted ..."""
 EVERY_LATER = 32
@@ -37,7 +37,7 @@ EVERYWHERE_SHARE = 0.08
 NAME_PAGES = 3
 """Pages on which a shape with the page's own name has to be."""
 MAX_HOSTS = 32
-"""Whose chrome is known; the least recently asked for is forgotten."""
+"""Sites whose chrome is known; the least recently asked for is forgotten."""
 MAX_NAMES = 20
 """Names of a page that are masked, the longest first."""
 
@@ -59,7 +59,7 @@ class Chrome:
 
     @property
     def is_known(self) -> bool:
-        """Whether enough pages were seen to tell what they share."""
+        """Return True if enough pages were seen to tell what they share."""
         return len(self._pages) >= MIN_PAGES
 
     def offer(self, form_digest: bytes, page: FetchedPage) -> None:
@@ -100,11 +100,11 @@ class Chrome:
                     del self._n_pages[shape]
 
     def is_everywhere(self, shape: str) -> bool:
-        """Whether a line of that shape is on so many pages that it is no content of any."""
+        """Return True if a line of that shape is on so many pages that it is no content of any."""
         return self._n_pages[_digest(shape)] >= EVERYWHERE_SHARE * len(self._pages)
 
     def holds(self, shape: str) -> bool:
-        """Whether a line of that shape is chrome."""
+        """Return True if a line of that shape is chrome."""
         least = NAME_PAGES if NAME in shape else max(CHROME_PAGES, CHROME_SHARE * len(self._pages))
         return self._n_pages[_digest(shape)] >= least
 
@@ -116,7 +116,7 @@ class ChromeOfHosts:
         self._chromes: OrderedDict[str, Chrome] = OrderedDict()
 
     def all(self) -> list[Chrome]:
-        """What is known of all sites."""
+        """Chrome of all sites."""
         return list(self._chromes.values())
 
     def of(self, host: str) -> Chrome:
@@ -145,7 +145,7 @@ def _shape(line: str, names: list[str]) -> str:
 
 
 def _names(page: FetchedPage) -> list[str]:
-    """How a page may call itself: its address, the path of it, the values of its arguments."""
+    """Names that a page may have for itself: its address, the path of it, the values of its arguments."""
     found: set[str] = set()
     for url in (page.url, page.final_url):
         try:

@@ -1,4 +1,4 @@
-"""When a site changes under the crawl: one page suddenly answers for very many URLs, a login form or a captcha.
+"""Walls: a site changes under the crawl, and one page answers for very many URLs, a login form or a captcha.
 
 While that lasts nothing that is fetched says anything about the rules, nor about what a form's page is; so the filter
 stands still: it drops nothing, and the forms that got the wall instead of their page are to be fetched again.
@@ -20,7 +20,7 @@ MAX_BYTES = 2**16
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 SAMPLE = 16
-"""Every so-manieth page is read, the others of the window only if these make suspicious: reading is what costs."""
+"""One page in so many is read; the others of the window only if these are suspicious, because reading is expensive."""
 WALL_SHARE = 0.2
 """One signature on more than this share (0-1) of the window is a wall ..."""
 BEFORE_SHARE = 0.05
@@ -85,7 +85,7 @@ class WatchedPage:
 
     @property
     def is_read(self) -> bool:
-        """Whether the signature was made."""
+        """Return True if the signature was made."""
         return self._signature is not None
 
     @property
@@ -111,7 +111,7 @@ class SiteFreeze:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether a wall stands."""
+        """Return True if a wall stands."""
         return self._wall is not None
 
     def wall_forms(self) -> list[bytes]:
@@ -121,7 +121,7 @@ class SiteFreeze:
         return [form for form, page in self._window.items() if page.signature == self._wall]
 
     def is_wall(self, page: WatchedPage) -> bool:
-        """Whether a page is the wall that stands."""
+        """Return True if a page is the wall that stands."""
         return self._wall is not None and page.signature == self._wall
 
     def see(self, form_digest: bytes, page: WatchedPage) -> bool:
@@ -175,7 +175,7 @@ class SiteFreeze:
         return True
 
     def _is_sudden(self, signature: int) -> bool:
-        """Whether enough other pages came before the first of the window that has a signature; reads those."""
+        """Return True if enough other pages came before the first of the window that has a signature; reads those."""
         n_before = self._n_before
         if n_before < MIN_BEFORE:
             n_before += next(place for place, each in enumerate(self._window.values()) if self._read(each) == signature)

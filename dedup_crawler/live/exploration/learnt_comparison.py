@@ -1,4 +1,4 @@
-"""Whether two fetched pages are the same by all that learning knows of their site and of the rules that are tested.
+"""Comparison of two fetched pages with all that learning knows of their site and of the rules that are tested.
 
 A crawl that has seen a few hundred pages cannot tell that "Leave a reply to Anna" stands on every page of a kind. The
 model can: it keeps the text of the site and what its rules always change (:mod:`dedup_crawler.evidence.site_text`).

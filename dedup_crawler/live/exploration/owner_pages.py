@@ -20,7 +20,7 @@ _unpack = zstandard.ZstdDecompressor().decompress
 
 
 def unpack(packed: bytes) -> bytes:
-    """What :func:`pack` was given: not more than :data:`MAX_BODY` bytes."""
+    """Return the argument of :func:`pack`: at most :data:`MAX_BODY` bytes."""
     return _unpack(packed, max_output_size=MAX_BODY)
 
 
@@ -47,12 +47,12 @@ class FetchedPage(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """What is kept of the body."""
+        """The kept part of the body."""
         return unpack(self.packed)
 
     @property
     def is_cut(self) -> bool:
-        """Whether the body was longer than what is kept of it."""
+        """Return True if the body was longer than what is kept of it."""
         return self.n_bytes > MAX_BODY
 
 

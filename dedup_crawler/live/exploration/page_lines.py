@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class Kind(enum.Enum):
-    """What a body is."""
+    """Kind of a body."""
 
     HTML = enum.auto()
     TEXT = enum.auto()
@@ -50,7 +50,7 @@ class PageLines:
     kind: Kind
     lines: tuple[str, ...]
     is_whole: bool
-    """Whether nothing was left out."""
+    """True if nothing was left out."""
 
 
 def read_lines(page: FetchedPage) -> PageLines:
@@ -75,7 +75,7 @@ def numbers_of(text: str) -> frozenset[str]:
 
 
 def kind_of(page: FetchedPage) -> Kind:
-    """What a body is, by what it declares to be, or else by how it begins."""
+    """Kind of a body, as declared, or else by its first bytes."""
     declared = page.content_type.partition(";")[0].strip().lower()
     if declared in ("text/html", "application/xhtml+xml"):
         return Kind.HTML

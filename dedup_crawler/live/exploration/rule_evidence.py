@@ -1,4 +1,4 @@
-"""What explorations say of each rule, and when a rule has to go.
+"""Evidence of the explorations for each rule, and the decision when a rule has to go.
 
 A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It has to go when
 more is to be expected of it, by its training and all explorations together (:mod:`dedup_crawler.rules.posterior`): at
@@ -63,7 +63,7 @@ MAX_FORMS = 50_000
 
 
 class RuleState(NamedTuple):
-    """What is known of a rule in this crawl."""
+    """State of a rule in this crawl."""
 
     rule: str
     standing: str
@@ -114,15 +114,15 @@ class _Life:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
     def has_held(self) -> bool:
-        """Whether this process has tested the rule, and was never told that it is wrong."""
+        """Return True if this process has tested the rule, and was never told that it is wrong."""
         return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
 
     def has_failed(self) -> bool:
-        """Whether this process has tested the rule, which was wrong here or before."""
+        """Return True if this process has tested the rule, which was wrong here or before."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
 
     def is_suspected(self) -> bool:
-        """Whether one of the last trials went wrong."""
+        """Return True if one of the last trials went wrong."""
         return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
 
 
@@ -164,7 +164,7 @@ class RuleEvidence:
         return frozenset(rule for rule, life in self._lives.items() if life.is_switched_off)
 
     def counts(self) -> dict[str, RuleCounts]:
-        """What there is to remember, by rule."""
+        """Counts to remember, by rule."""
         return {
             rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
             for rule, life in self._lives.items()
@@ -236,7 +236,7 @@ class RuleEvidence:
             self._held_and_failed.clear()
 
     def is_held(self, rule: str) -> bool:
-        """Whether so many explorations in a row were undecided that the rule may drop nothing."""
+        """Return True if so many explorations in a row were undecided that the rule may drop nothing."""
         life = self._lives.get(rule)
         return life is not None and life.n_undecided >= MAX_UNDECIDED
 
@@ -274,11 +274,11 @@ class RuleEvidence:
                 yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
-        """Whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
+        """Tell whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
         return all(self._life_of(rule).n_here >= SETTLED and self.n_missing(rule) == 0 for rule in rules)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
-        """Whether all *rules* have been explored often enough, and well."""
+        """Return True if all *rules* have been explored often enough, and well."""
         return all(self.n_missing(rule) == 0 for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
@@ -332,7 +332,7 @@ class RuleEvidence:
         return expected_error(*self._known(rule, self._life_of(rule)))
 
     def is_failing(self, rule: str) -> bool:
-        """Whether a rule that was not switched off, and was wrong in this life, breaks its promise."""
+        """Return True if a rule that was not switched off, and was wrong in this life, breaks its promise."""
         life = self._lives.get(rule)
         if life is None or life.is_switched_off or not life.n_disagreed:
             return False

@@ -1,4 +1,4 @@
-"""Whether two fetched pages show the same content.
+"""Comparison of two fetched pages without a model's knowledge of the site.
 
 What all pages of the site share is left out (:mod:`~dedup_crawler.live.exploration.chrome`); what remains has to be the
 same, line by line, or in another order (a list sorted otherwise), or but for a counter: the rules by which
@@ -43,7 +43,7 @@ class _Page(NamedTuple):
     shapes: list[str]
     is_chrome: list[bool]
     is_own: list[bool]
-    """Whether it counts as content where both pages have it."""
+    """True if it counts as content where both pages have it."""
 
 
 class _Split(NamedTuple):
@@ -173,13 +173,13 @@ def _split(page: _Page, shared: Counter[str]) -> _Split:
 
 
 def _is_small(changed: list[tuple[str, str]], n_own: int) -> bool:
-    """Whether so little differs that it is one page with, say, another counter."""
+    """Return True if so little differs that it is one page with, say, another counter."""
     n_changed = _n_words(line for pair in changed for line in pair)
     return len(changed) <= MAX_CHANGED_LINES and n_changed <= MAX_CHANGED_SHARE * n_own
 
 
 def _are_counters(changed: list[tuple[str, str]]) -> bool:
-    """Whether all that differ are numbers that went up a little (the views of each topic of a list)."""
+    """Return True if all changed lines are numbers that went up a little (the views of each topic of a list)."""
     if not all(line.isdecimal() and len(line) < MAX_DIGITS for pair in changed for line in pair):
         return False
     steps = [(int(one), int(other) - int(one)) for one, other in changed]

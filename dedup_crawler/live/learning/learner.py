@@ -85,7 +85,7 @@ class Learner:
 
     @property
     def is_learning(self) -> bool:
-        """Whether a job is under way."""
+        """Return True if a job is under way."""
         return self._job is not None
 
     def pages(self, n: int) -> None:
@@ -165,7 +165,7 @@ class Learner:
 
 
 def _last_line(path: Path) -> str:
-    """What a job wrote last, fit for a log: nothing that a site says gets there unescaped."""
+    """Last line that a job wrote, fit for a log: nothing that a site says gets there unescaped."""
     try:
         with path.open("rb") as file:
             file.seek(max(path.stat().st_size - _READ_BYTES, 0))

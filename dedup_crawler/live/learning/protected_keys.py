@@ -1,4 +1,4 @@
-"""What a new model would no longer look at, though the one before it did.
+"""Keys that a new model would no longer look at, though the one before it did.
 
 Pinterest's MIQPS (2026) refuses a new map of important parameters when more than a share of them would turn
 unimportant at once; the other direction is always allowed. A site seldom changes so much, bad labels do.
@@ -81,7 +81,7 @@ def newly_ignored(
 
 
 def is_refused(ignored: Sequence[str], n_protected: int) -> bool:
-    """Whether a refit that newly ignores these keys is to be refused."""
+    """Return True if a refit that newly ignores these keys is to be refused."""
     share = len(ignored) / n_protected if n_protected else 0.0
     return share > (0.5 if len(ignored) <= _FEW else REFUSED_SHARE)
 
@@ -103,7 +103,7 @@ def _templates(visits: Sequence[_Visit]) -> Iterator[tuple[Template, list[_Visit
 
 
 def _is_idle(visits: Sequence[_Visit], key: str) -> bool:
-    """Whether URLs that differ in *key* alone mostly show one page, as far as there are some."""
+    """Return True if URLs that differ in *key* alone mostly show one page, as far as there are some."""
     groups: dict[str, list[int]] = defaultdict(list)
     for url, page in visits:
         groups[url_of(_without(url, key))].append(page)
@@ -143,7 +143,7 @@ def _spread(values: Sequence[T]) -> list[T]:
 
 
 def _is_kept(model: Canonicalizer, tries: Sequence[_Try]) -> bool:
-    """Whether *model* tells the URL from all the others in most tries."""
+    """Return True if *model* tells the URL from all the others in most tries."""
     n_told_apart = sum(
         not model.is_covered(url) and model.canonicalize(url) not in model.canonicalize_many(others)
         for url, others in tries

@@ -104,7 +104,7 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
 
 
 def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> str | None:
-    """Why *new* is not to replace *old*."""
+    """Reason why *new* is not to replace *old*."""
     found = swallowing_cluster(data.urls, data.clusters, old.n_urls_)
     if found is not None:
         cluster, n_urls = found

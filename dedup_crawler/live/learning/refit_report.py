@@ -1,4 +1,4 @@
-"""What a background job says to the crawl that started it."""
+"""Report of a background job to the crawl that started it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(slots=True)
 class RefitReport:
-    """What became of the models of a crawl."""
+    """Outcome for the models of a crawl."""
 
     n_pages: int
-    """That were learnt from."""
+    """Pages that were learnt from."""
     learnt: list[str] = field(default_factory=list)
     """Folders that hold a new model."""
     kept: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Whether one page has swallowed a crawl: a login wall, a captcha or an error page that answers everything.
+"""Detection of a swallowed crawl: a login wall, a captcha or an error page that answers everything.
 
 Labels then say that all URLs are one page. They teach no rule (one cluster is one piece of evidence, however large),
 but a model learnt from them has forgotten what the one before it knew.

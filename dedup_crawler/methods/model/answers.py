@@ -1,4 +1,4 @@
-"""What a method says of a URL, in the words that all methods share."""
+"""Answers of a method about a URL, in the words that all methods share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Referrer:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a URL has its canonical form."""
+    """Reason for the canonical form of a URL."""
 
     url: str
     form: str
@@ -29,10 +29,10 @@ class Explanation:
 
 
 class KnownRule(NamedTuple):
-    """What is known of one rule of a model."""
+    """One rule of a model."""
 
     sentence: str
-    """What it does, for a person."""
+    """The rule in words, for a person."""
     n_groups: int = 0
     """Merge groups that it made at training; 0 where nothing was counted."""
     n_wrong: int = 0

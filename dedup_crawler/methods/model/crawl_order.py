@@ -10,19 +10,19 @@ from dedup_crawler.methods.model.answers import Explanation, Referrer
 
 
 class Model(Protocol):
-    """What is asked of a fitted method here."""
+    """The part of a fitted method that is needed here."""
 
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
         """Canonical form of a URL."""
 
     def is_covered(self, url: str) -> bool:
-        """Whether a crawl that goes on has nothing to gain from a URL."""
+        """Return True if a crawl that goes on has nothing to gain from a URL."""
 
     def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
         """Identifiers of the rules that lead to the form."""
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Why a URL has its form."""
+        """Explain the form of a URL."""
 
 
 class Asked(NamedTuple):
@@ -34,12 +34,12 @@ class Asked(NamedTuple):
 
 
 class Record(TypedDict):
-    """What a model says of one URL; a row of a table."""
+    """Answer of a model about one URL; a row of a table."""
 
     url: str
     form: str
     covered: bool
-    """Whether a crawl that goes on has nothing to gain from it."""
+    """True if a crawl that goes on has nothing to gain from it."""
     rules: list[str]
     """Identifiers of the rules that lead to the form, as in the stats of a crawl."""
     reason: str

@@ -1,4 +1,4 @@
-"""What a crawl learnt of its rules, written beside the model, so that the next crawl starts wiser.
+"""Evidence that a crawl gathered about its rules, written beside the model, for the next crawl to start with.
 
 ``models/forum.example.org.evidence.json`` stands beside the folder ``models/forum.example.org``, which stays as it was
 trained. It is a hint, not a part of the model: whoever cannot read it goes on without.
@@ -24,7 +24,7 @@ _WAY_OUT = "Delete it, or restore it from a backup; the crawl goes on without wh
 
 
 class RuleCounts(NamedTuple):
-    """What is known of one rule from this crawl and earlier ones."""
+    """Counts of one rule, from this crawl and earlier ones."""
 
     n_agreed: int = 0
     """Forms whose explored page was their owner's."""
@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
 
 
 def evidence_path(model_folder: Path) -> Path:
-    """Where the evidence of a model stands."""
+    """Path of the evidence of a model."""
     folder = model_folder.absolute()  # "." has no name, and a link keeps its own
     return folder.with_name(f"{folder.name}.evidence.json")
 
@@ -101,7 +101,7 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
 
 
 def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[str, object]) -> dict[str, RuleCounts]:
-    """What still holds for a model with these *rules*.
+    """The evidence that still holds for a model with these *rules*.
 
     An identifier is a digest of the rule, so the counts of a rule that is there again mean the same under another
     model. But one that had failed is given another chance by a new model, which was trained anew: its counts start

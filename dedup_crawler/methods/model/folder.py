@@ -22,20 +22,20 @@ from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
 DESCRIPTION = "model.json"
-"""What makes a folder a model."""
+"""The file that makes a folder a model."""
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """What a method learnt: tables (file name -> JSON value) and the weights of its network, as bytes."""
+    """Content of a model: tables (file name -> JSON value) and the weights of its network, as bytes."""
 
     tables: Mapping[str, Any] = field(default_factory=dict)
     weights: bytes = b""
 
     def table(self, name: str) -> JsonValue:
-        """What *name* holds, to be read value by value; BadInputError if there is no such file."""
+        """Content of the file *name*, to be read value by value; BadInputError if there is no such file."""
         if name not in self.tables:
             raise BadInputError(f"the model lacks {name}.")
         return JsonValue(self.tables[name], name)

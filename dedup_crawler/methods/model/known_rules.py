@@ -1,4 +1,4 @@
-"""What rules are called, and what is said of them: shared by the methods whose model is a list of rules."""
+"""Identifiers and sentences of rules, shared by the methods whose model is a list of rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dedup_crawler.rules.language.sentences import alias_sentence, coverage_sent
 
 
 def order_rules(hosts: Iterable[str]) -> dict[str, KnownRule]:
-    """What sorts the queries of each host."""
+    """Rules that sort the queries of each host."""
     return {order_identifier(host): KnownRule(f"the order of the query does not matter on {host}") for host in hosts}
 
 
@@ -39,7 +39,7 @@ def alias_rules(aliases: HostAliases) -> dict[str, KnownRule]:
 
 
 def link_rules(host: str, links: HostLinks) -> dict[str, KnownRule]:
-    """What was learnt about the links of a host."""
+    """Rules about the links of a host."""
     again = {
         referrer_identifier(host, rule): known_rule(referrer_sentence(rule), rule.evidence)
         for rule in links.referrer_rules.values()

@@ -1,4 +1,4 @@
-"""What options a method has, read off its constructor: one place says name, type, default and meaning."""
+"""Options of a method, read off its constructor: one place says name, type, default and meaning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Option:
     default: Any
     help: str
     is_optional: bool = False
-    """Whether it may be None."""
+    """True if it may be None."""
 
     def read(self, text: str) -> Any:
         """The value that *text* stands for.

@@ -1,4 +1,4 @@
-"""What a store gives a method to learn from."""
+"""Training data of a method, from a store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TrainingData:
 
     @classmethod
     def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int]) -> TrainingData:
-        """What *pages*, in crawl order, teach; *clusters* has the page that each shows, as a number."""
+        """Make training data of *pages*, in crawl order; *clusters* has the page that each shows, as a number."""
         return cls(
             [page.url for page in pages],
             list(clusters),

@@ -1,4 +1,4 @@
-"""How a classifier or a network was trained, small enough for ``training.json``: curves, and pairs that were held out.
+"""Course of a training, small enough for ``training.json``: curves, and pairs that were held out.
 
 It is for a person to look at (``dedup-crawler report``); no answer of the model depends on it.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from dedup_crawler.json_values import JsonValue
 
 FILE = "training.json"
-"""Where it stands in a model folder."""
+"""Its file in a model folder."""
 MAX_POINTS = 200
 """Of one curve; of more, evenly spaced ones are kept."""
 MAX_CURVES = 20
@@ -26,9 +26,9 @@ class Curve:
     """One value by epoch."""
 
     network: str
-    """Which network it is of."""
+    """Name of the network."""
     value: str
-    """What it shows: loss, or a share of right answers."""
+    """Quantity of the curve: loss, or a share of right answers."""
     points: tuple[tuple[int, float], ...]
     """Epoch and value, in order."""
 
@@ -41,12 +41,12 @@ class Bin:
     n_same: int
     """Those that are the same page."""
     mean_probability: float
-    """What was answered, in the mean."""
+    """Mean of the answers."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a network said about pairs with a URL that it was not trained on."""
+    """Answers of a network about pairs with a URL that it was not trained on."""
 
     threshold: float
     n_true_positives: int

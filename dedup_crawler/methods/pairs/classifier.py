@@ -1,4 +1,4 @@
-"""What makes a canonicalizer of a classifier of pairs: the crawled URLs that it knows, and whom it asks about.
+"""A canonicalizer made of a classifier of pairs: the crawled URLs that it knows, and those that it compares.
 
 The canonical form of a URL is that of the known URL (or of the page that links it) of which it is most probably a
 duplicate, if that is at least as probable as the threshold; else its own normal form. Known URLs are those learnt
@@ -73,7 +73,7 @@ class PairClassifier(Canonicalizer):
         return self
 
     def duplicate_probability(self, left: str, right: str) -> float:
-        """How probably (0-1) two URLs are the same page; 1 if they have one normal form.
+        """Probability (0-1) that two URLs are the same page; 1 if they have one normal form.
 
         URLs of hosts that were not learnt from are different pages: 0.
         """

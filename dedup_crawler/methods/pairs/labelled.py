@@ -43,7 +43,7 @@ class ScoredPair:
 
     @property
     def is_duplicate(self) -> bool | None:
-        """Whether the score says the same page; None without one."""
+        """Return True if the score says the same page; None without one."""
         return None if self.score is None else self.score >= IDENTICAL
 
 

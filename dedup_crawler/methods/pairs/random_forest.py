@@ -56,7 +56,7 @@ class RandomForest(PairClassifier):
         self.threshold_ = _THRESHOLD
 
     def _judged(self, pairs: Sequence[UrlPair]) -> HeldOut | None:
-        """What a first forest says of pairs with a URL that it has not seen."""
+        """Answers of a first forest about pairs with a URL that it has not seen."""
         seen, new = cut_by_url(pairs, self.seed)
         if not new or len({pair.is_duplicate for pair in seen}) < 2:
             return None

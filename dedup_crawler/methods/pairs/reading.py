@@ -1,4 +1,4 @@
-"""What a Siamese network is given of two URLs: rows of numbers, and how the URLs agree.
+"""Input of a Siamese network for two URLs: rows of numbers, and how the URLs agree.
 
 The capstone of 2018 gave it characters and nothing else. Cured, it is given symbols and agreements
 (:mod:`dedup_crawler.urls.agreement`).
@@ -51,12 +51,12 @@ class PairReader:
 
     @classmethod
     def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
-        """What :meth:`table` gave; BadInputError for anything else."""
+        """Read the result of :meth:`table`; BadInputError for anything else."""
         alphabet = read_alphabet(table, is_faulty=not is_cured)
         return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
 
     def table(self) -> dict[str, Any]:
-        """What is kept in the model folder."""
+        """The reader as a table of the model folder."""
         table: dict[str, Any] = {"symbols": list(self.alphabet.symbols), "length": self.alphabet.length}
         if self._symbol_reader is not None:
             table |= {"tokens": sorted(self._symbol_reader.tokens), "numbers": self._symbol_reader.numbers}
@@ -68,13 +68,13 @@ class PairReader:
         return self.alphabet.rows(urls if reader is None else [reader.symbols(url) for url in urls])
 
     def agreement(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """How the two URLs of each pair agree: (P, n_agreements) float32."""
+        """Agreement of the two URLs of each pair: (P, n_agreements) float32."""
         if self._symbol_reader is None:
             return np.zeros((len(pairs), 0), dtype=np.float32)
         return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)
 
     def pair_rows(self, pairs: Sequence[UrlPair]) -> PairRows:
-        """What a network is trained on; needs torch."""
+        """Make the rows that a network is trained on; needs torch."""
         from dedup_crawler.networks.pair_training import PairRows
 
         places: dict[str, int] = {}

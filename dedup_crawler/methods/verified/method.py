@@ -224,7 +224,7 @@ class Verified(Canonicalizer):
         return left
 
     def _must_stay(self, url: str, form: str) -> bool:
-        """Whether the rules say more of a URL than they know."""
+        """Return True if the rules say more of a URL than they know."""
         links = self._links_of(url)
         return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
 
@@ -232,7 +232,7 @@ class Verified(Canonicalizer):
         return {host: links.query_keys for host, links in self.links_.items()}
 
     def _links_of(self, url: str) -> HostLinks:
-        """What was learnt about the links of a URL's host, which is known; most models know one."""
+        """Rules about the links of a URL's host, which is known; most models know one."""
         if len(self.links_) == 1 and not self.reading_.aliases.of_host:
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none

@@ -1,4 +1,4 @@
-"""What a trained model of another method proposes, in the one rule language.
+"""Proposals of a trained model of another method, in the one rule language.
 
 Rules are read as they stand. A table of translations, and rules that speak of pieces of values, are read off what they
 make of the URLs learnt from (:mod:`dedup_crawler.rules.miners.examples`). Their own evidence is not asked: whether a
@@ -61,7 +61,7 @@ def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str,
 def _proposer(
     method: str, options: Mapping[str, Any], files: ModelFiles
 ) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
-    """What gives the rules of a host from its URLs."""
+    """Return a function that makes the rules of a host from its URLs; None if the model has no rules."""
     if _RULES in files.tables:
         rules = [replace(rule, origin=method) for rule in rules_from_json(files.tables[_RULES], _RULES)]
         cut = files.table(_CUTS).table() if _CUTS in files.tables else {}

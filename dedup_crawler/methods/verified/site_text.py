@@ -1,4 +1,4 @@
-"""What a crawl has to know to compare pages as learning did: the text of the site, and what rules always change."""
+"""Knowledge with which a crawl compares pages as learning did: the text of the site, and the habits of rules."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How one fetch ended."""
+    """Outcome of one fetch."""
 
     page: Page | None
     """Behind redirects of the same site; None where there is none to be had."""
@@ -146,7 +146,7 @@ class PoliteFetcher:
 
 
 def _joined(url: str, location: str) -> str:
-    """Where a redirect leads to; nowhere if it cannot be read."""
+    """Target of a redirect; none if it cannot be read."""
     try:
         return normal_form(urljoin(url, location))
     except ValueError:

@@ -106,7 +106,7 @@ class RecordedSite:
         return self._urls.recorded(served_url)
 
     def served_url(self, recorded_url: str) -> str:
-        """Where *recorded_url* is served; of another site: *recorded_url* itself."""
+        """Address at which *recorded_url* is served; of another site: *recorded_url* itself."""
         return self._urls.served(recorded_url)
 
 

@@ -1,4 +1,4 @@
-"""Which recorded URL a request on loopback means, and the other way round.
+"""Recorded URLs and their addresses on loopback, both ways.
 
 Clients spell URLs in their own way: one sends ``/a b`` as ``/a%20b``, another escapes brackets. A request means the
 recorded URL of exactly that spelling; where there is none, one that differs only in escapes without a meaning of their
@@ -84,7 +84,7 @@ class ServedUrls:
         return self.find(target) or self.origin + target
 
     def served(self, recorded_url: str) -> str:
-        """Where *recorded_url* is served; of another site: *recorded_url* itself."""
+        """Address at which *recorded_url* is served; of another site: *recorded_url* itself."""
         origin = self._own_origin.match(recorded_url)
         return recorded_url if origin is None else self.address + recorded_url[origin.end() :]
 

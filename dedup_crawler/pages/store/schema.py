@@ -86,7 +86,7 @@ class ScoreRow(Tables):
 
 
 class ImportRow(Tables):
-    """How far the import of one file has come."""
+    """Progress of the import of one file."""
 
     __tablename__ = "imports"
 

@@ -26,7 +26,7 @@ _BASE = KeyValueMap()
 
 
 class Cut(NamedTuple):
-    """How the values of a key are cut."""
+    """Cuts in the values of a key."""
 
     delimiter: str
     n_pieces: int
@@ -70,7 +70,7 @@ class DeepMap(UrlMap):
         return _BASE.write(whole)
 
     def is_whole(self, key: str) -> bool:
-        """Whether no cut is made in the values of *key*."""
+        """Return True if no cut is made in the values of *key*."""
         return key not in self.cuts
 
     def needed_by(self, rules: Iterable[Rule]) -> DeepMap:

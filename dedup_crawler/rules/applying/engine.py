@@ -228,6 +228,6 @@ def _sorted(url: str, names: Sequence[str]) -> str:
 
 
 def _start_of_path(url: str) -> int:
-    """Where the path of an absolute URL begins; -1 where there is none."""
+    """Position where the path of an absolute URL begins; -1 where there is none."""
     mark = url.find("://")
     return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1

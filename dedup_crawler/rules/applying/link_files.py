@@ -16,18 +16,18 @@ from dedup_crawler.urls.keyvalue import is_sorted
 
 @dataclass(frozen=True)
 class HostLinks:
-    """What was learnt about the links of one host."""
+    """Rules about the links of one host."""
 
     query_keys: frozenset[str]
     """Names in the query that were seen often enough to say anything about URLs that have them."""
     is_ordered: bool
-    """Whether the order of the query matters: a URL whose query is not sorted is left alone then."""
+    """True if the order of the query matters: a URL whose query is not sorted is left alone then."""
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
 
     def is_out_of_order(self, url: str) -> bool:
-        """Whether the order of a URL's query matters, and is not that of the forms."""
+        """Return True if the order of a URL's query matters, and is not that of the forms."""
         return self.is_ordered and "&" in url and not is_sorted(url)
 
     def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
@@ -35,7 +35,7 @@ class HostLinks:
         return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
 
     def may_lead_back(self, url: str) -> bool:
-        """Whether there are pages on which a link leads to the page itself."""
+        """Return True if there are pages on which a link leads to the page itself."""
         return bool(self.referrer_rules) and self.shapes.of(url) in self._shapes_back
 
     @cached_property
@@ -43,7 +43,7 @@ class HostLinks:
         return frozenset(link for _, link in self.referrer_rules)
 
     def is_covered(self, url: str) -> bool:
-        """Whether all that a URL can show is reached under other shapes."""
+        """Return True if all that a URL can show is reached under other shapes."""
         return bool(self.coverage_rules) and self.coverage_of(url) is not None
 
     def coverage_of(self, url: str) -> CoverageRule | None:

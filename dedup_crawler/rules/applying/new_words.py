@@ -68,7 +68,7 @@ class NewWords:
         return NewWords(engine, shared)
 
     def is_one_in(self, url: str, form: str) -> bool:
-        """Whether a rule drops from *url*, to give it *form*, a value that has come with other pages too."""
+        """Return True if a rule drops from *url*, to give it *form*, a value that has come with other pages too."""
         if not self.shared:
             return False
         for number, section, value, page in self._dropped(url, form):
@@ -107,7 +107,7 @@ def _open_key(rule: Rule) -> str | None:
 
 
 def _needed(rule: Rule) -> list[str]:
-    """What a URL has to hold for a rule to match it."""
+    """Strings that a URL has to hold for a rule to match it."""
     needed = []
     for key, matcher in rule.context.items():
         if isinstance(matcher, Literal) and matcher.value and key.startswith(("path[", "query[")):

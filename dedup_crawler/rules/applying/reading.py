@@ -1,4 +1,4 @@
-"""How the URLs of a crawl are read before any rule is asked: at the host that theirs is, in the grammar of its site."""
+"""Reading of a crawl's URLs before any rule is applied: at the host that is theirs, in the grammar of its site."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reading:
         self.aliases = aliases
         self.grammars = {host: grammar for host, grammar in grammars.items() if grammar}
         self.is_plain = not self.grammars and not aliases.of_host
-        """Whether every URL is read as it stands."""
+        """True if every URL is read as it stands."""
         self._read: dict[str, str] = {}
         self._written: dict[str, str | None] = {}
 
@@ -47,11 +47,11 @@ class Reading:
         return url if self.is_plain else self.aliases.at_home(url)
 
     def alias_of(self, url: str) -> HostAlias | None:
-        """Why a URL is read at another host."""
+        """The alias by which a URL is read at another host."""
         return self.aliases.of_host.get(host_of(url)) if self.aliases.of_host else None
 
     def read(self, url: str) -> str:
-        """What rules are asked about."""
+        """Return the URL that rules are applied to."""
         if self.is_plain:
             return url
         read = self._read.get(url)

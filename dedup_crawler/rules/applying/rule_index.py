@@ -28,7 +28,7 @@ class RuleIndex:
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
         self.need_query = all(any(key[:6] == "query[" for key in rule.required()) for _, rule in ordered)
-        """Whether no rule is meant for a URL without a query."""
+        """True if no rule is meant for a URL without a query."""
         self._anywhere: list[_Ranked] = []
         self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
         n_asking = Counter((key, value) for _, rule in ordered for key, its in _literals(rule).items() for value in its)

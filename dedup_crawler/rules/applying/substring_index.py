@@ -66,7 +66,7 @@ class SubstringIndex:
 
 
 def _replaced(rule: _Waiting, tokens: list[str], place: int) -> str | None:
-    """What a rule makes of a marked URL at one place of its token; None where it does not stand, or no path is left."""
+    """Apply a rule to a marked URL at one place of its token; None where it does not stand, or no path is left."""
     start = place - rule.n_before
     end = start + len(rule.tokens)
     if start < 0 or tokens[start:end] != rule.tokens:

@@ -26,7 +26,7 @@ _MAX_DIGITS = 6  # of the number of an argument in a file
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What is said of one template, and what the pages say of that."""
+    """Translation of one template, and the evidence for it."""
 
     says: Template
     """The target in the source's placeholders; the source itself where nothing else can be decoded."""

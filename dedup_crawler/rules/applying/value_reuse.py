@@ -25,7 +25,7 @@ class ValueReuseGuard:
         self._companies: dict[tuple[str, int, str], list[int]] = {}
 
     def allows(self, template: str, slot: int, value: str, kept: Arguments) -> bool:
-        """Whether *value* may be dropped from *slot* of *template* beside the *kept* arguments."""
+        """Return True if *value* may be dropped from *slot* of *template* beside the *kept* arguments."""
         companies = self._companies.setdefault((template, slot, value), [])
         company = hash(kept)
         if company in companies:
@@ -46,7 +46,7 @@ def guarded_slots(urls: Iterable[Arguments], dropped: Iterable[int]) -> tuple[in
 
 
 def kept_arguments(arguments: Arguments, dropped: Iterable[int]) -> Arguments:
-    """What stays of *arguments* when those with the numbers *dropped* go."""
+    """*arguments* without those with the numbers *dropped*."""
     gone = set(dropped)
     return tuple(argument for i, argument in enumerate(arguments, start=1) if i not in gone)
 

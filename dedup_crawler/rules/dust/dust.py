@@ -23,7 +23,7 @@ _MAX_RULES = 2_000  # substring rules that are tried
 
 @dataclass(frozen=True)
 class DustSearch:
-    """What to look for."""
+    """Limits of a search for rules."""
 
     origin: str
     """Name of the method, for its rules."""
@@ -93,6 +93,6 @@ def _text(tokens: Sequence[str]) -> str:
 
 
 def _is_known(pairs: PairsOfRule, urls: UrlList, known: RuleEngine) -> bool:
-    """Whether the parameter rules make the pair one already."""
+    """Return True if the parameter rules make the pair one already."""
     source, target = pairs.pairs[0] if pairs.pairs else (0, 0)
     return source != target and known.form(urls.forms[source]) == known.form(urls.forms[target])

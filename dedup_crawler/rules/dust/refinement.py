@@ -32,7 +32,7 @@ def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:
 
 
 def is_implied(old: Tokens, new: Tokens, valid: Iterable[tuple[Tokens, Tokens]]) -> bool:
-    """Whether one of the *valid* rules does what this one does, in more places."""
+    """Return True if one of the *valid* rules does what this one does, in more places."""
     known = set(valid)
     seen: set[tuple[Tokens, Tokens]] = set()
     wanted = [(old, new)]

@@ -168,7 +168,7 @@ def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, 
 
 
 def _is_shifted(table: TokenTable, one: Places, other: Places) -> npt.NDArray[np.bool_]:
-    """Whether the same two URLs differ in the same way a few tokens before, too.
+    """Return True if the same two URLs differ in the same way a few tokens before, too.
 
     ``//a`` without its first slash is ``/a``, and without its second one as well: that is one instance.
     """

@@ -39,12 +39,12 @@ class Trial:
 
     @property
     def is_decided(self) -> bool:
-        """Whether more pairs cannot change the outcome."""
+        """Return True if more pairs cannot change the outcome."""
         return self.n_wrong > self.epsilon * self.n or self.n_right >= (1 - self.epsilon) * self.n
 
     @property
     def is_passed(self) -> bool:
-        """Whether the rule holds by the pairs so far; it does not without any."""
+        """Return True if the rule holds by the pairs so far; it does not without any."""
         return self.n_right > 0 and self.n_wrong <= self.epsilon * (self.n_right + self.n_wrong)
 
 
@@ -58,13 +58,13 @@ class PairsOfRule:
     """By place, in random order."""
 
     def statistics(self, urls: UrlList) -> RuleStatistics:
-        """What the pairs say."""
+        """Evidence of the pairs."""
         n_wrong = sum(not urls.may_be_same(*pair) for pair in self.pairs)
         n = len(self.pairs)
         return RuleStatistics(self.n_urls, n, n_wrong, MergeEvidence(n, n_wrong))
 
     def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
-        """Whether the rule holds for *n* of the pairs, or all where there are fewer."""
+        """Return True if the rule holds for *n* of the pairs, or all where there are fewer."""
         trial = Trial(n, epsilon)
         for pair in self.pairs[:n]:
             trial.add(urls.may_be_same(*pair))

@@ -60,7 +60,7 @@ class UrlList:
         return len(self.forms)
 
     def query_parts(self, place: int) -> list[str]:
-        """What the query of the URL at *place* consists of, such as ``t=4``; no part where there is no query."""
+        """Parts of the query of the URL at *place*, such as ``t=4``; no part where there is no query."""
         _, question, query = self.rests[place].partition("?")
         return query.split("&") if question else []
 
@@ -77,5 +77,5 @@ class UrlList:
         return read_url(form[: len(form) - len(self.rests[place])] + rest, _KEY_VALUES)[0]
 
     def may_be_same(self, left: int, right: int) -> bool:
-        """Whether the ranges of two URLs overlap."""
+        """Return True if the ranges of two URLs overlap."""
         return bool(self.lows[left] <= self.highs[right] and self.lows[right] <= self.highs[left])

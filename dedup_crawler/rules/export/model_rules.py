@@ -42,4 +42,4 @@ class ModelRules:
     guards: Mapping[str, str] = field(default_factory=dict)
     """Host -> which URLs the model leaves alone whatever its rules say; no format can say that."""
     others: Sequence[LeftOut] = ()
-    """What else the model knows, in no rule about a URL alone."""
+    """Further knowledge of the model that is no rule about a URL alone."""

@@ -17,7 +17,7 @@ class Refused(NamedTuple):
     """One hypothesis that was looked at and is not believed."""
 
     rule: Any
-    """What it would have been, as any kind of rule."""
+    """The refused rule, of any kind."""
     reason: str
     evidence: MergeEvidence
 
@@ -26,7 +26,7 @@ class Refusal(NamedTuple):
     """The same for a person, and for a file."""
 
     sentence: str
-    """What the rule would do, and what was counted."""
+    """Sentence of the rule, with its counts."""
     reason: str
     n_groups: int
     n_wrong: int

@@ -21,7 +21,7 @@ from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistic
 from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
 
 STAR = "*"
-"""What stands for a value that does not matter."""
+"""Written in place of a value that does not matter."""
 
 _KEY = re.compile(
     r"scheme|(?:ext|slash|root|path\.length|path\[\d{1,4}\]|query\[[^#]*\](?:#[1-9]\d{0,5})?)(?:@\d{1,3}){0,3}",
@@ -56,7 +56,7 @@ class UrlMap(Protocol):
         """Path and query of a map; without the scheme."""
 
     def is_whole(self, key: str) -> bool:
-        """Whether the value of *key* is always read as it stands, never in pieces."""
+        """Return True if the value of *key* is always read as it stands, never in pieces."""
 
 
 class KeyValueMap(UrlMap):
@@ -88,7 +88,7 @@ class Literal:
     value: str | None
 
     def matches(self, value: str | None) -> bool:
-        """Whether *value* is the one."""
+        """Return True if *value* is the one."""
         return value == self.value
 
 
@@ -99,7 +99,7 @@ class OneOf:
     values: frozenset[str | None]
 
     def matches(self, value: str | None) -> bool:
-        """Whether *value* is one of them."""
+        """Return True if *value* is one of them."""
         return value in self.values
 
 
@@ -110,7 +110,7 @@ class NoneOf:
     values: frozenset[str | None]
 
     def matches(self, value: str | None) -> bool:
-        """Whether *value* is none of them."""
+        """Return True if *value* is none of them."""
         return value not in self.values
 
 
@@ -121,7 +121,7 @@ class OfClass:
     name: str
 
     def matches(self, value: str | None) -> bool:
-        """Whether *value* is of the class."""
+        """Return True if *value* is of the class."""
         return self.name == "any" or (value is not None and _CLASSES[self.name](value) is not None)
 
 
@@ -163,11 +163,11 @@ class Cut:
 
     delimiter: str
     is_last: bool
-    """Whether the last delimiter counts, not the first."""
+    """True if the last delimiter counts, not the first."""
     keeps_head: bool
 
     def parts(self, value: str | None) -> tuple[str | None, str | None]:
-        """What is left of *value*, and what goes; None goes where nothing is cut.
+        """Cut *value* into the part that stays and the part that goes; the latter is None where nothing is cut.
 
         >>> Cut("-", is_last=False, keeps_head=True).parts("7-a-title")
         ('7', 'a-title')
@@ -210,7 +210,7 @@ class Rule:
     absent: frozenset[str] = frozenset()
     """Keys that must not be there."""
     origin: str = ""
-    """Who found it: a method's name."""
+    """Name of the method that found it."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
 
     def __post_init__(self) -> None:
@@ -267,7 +267,7 @@ class Rule:
         return n_literals, n_sets, len(matchers) - n_literals - n_sets - n_any, n_any + len(self.absent)
 
     def identity(self) -> tuple[object, ...]:
-        """What makes two rules the same, as a key of dictionaries."""
+        """Key of dictionaries that two rules share if they are the same."""
         return (
             self.host,
             frozenset(self.context.items()),
@@ -284,7 +284,7 @@ class Rule:
 
 
 def covers(general: Matcher, special: Matcher) -> bool:
-    """Whether *general* matches whatever *special* matches, as far as can be told by looking at them."""
+    """Return True if *general* matches whatever *special* matches, as far as can be told by looking at them."""
     if isinstance(special, Literal):
         return general.matches(special.value)
     if isinstance(special, OneOf):

@@ -31,7 +31,7 @@ _SHOWN_VALUES = 4
 
 
 def sentence_of(rule: AnyRule | ReferrerRule | CoverageRule | HostAlias) -> str:
-    """What a rule of any kind says, with its evidence."""
+    """Sentence of a rule of any kind, with its evidence."""
     if isinstance(rule, ReferrerRule):
         return referrer_sentence(rule)
     if isinstance(rule, CoverageRule):
@@ -40,7 +40,7 @@ def sentence_of(rule: AnyRule | ReferrerRule | CoverageRule | HostAlias) -> str:
 
 
 def rule_sentence(rule: AnyRule) -> str:
-    """What a rule does, where, and what speaks for it.
+    """Sentence of a rule: its transformation, its context and its evidence.
 
     >>> from dedup_crawler.rules.language.statistics import RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
@@ -56,19 +56,19 @@ def rule_sentence(rule: AnyRule) -> str:
 
 
 def referrer_sentence(rule: ReferrerRule) -> str:
-    """What a referrer rule says."""
+    """Sentence of a referrer rule."""
     evidence = evidence_sentence(rule.evidence, "pages with such links")
     return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again: {evidence}"
 
 
 def coverage_sentence(rule: CoverageRule) -> str:
-    """What a coverage rule says."""
+    """Sentence of a coverage rule."""
     evidence = evidence_sentence(rule.evidence, "pages")
     return f"{written(rule.shape)} shows nothing that is not reached otherwise: {evidence}"
 
 
 def alias_sentence(alias: HostAlias) -> str:
-    """What a host alias says."""
+    """Sentence of a host alias."""
     evidence = evidence_sentence(alias.evidence, "pages met on both")
     return f"the host {alias.host} is {alias.target}: {evidence}"
 
@@ -118,7 +118,7 @@ def _done(key: str, operation: Operation) -> str:
 
 
 def _place(rule: Rule) -> str:
-    """Where a rule is applied, in words that follow what it does."""
+    """Context of a rule, in words that follow its transformation."""
     where, unless = [], []
     for key, matcher in sorted(rule.context.items()):
         if isinstance(matcher, NoneOf):

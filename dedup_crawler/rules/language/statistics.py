@@ -1,4 +1,4 @@
-"""What the crawl says of one rule: pairs, as WWW'10 counts them, and merge groups, as the judge does.
+"""Evidence of the crawl for one rule: pairs, as WWW'10 counts them, and merge groups, as the judge does.
 
 T. Lei et al., WWW 2010, section 4.3: a *support pair* is two URLs that a rule gives one form, a *false pair* such a
 pair that shows two pages, and the false-positive rate is their ratio. Pairs are counted by groups: a group of n URLs,
@@ -32,7 +32,7 @@ class RuleStatistics:
         return self.n_false_pairs / self.n_support_pairs if self.n_support_pairs else 1.0
 
     def is_within(self, max_fpr: float) -> bool:
-        """Whether the rule merges something and is wrong in at most that share of its pairs."""
+        """Return True if the rule merges something and is wrong in at most that share of its pairs."""
         return self.n_support_pairs > 0 and self.false_positive_rate <= max_fpr
 
 

@@ -42,7 +42,7 @@ class SubstringRule:
     at_end: bool = False
     """Only at the end of the URL."""
     origin: str = ""
-    """Who found it: a method's name."""
+    """Name of the method that found it."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
 
     def __post_init__(self) -> None:
@@ -55,11 +55,11 @@ class SubstringRule:
             raise BadInputError(f"substring {self.new!r} is not smaller than {self.old!r}: such a rule may never end")
 
     def tokens(self) -> tuple[str, ...]:
-        """What a URL has to hold."""
+        """Tokens that a URL has to hold."""
         return (START,) * self.at_start + tuple(split_tokens(self.old)) + (END,) * self.at_end
 
     def identity(self) -> tuple[object, ...]:
-        """What makes two rules the same, as a key of dictionaries."""
+        """Key of dictionaries that two rules share if they are the same."""
         return self.host, self.old, self.new, self.at_start, self.at_end
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ _DIGITS = OfClass("digits")
 
 
 class Candidate(NamedTuple):
-    """What the rules of several pages have in common."""
+    """Common part of the rules of several pages."""
 
     pattern: KeyPattern
     """Of the source, without the columns that do not matter."""
@@ -98,7 +98,7 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
 def _operations(
     source: KeyValues, target: KeyValues, fixed_keys: Mapping[str, str], constants: Constants
 ) -> dict[str, Operation] | None:
-    """What turns *source* into *target* but for what does not matter; None where a value would have to be made up."""
+    """Turn *source* into *target*, but for keys that do not matter; None where a value would have to be made up."""
     operations: dict[str, Operation] = {key: Drop() for key in source if key not in target}
     for key, value in target.items():
         if key in fixed_keys:

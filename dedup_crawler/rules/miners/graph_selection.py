@@ -1,4 +1,4 @@
-"""Which nodes of a pattern tree are destinations: the graph selection of WWW'10.
+"""Choice of the destinations among the nodes of a pattern tree: the graph selection of WWW'10.
 
 T. Lei et al., WWW 2010, section 4.4: nodes are vertices, a rule is an edge of weight 1 - fpr, and so is the way from a
 node to an ancestor (weight 1). A random walk that starts with the number of URLs of each node gathers energy where

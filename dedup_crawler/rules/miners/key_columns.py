@@ -52,12 +52,12 @@ class KeyColumn:
 
     @cached_property
     def is_digits(self) -> Flags:
-        """Which values are numbers."""
+        """Mask of the values that are numbers."""
         return self._of_class(OfClass("digits"))
 
     @cached_property
     def is_hex(self) -> Flags:
-        """Which values are hexadecimal strings."""
+        """Mask of the values that are hexadecimal strings."""
         return self._of_class(OfClass("hex"))
 
     @cached_property

@@ -105,7 +105,7 @@ class MappedCrawl:
         return best
 
     def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
-        """What becomes one where the URLs at *places* get these forms."""
+        """Count the merges where the URLs at *places* get these forms."""
         changed = set(places)
         known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
         others = [(form, self.pages[place]) for form, place in known if place not in changed]

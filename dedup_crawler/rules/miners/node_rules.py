@@ -107,7 +107,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
 
 
 def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
-    """How URLs of *source* become those of *target*; None where they cannot.
+    """Operations that turn URLs of *source* into those of *target*; None where there are none.
 
     *shown*: for each common page, its URLs in the one node and in the other.
     """
@@ -146,7 +146,7 @@ def _keys(shown: Iterable[list[KeyValues]]) -> dict[str, None]:
 
 
 def _is_fake(wanted: _Wanted, shown: _Shown) -> bool:
-    """Whether pages of the target have several values of the key: then no value of it is the page's."""
+    """Return True if pages of the target have several values of the key: then no value of it is the page's."""
     n_several = sum(len(urls) > 1 for _, urls in shown)
     n_fake = sum(len(values) > 1 for values in wanted)
     n_least = min(_MIN_FAKE_CLUSTERS, len(shown))

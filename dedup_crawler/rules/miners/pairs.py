@@ -41,7 +41,7 @@ def constants_of(maps: Sequence[KeyValues]) -> Constants:
 
 
 def key_pattern_of(values: KeyValues, constants: Constants) -> KeyPattern:
-    """What a URL has in common with others that do the same to something else."""
+    """Pattern of a URL: its common part with others that do the same to something else."""
     return frozenset((key, value if (key, value) in constants else _ARGUMENT) for key, value in values.items())
 
 
@@ -61,7 +61,7 @@ def stratified(maps: Sequence[KeyValues], limit: int, draw: random.Random) -> li
 
 
 def pair_operations(source: KeyValues, target: KeyValues, n_keys: Mapping[str | None, int]) -> dict[str, Operation]:
-    """What turns *source* into *target*: a reference to another key's value before a literal.
+    """Operations that turn *source* into *target*: a reference to another key's value before a literal.
 
     Parameters
     ----------

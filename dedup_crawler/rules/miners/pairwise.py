@@ -89,5 +89,5 @@ def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], li
 
 
 def _masked(key: str, operation: Operation | None) -> object:
-    """What has to be alike of the operation on the generalised key: literals need not, but where they build the URL."""
+    """The part of the operation on the generalised key that has to be alike: no literal, unless it builds the URL."""
     return Set if isinstance(operation, Set) and key not in STRUCTURE else operation

@@ -203,7 +203,7 @@ def _node(
 
 
 def _matcher(column: KeyColumn, places: Numbers) -> Matcher | None:
-    """What all URLs have; None where some lack the key."""
+    """Matcher of what all URLs have; None where some lack the key."""
     numbers = column.of(places)
     least = int(numbers.min())
     if least == 0:

@@ -1,4 +1,4 @@
-"""Which template should stand for which: what a translator of templates is trained on.
+"""Target of each template: the pairs that a translator of templates is trained on.
 
 Two ways to choose a target:
 
@@ -68,7 +68,7 @@ def identity(template: Template) -> TemplateMapping:
 
 
 def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMapping | None:
-    """How the arguments of *target* come from those of *source*; None if one of them does not."""
+    """Origin of each argument of *target* among those of *source*; None if one of them has none."""
     numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
     origins: list[int | str] = []
     for argument in target.arguments:
@@ -151,7 +151,7 @@ def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, Tem
 
 
 def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
-    """Whether few of the forms that the mapping gives are shared by different pages."""
+    """Return True if few of the forms that the mapping gives are shared by different pages."""
     written = mapping.written()
     groups: dict[str, set[int]] = defaultdict(set)
     sizes: Counter[str] = Counter()

@@ -47,7 +47,7 @@ def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
 
 
 def key_patterns_of_cluster(cluster: int, maps: Sequence[KeyValues], *, constants: Constants) -> set[KeyPattern]:
-    """What a cluster of several URLs votes for; a single URL has no choice."""
+    """Votes of a cluster of several URLs; a single URL has no choice."""
     return {key_pattern_of(values, constants) for values in maps} if len(maps) > 1 else set()
 
 

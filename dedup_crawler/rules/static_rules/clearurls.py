@@ -41,7 +41,7 @@ class ClearUrls:
     def __init__(self, value: Any, file: str) -> None:
         self.file = file
         self.refused: list[str] = []
-        """Why rules were left out: RE2 cannot match them."""
+        """Reasons why rules were left out: RE2 cannot match them."""
         self._kept: dict[str, dict[str, Any]] = {}
         self._providers: list[_Provider] = []
         self.sentences: dict[str, str] = {}
@@ -143,5 +143,5 @@ def _is_list(value: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    """What strangers wrote, on one line of a terminal."""
+    """Text of strangers, on one line of a terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:80])

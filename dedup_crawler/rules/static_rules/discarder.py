@@ -55,7 +55,7 @@ class DiscarderRules:
         matcher_of, rule_of, processor_of = _package()
         self.file = file
         self.refused: list[str] = []
-        """Why rules were left out."""
+        """Reasons why rules were left out."""
         self._kept: list[Any] = []
         self._matcher = matcher_of()
         self._processors: list[tuple[str, Any]] = []
@@ -166,7 +166,7 @@ def _single_stars(pattern: str) -> str:
 
 
 def _at(start: str, changed: str) -> str:
-    """What a rule wrote, in normal form and at the host that the URL had."""
+    """Result of a rule, in normal form and at the host that the URL had."""
     changed = normal_form(changed)
     if host_of(changed) == host_of(start):
         return changed

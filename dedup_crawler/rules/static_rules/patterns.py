@@ -12,7 +12,7 @@ _MAX_MEMORY = 2**26
 
 
 def compiled(pattern: str) -> Any:
-    """What :func:`re2.compile` gives, letter case left aside.
+    """Compile a pattern with :func:`re2.compile`, without regard to letter case.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def compiled(pattern: str) -> Any:
 
 
 def why_not(pattern: str) -> str | None:
-    """Why a pattern cannot be used; None if it can."""
+    """Reason why a pattern cannot be used; None if it can."""
     try:
         compiled(pattern)
     except ValueError as error:
