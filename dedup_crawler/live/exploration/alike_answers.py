@@ -22,7 +22,7 @@ MAX_GAP = 4
 """... in which each is at most so many answers of its site behind the one before: they come a little out of order."""
 MAX_IN_VAIN = 5
 """Rows that turn out to be pages, after which no more are looked at."""
-_MAX_FORMS = 200_000
+_MAX_FORMS = 20_000  # more pages are hardly kept
 
 
 class Probe(NamedTuple):
