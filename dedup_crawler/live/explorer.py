@@ -314,14 +314,15 @@ class Explorer:
     def to_verify(self) -> list[Kept]:
         """Some of the requests that were dropped by rules which nobody has verified, now that nothing else is left.
 
-        As many of each rule as it lacks, chosen at random; of a rule whose explorations are never decided, all.
+        As many of each rule as it lacks, at even distances; the last one if many were dropped since its last test; of a
+        rule whose explorations are never decided, all.
         """
         wanted: dict[str, Kept] = {}
         for rule in self.evidence.drops.by_rule() if self._explores else ():
             if self.evidence.is_held(rule):
                 kept = self._reservoir.take(rule)
-            elif n_missing := self.evidence.n_missing(rule):
-                kept = self._reservoir.sample(rule, n_missing, self._random)
+            elif n_missing := self.evidence.n_missing(rule) or self.evidence.take_untested_end(rule):
+                kept = self._reservoir.sample(rule, n_missing)
             else:
                 continue
             for request, rules in kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from random import Random
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -30,7 +29,8 @@ class Reservoir(Generic[T]):
     def __init__(self, max_of_rule: int = MAX_OF_RULE, max_all: int = MAX_ALL) -> None:
         self._max_of_rule = max_of_rule
         self._max_all = max_all
-        self._dropped: dict[str, deque[tuple[T, tuple[str, ...]]]] = {}
+        self._dropped: dict[str, deque[tuple[int, T, tuple[str, ...]]]] = {}
+        self._n_added = 0
         self._n_kept = 0
         self.n_forgotten = 0
         """Dropped requests for which there was no room; they cannot be sent again."""
@@ -44,7 +44,8 @@ class Reservoir(Generic[T]):
         if not sharing:
             return
         kept = self._dropped.setdefault(sharing[0], deque())
-        kept.append((request, sharing))
+        kept.append((self._n_added, request, sharing))
+        self._n_added += 1
         self._n_kept += 1
         if len(kept) > self._max_of_rule:
             self._forget_oldest(sharing[0], 1)
@@ -57,39 +58,33 @@ class Reservoir(Generic[T]):
         """Give back, oldest first, what was dropped because of *rule*, each with its rules; it is kept no longer."""
         return self._taken(rule, lambda n: range(n))
 
-    def sample(self, rule: str, n: int, random: Random) -> list[tuple[T, tuple[str, ...]]]:
+    def sample(self, rule: str, n: int) -> list[tuple[T, tuple[str, ...]]]:
         """Give back *n* requests that were dropped because of *rule*, at even distances; they are kept no longer.
 
-        A site that has changed is wrong from some page on: even distances meet that sooner than chance does.
+        A site that has changed is wrong from some page on: even distances meet that sooner than chance does, and the
+        last of the requests, which is always among them, soonest.
         """
-        return self._taken(rule, lambda n_kept: _evenly(n_kept, min(n, n_kept), random.random()))
+        return self._taken(rule, lambda n_kept: _evenly(n_kept, min(n, n_kept)))
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Give back all, the oldest of each rule first; nothing is kept any longer."""
-        taken = [entry for kept in self._dropped.values() for entry in kept]
+        taken = [(request, sharing) for kept in self._dropped.values() for _, request, sharing in kept]
         self._dropped.clear()
         self._n_kept = 0
         return taken
 
     def _taken(self, rule: str, choose: Callable[[int], Sequence[int]]) -> list[tuple[T, tuple[str, ...]]]:
-        places = [
-            (first, place)
-            for first, kept in self._dropped.items()
-            for place, (_, sharing) in enumerate(kept)
-            if rule in sharing
-        ]
-        chosen: dict[str, set[int]] = {}
-        for number in choose(len(places)):
-            first, place = places[number]
-            chosen.setdefault(first, set()).add(place)
-        taken: list[tuple[T, tuple[str, ...]]] = []
-        for first, its_places in chosen.items():
-            entries = self._dropped.pop(first)
-            taken += [entry for place, entry in enumerate(entries) if place in its_places]
-            if rest := deque(entry for place, entry in enumerate(entries) if place not in its_places):
-                self._dropped[first] = rest
+        numbers = sorted(number for kept in self._dropped.values() for number, _, sharing in kept if rule in sharing)
+        chosen = {numbers[place] for place in choose(len(numbers))}
+        taken = []
+        for first, kept in list(self._dropped.items()):
+            if its_own := [entry for entry in kept if entry[0] in chosen]:
+                taken += its_own
+                self._dropped[first] = deque(entry for entry in kept if entry[0] not in chosen)
+                if not self._dropped[first]:
+                    del self._dropped[first]
         self._n_kept -= len(taken)
-        return taken
+        return [(request, sharing) for _, request, sharing in sorted(taken, key=lambda entry: entry[0])]
 
     def _forget_oldest(self, rule: str, n: int) -> None:
         kept = self._dropped[rule]
@@ -101,6 +96,6 @@ class Reservoir(Generic[T]):
         self.n_forgotten += n
 
 
-def _evenly(n: int, n_chosen: int, start: float) -> list[int]:
-    """So many places of *n*, at even distances; *start* (0-1) moves them."""
-    return [int((number + start) * n / n_chosen) for number in range(n_chosen)]
+def _evenly(n: int, n_chosen: int) -> list[int]:
+    """So many places of *n*, at even distances, the last one among them."""
+    return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]

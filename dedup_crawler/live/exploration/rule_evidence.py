@@ -51,6 +51,10 @@ FIRST_DROPS = 4
 say: its first tests. More are made while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 HELD = 3
 """Tests of this process after which a rule without a wrong one counts as one that holds."""
+UNTESTED_END = 8
+"""Drops of a rule since its last test, after which the last one is tested when the crawl ends ..."""
+UNTESTED_SHARE = 0.125
+"""... if they are more than this share (0-1) of all."""
 FIRST_RATE = 0.99
 """Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2
@@ -97,6 +101,8 @@ class _Life:
     """Of these the ones before the rule had dropped half of what it has dropped, or a quarter ..."""
     n_until_last: int = 0
     """... and those until its drops were twice as many."""
+    n_dropped_then: int = 0
+    """Drops of the rule when it was tested last."""
     n_wrong: int = 0
     """Explorations that went wrong, or seemed to."""
     n_undecided: int = 0
@@ -257,6 +263,14 @@ class RuleEvidence:
             n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
         return max(0, self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
 
+    def take_untested_end(self, rule: str) -> int:
+        """Tests, 0 or 1, that the last drops of a rule lack, for the site may have changed; asked once for each end."""
+        life = self._life_of(rule)
+        n_dropped = self.drops.of(rule)
+        n_since = n_dropped - life.n_dropped_then
+        life.n_dropped_then = n_dropped
+        return int(n_since > max(UNTESTED_END, UNTESTED_SHARE * n_dropped))
+
     def states(self) -> Iterator[RuleState]:
         """The rules that have dropped something, were tested or are switched off."""
         for rule in {**self.drops.by_rule(), **self._lives}:
@@ -304,6 +318,7 @@ class RuleEvidence:
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
+            life.n_dropped_then = self.drops.of(rule)
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
                 life.recent.append(_Trial(is_same, sharing))
