@@ -275,7 +275,7 @@ def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
 
 
 def test_the_last_drops_of_a_rule_are_not_left_untested():
-    """A site that has changed for good shows it in the last drop: it is tested once if many came since the last test."""
+    """A site that has changed for good shows it in the last drop: that is tested if many came since the last test."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})
     for n in range(40):
         evidence.dropped(("r",))
