@@ -17,15 +17,16 @@ import numpy as np
 from dedup_crawler.evidence import comparing
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import contexts, host_crawl, merge_trials, proposers, verified_rules
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.budget import expected_lost
-from dedup_crawler.rules.columns import Integers, Mask, UrlColumns
-from dedup_crawler.rules.contexts import ContextSearch
-from dedup_crawler.rules.hypotheses import Hypothesis, hypotheses
+from dedup_crawler.rules.judging import merge_trials
+from dedup_crawler.rules.judging.budget import expected_lost
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.verified_rules import RuleLearner
+from dedup_crawler.rules.learning import contexts, host_crawl, proposers, verified_rules
+from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
+from dedup_crawler.rules.learning.contexts import ContextSearch
+from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
+from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 
 LOST_COSTS = 10

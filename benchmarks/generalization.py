@@ -28,7 +28,8 @@ from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import contexts, posterior
+from dedup_crawler.rules.judging import posterior
+from dedup_crawler.rules.learning import contexts
 
 LOST_COSTS = 0.02
 """Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""

@@ -19,9 +19,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dedup_crawler.evaluation.truth import read_truth
-from dedup_crawler.live.exploration.chrome import Chrome
-from dedup_crawler.live.exploration.owner_pages import FetchedPage
-from dedup_crawler.live.exploration.same_page import same_page
+from dedup_crawler.live.comparing.chrome import Chrome
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.same_page import same_page
 from dedup_crawler.pages.store import PageStore
 
 NAMES = ("forum", "dokuwiki", "ftp", "shop")

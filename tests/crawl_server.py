@@ -182,7 +182,7 @@ def load() -> None:
             if isinstance(each, str) and each.startswith("scrapy."):
                 with suppress(ImportError):  # needs what is not installed, which only a crawl that uses it is told
                     load_object(each)
-    for name in ("addon", "duplicate_filter", "spider_middleware", "collector", "recorder"):
+    for name in ("addon", "duplicate_filter", "spider_middleware", "collecting.collector", "collecting.recorder"):
         import_module(f"dedup_crawler.live.{name}")
     assert "twisted.internet.reactor" not in sys.modules
     gc.collect()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.belief import RISKS, Belief
-from dedup_crawler.rules.judge import Evidence
-from dedup_crawler.rules.posterior import expected_error
+from dedup_crawler.rules.judging.belief import RISKS, Belief
+from dedup_crawler.rules.judging.judge import Evidence
+from dedup_crawler.rules.judging.posterior import expected_error
 
 
 def evidence(n_groups, n_wrong=0):

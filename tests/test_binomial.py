@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.binomial import share_interval, tail
+from dedup_crawler.rules.judging.binomial import share_interval, tail
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.budget import expected_lost, within_budget
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.budget import expected_lost, within_budget
+from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.statistics import RuleStatistics
 
 counted = st.builds(

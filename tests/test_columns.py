@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.columns import UrlColumns, map_hash
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, KeyValueMap, Literal, Rule
+from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.error_bound import jeffreys_bound
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.error_bound import jeffreys_bound
+from dedup_crawler.rules.judging.judge import MergeEvidence
 
 
 @given(n_groups=st.integers(0, 10**6), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.95, 0.99]))

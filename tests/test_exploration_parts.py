@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration.alike_answers import MAX_IN_VAIN, AlikeAnswers
+from dedup_crawler.live.comparing.empty_pages import says_nothing
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.shown_text import MIN_PAGES, ShownText, texts_of
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
-from dedup_crawler.live.exploration.empty_pages import says_nothing
-from dedup_crawler.live.exploration.owner_pages import FetchedPage
-from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, texts_of
 from dedup_crawler.live.exploration.unreached import MAX_WAITING, PATIENCE, Unreached, Waiting
+from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, AlikeAnswers
 
 HTML = "text/html; charset=utf-8"
 

@@ -1,7 +1,7 @@
 """What is asked about the URLs of a host."""
 
-from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.hypotheses import MIN_URLS, STAGES, hypotheses
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, hypotheses
 from planted_visits import HOST, numbered
 
 

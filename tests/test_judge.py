@@ -2,7 +2,7 @@
 
 import pytest
 
-from dedup_crawler.rules.judge import MergeEvidence, judge
+from dedup_crawler.rules.judging.judge import MergeEvidence, judge
 
 
 def test_counts_groups_not_pairs():

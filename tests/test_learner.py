@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dedup_crawler.live.crawl_database import models_folder
+from dedup_crawler.live.collecting.crawl_database import models_folder
 from dedup_crawler.live.learning import learner as module
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.methods import load_model

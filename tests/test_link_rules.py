@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from dedup_crawler.rules.belief import RISKS, Belief
+from dedup_crawler.rules.judging.belief import RISKS, Belief
 from dedup_crawler.rules.language.url_shapes import Shapes, written
-from dedup_crawler.rules.link_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 
 HOST = "http://forum.example"
 

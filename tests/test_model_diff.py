@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from dedup_crawler.cli import main
-from dedup_crawler.live.model_diff import diff_models
+from dedup_crawler.live.models.model_diff import diff_models
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from dedup_crawler.errors import DamagedModelError, ModelError
-from dedup_crawler.live.model_shelf import ModelShelf
+from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -153,7 +153,8 @@ def test_a_model_that_is_just_being_replaced_is_read_a_moment_later(tmp_path, mo
     shelf = ModelShelf(tmp_path)
     (tmp_path / "one.example").rename(tmp_path / ".aside")
     monkeypatch.setattr(
-        "dedup_crawler.live.model_shelf.time.sleep", lambda _: (tmp_path / ".aside").rename(tmp_path / "one.example")
+        "dedup_crawler.live.models.model_shelf.time.sleep",
+        lambda _: (tmp_path / ".aside").rename(tmp_path / "one.example"),
     )
 
     assert shelf.of("one.example") is not None

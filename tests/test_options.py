@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dedup_crawler.live
-from dedup_crawler.live.names import META_KEYS, STATS
 from dedup_crawler.live.options import known_settings
+from dedup_crawler.live.telling.names import META_KEYS, STATS
 from live_site import Crawl, Site, strip_query_model, walk
 
 if TYPE_CHECKING:

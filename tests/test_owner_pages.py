@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration.owner_pages import MAX_BODY, FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
 
 
 def page(body, url="https://a.example/"):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from dedup_crawler.rules.posterior import OTHER, RIGHT, SHARE, expected_error
+from dedup_crawler.rules.judging.posterior import OTHER, RIGHT, SHARE, expected_error
 
 
 @settings(max_examples=30)

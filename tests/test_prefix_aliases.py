@@ -1,8 +1,8 @@
 """One folder that is another."""
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.prefix_aliases import prefix_aliases
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.prefix_aliases import prefix_aliases
 
 HOST = "http://files.example"
 

@@ -12,7 +12,7 @@ from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, write_model
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import host_crawl, template_joins
+from dedup_crawler.rules.learning import host_crawl, template_joins
 from planted_visits import HOST, Visits, numbered, shuffled
 
 SITE = f"http://{HOST}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules import host_crawl
-from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.proposers import MAX_PROPOSALS, PROPOSERS, proposals
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.learning import host_crawl
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.proposers import MAX_PROPOSALS, PROPOSERS, proposals
 from planted_visits import HOST, Visits, numbered, shuffled
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import FormRequest, Request, Spider
 
-from dedup_crawler.live import request_marks as marks
-from dedup_crawler.live.request_text import RequestWriter, request_of, request_text
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of, request_text
 
 
 class Walker(Spider):

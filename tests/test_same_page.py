@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.live.exploration.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
-from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.exploration.page_lines import MAX_LINES, Kind, read_lines
-from dedup_crawler.live.exploration.same_page import same_page
+from dedup_crawler.live.comparing.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.page_lines import MAX_LINES, Kind, read_lines
+from dedup_crawler.live.comparing.same_page import same_page
 
 WORDS = [
     "ash",

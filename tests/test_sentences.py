@@ -2,7 +2,7 @@
 
 import pytest
 
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -20,7 +20,7 @@ from dedup_crawler.rules.language.rule import (
 from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
-from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 COUNTED = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
 EVIDENCE = ": 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)"

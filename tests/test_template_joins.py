@@ -1,9 +1,9 @@
 """Proposals that one kind of URL is another."""
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.columns import UrlColumns
-from dedup_crawler.rules.judge import UNKNOWN
-from dedup_crawler.rules.template_joins import MAX_PROPOSALS, MIN_PAGES, template_joins
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.template_joins import MAX_PROPOSALS, MIN_PAGES, template_joins
 from planted_visits import HOST, numbered
 
 

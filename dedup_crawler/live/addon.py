@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.collector import Collector
+from dedup_crawler.live.collecting.collector import Collector
 from dedup_crawler.live.middleware import DuplicateFilterMiddleware
 from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
 

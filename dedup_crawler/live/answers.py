@@ -7,21 +7,21 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live import request_marks as marks
-from dedup_crawler.live.exploration.empty_pages import says_nothing
-from dedup_crawler.live.items import redirect_target
-from dedup_crawler.live.request_text import request_of
+from dedup_crawler.live.collecting.items import redirect_target
+from dedup_crawler.live.comparing.empty_pages import says_nothing
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
-from dedup_crawler.live.sinks import Sinks
+from dedup_crawler.live.walls.sinks import Sinks
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from dedup_crawler.live.drop_report import DropReport
-    from dedup_crawler.live.explorer import Explorer
+    from dedup_crawler.live.exploration.explorer import Explorer
     from dedup_crawler.live.seen.protocol import SeenSet
+    from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_WITHDRAWN = 20_000
 _MAX_ORPHANS = 20_000

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live import request_marks as marks
-from dedup_crawler.live.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
-from dedup_crawler.live.question import Question
-from dedup_crawler.live.rule_codes import BEHIND, RuleCodes
+from dedup_crawler.live.collecting.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
+from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.question import Question
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -21,9 +21,9 @@ from dedup_crawler.urls.normal import host_of, normal_form
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from dedup_crawler.live.drop_report import DropReport
-    from dedup_crawler.live.exploration.owner_pages import FetchedPage
-    from dedup_crawler.live.explorer import Explorer
+    from dedup_crawler.live.comparing.owner_pages import FetchedPage
+    from dedup_crawler.live.exploration.explorer import Explorer
+    from dedup_crawler.live.telling.drop_report import DropReport
 
 _PORTION = 500
 _MAX_OWNERS = 10_000

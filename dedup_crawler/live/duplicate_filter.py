@@ -14,25 +14,25 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.collector import write_pages
-from dedup_crawler.live.crawl_database import database_of, models_folder
+from dedup_crawler.live.collecting.collector import write_pages
+from dedup_crawler.live.collecting.crawl_database import database_of, models_folder
+from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
-from dedup_crawler.live.drop_report import MAX_OWNERS, DropReport
-from dedup_crawler.live.explorer import Explorer
+from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
-from dedup_crawler.live.model_shelf import ModelShelf
-from dedup_crawler.live.models import LiveModels
+from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
-from dedup_crawler.live.request_text import RequestWriter, request_of
-from dedup_crawler.live.rule_codes import RuleCodes
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
-from dedup_crawler.live.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
-from dedup_crawler.live.status_page import INTERVAL_S, StatusPage
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
-from dedup_crawler.live.summary import progress, summary
+from dedup_crawler.live.telling.drop_report import MAX_OWNERS, DropReport
+from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
+from dedup_crawler.live.telling.summary import progress, summary
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
 
-from dedup_crawler.live import request_marks as marks
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
+from dedup_crawler.live.requests import request_marks as marks
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
-from dedup_crawler.live.exploration.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
 
 MAX_BYTES = 16 * 2**20
 _OVERHEAD = 500

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dedup_crawler.live.comparing.chrome import ChromeOfHosts
+from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.same_page import same_page
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
-from dedup_crawler.live.exploration.chrome import ChromeOfHosts
-from dedup_crawler.live.exploration.learnt_comparison import verdict_of_model
-from dedup_crawler.live.exploration.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ class Waiting(NamedTuple):
     """The digest of the form whose page it redirected to, or of its own."""
     rules: tuple[str, ...]
     texts: dict[bytes, int] | None
-    """Its texts (:func:`~dedup_crawler.live.exploration.shown_text.texts_of`) if it answered in place."""
+    """Its texts (:func:`~dedup_crawler.live.comparing.shown_text.texts_of`) if it answered in place."""
 
 
 class Unreached:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dedup_crawler.methods.model.answers import KnownRule
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import HostLinks
-from dedup_crawler.rules.host_aliases import HostAliases
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule_ids import (
     alias_identifier,
     coverage_identifier,
@@ -16,6 +15,7 @@ from dedup_crawler.rules.language.rule_ids import (
     referrer_identifier,
 )
 from dedup_crawler.rules.language.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.learning.host_aliases import HostAliases
 
 
 def order_rules(hosts: Iterable[str]) -> dict[str, KnownRule]:

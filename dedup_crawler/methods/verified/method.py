@@ -20,11 +20,10 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
-from dedup_crawler.rules.belief import RISKS, Belief
-from dedup_crawler.rules.budget import expected_lost
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.host_aliases import HostAliases, learn_host_aliases
-from dedup_crawler.rules.judge import UNKNOWN
+from dedup_crawler.rules.judging.belief import RISKS, Belief
+from dedup_crawler.rules.judging.budget import expected_lost
+from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
@@ -36,7 +35,8 @@ from dedup_crawler.rules.language.sentences import (
     rule_sentence,
 )
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.link_rules import ReferrerRule
+from dedup_crawler.rules.learning.host_aliases import HostAliases, learn_host_aliases
+from dedup_crawler.rules.learning.link_rules import ReferrerRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -113,7 +113,11 @@ class Verified(Canonicalizer):
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        from dedup_crawler.rules.host_crawl import HostCrawl, learn_links, learn_rules  # a live crawl does without
+        from dedup_crawler.rules.learning.host_crawl import (  # a live crawl does without
+            HostCrawl,
+            learn_links,
+            learn_rules,
+        )
 
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)

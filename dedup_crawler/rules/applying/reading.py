@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.host_aliases import HostAlias, HostAliases
+from dedup_crawler.rules.learning.host_aliases import HostAlias, HostAliases
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 

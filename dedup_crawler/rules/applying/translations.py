@@ -15,7 +15,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
-from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence, judge, read_evidence
+from dedup_crawler.rules.judging.judge import NO_EVIDENCE, MergeEvidence, judge, read_evidence
 from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join

@@ -23,7 +23,7 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.json_values import MAX_COUNT
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import (
     ANY,
     CLASSES,

@@ -10,10 +10,10 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from dedup_crawler.rules.host_aliases import HostAlias
 from dedup_crawler.rules.language.rule_files import rules_to_json
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.learning.host_aliases import HostAlias
+from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 _N_BYTES = 6  # of 5,000 rules, one pair in 20 million models has one identifier
 _COUNTED = ("origin", "statistics")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dedup_crawler.rules.error_bound import jeffreys_bound
-from dedup_crawler.rules.host_aliases import HostAlias
-from dedup_crawler.rules.judge import MergeEvidence
+from dedup_crawler.rules.judging.error_bound import jeffreys_bound
+from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused, best_of
 from dedup_crawler.rules.language.rule import (
     ANY,
@@ -24,7 +23,8 @@ from dedup_crawler.rules.language.rule import (
 )
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.language.url_shapes import written
-from dedup_crawler.rules.link_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.learning.host_aliases import HostAlias
+from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4

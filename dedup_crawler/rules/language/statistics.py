@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judge import NO_EVIDENCE, MergeEvidence
+from dedup_crawler.rules.judging.judge import NO_EVIDENCE, MergeEvidence
 
 
 @dataclass(frozen=True, slots=True)

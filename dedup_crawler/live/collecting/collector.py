@@ -1,0 +1,148 @@
+"""Storing the pages of a crawl: a pipeline for spiders that yield pages, a collector for all others.
+
+Both write to the database of the crawl (``DEDUP_COLLECT``, or the one that it has to learn from), through the same
+recorder.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.exceptions import NotConfigured
+from scrapy.http.request import NO_CALLBACK
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.live.collecting.crawl_database import database_of
+from dedup_crawler.live.collecting.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
+from dedup_crawler.live.collecting.recorder import PageRecorder
+from dedup_crawler.live.options import warn_of_unknown_settings
+from dedup_crawler.live.scrapy_compat import close_crawl
+from dedup_crawler.live.stopping import refuse_to_start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+
+class StorePipeline:
+    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.items.PageItem`; other items pass.
+
+    Collecting is all that such a spider does: when the database cannot be written any more, the crawl is closed
+    (``finish_reason`` ``store_failed``).
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self._recorder = _open_recorder(crawler, self._give_up)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the pipeline for Scrapy."""
+        return cls(crawler)
+
+    def open_spider(self, spider: Spider | None = None) -> None:
+        """Start the clock that flushes."""
+        self._recorder.start()
+
+    def process_item(self, item: Any, spider: Spider | None = None) -> Any:
+        """Store pages, pass everything."""
+        if isinstance(item, PageItem):
+            self._recorder.add(item)
+        return item
+
+    def close_spider(self, spider: Spider | None = None) -> None:
+        """Write what is left."""
+        self._recorder.close()
+
+    def _give_up(self, error: StoreError) -> None:
+        logger.error("%s; the crawl stops here.", error, extra={"spider": self.crawler.spider})
+        close_crawl(self.crawler, "store_failed")
+
+
+class Collector(BaseSpiderMiddleware):
+    """Stores every page that any spider fetches, redirects and errors included, in ``DEDUP_COLLECT``.
+
+    It listens to the engine and changes no request but for one meta key, the URL of the page that held the link.
+    Requests without a callback (robots.txt, media) are not pages. When the database cannot be written any more, that is
+    said once and the crawl goes on without being stored.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        if getattr(crawler.spidercls, "yields_pages", False):
+            raise NotConfigured  # the pipeline stores them
+        self._recorder = _open_recorder(crawler, self._give_up)
+        for handler, signal in (
+            (self._opened, signals.spider_opened),
+            (self._scheduled, signals.request_scheduled),
+            (self._received, signals.response_received),
+            (self._closed, signals.spider_closed),
+        ):
+            crawler.signals.connect(handler, signal=signal)
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        """Note which page held the link."""
+        # a spider that asks for the same URL again (a retry of its own) has not followed a link
+        if response is not None and request.url != response.url:
+            request.meta[REFERRER_KEY] = response.url
+        return request
+
+    def _opened(self) -> None:
+        self._recorder.start()
+
+    def _scheduled(self, request: Request) -> None:
+        """Store the redirect that led to *request*: Scrapy follows it before anybody else sees the response."""
+        sources = request.meta.get("redirect_urls")
+        if not sources:
+            return
+        # A spider may copy this meta to a request that is no redirect; the store keeps what it was told first.
+        reason = request.meta["redirect_reasons"][-1]
+        status = reason if isinstance(reason, int) else 200  # "meta refresh": a page that says where to go
+        target = without_fragment(request.url)
+        url = without_fragment(sources[-1])
+        self._recorder.add(
+            PageItem(url=url, status=status, referrer=referrer_of(request), redirect_to=target, fetched_at=time.time())
+        )
+
+    def _received(self, response: Response, request: Request) -> None:
+        if request.callback is not NO_CALLBACK:
+            self._recorder.add(page_item(request, response))
+
+    def _closed(self) -> None:
+        self._recorder.close()
+
+    def _give_up(self, error: StoreError) -> None:
+        logger.error("%s; the crawl goes on, its pages are not stored.", error, extra={"spider": self.crawler.spider})
+
+
+def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> PageRecorder:
+    warn_of_unknown_settings(crawler)
+    database = database_of(crawler)
+    if database is None:
+        raise NotConfigured
+    try:
+        recorder = _RECORDERS[crawler] = PageRecorder(database, on_error)
+        return recorder
+    except StoreError as error:
+        refuse_to_start(crawler, "store_failed", str(error))
+        raise NotConfigured from error
+
+
+def write_pages(crawler: Crawler) -> None:
+    """Write what *crawler* has collected so far, for somebody who is about to read its database."""
+    if (recorder := _RECORDERS.get(crawler)) is not None:
+        recorder.flush()
+
+
+_RECORDERS: WeakKeyDictionary[Crawler, PageRecorder] = WeakKeyDictionary()

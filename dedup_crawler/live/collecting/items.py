@@ -1,0 +1,86 @@
+"""A response as a page of the store: the item that our spider yields, and the one way to make it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from w3lib.url import safe_url_string
+
+from dedup_crawler.pages.records import Page
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+_STRIPPED = "".join(map(chr, range(33)))
+"""Characters that browsers strip from both ends of a link: white space and control characters."""
+
+REFERRER_KEY = "dedup_referrer"
+"""Meta key: URL of the page that held the link, whatever the site's Referrer-Policy lets a header say."""
+
+REDIRECTED_KEY = "dedup_redirected_from"
+"""Meta key: URLs of the redirects that led to a request, of a spider that follows them itself."""
+
+
+class PageItem(Page):
+    """One response on its way to the database (:class:`~dedup_crawler.live.collecting.collector.StorePipeline`)."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<PageItem {self.url} {self.status} {len(self.content)} bytes>"  # Scrapy logs items: no body in the log
+
+
+def page_item(request: Request, response: Response) -> PageItem:
+    """Describe *response* as the page of the URL that was asked for."""
+    content_type = response.headers.get("Content-Type")
+    return PageItem(
+        url=without_fragment(request.url),
+        status=response.status,
+        referrer=referrer_of(request),
+        redirect_to=redirect_target(response),
+        content_type=content_type.decode("latin-1") if content_type else None,
+        content=response.body,
+        fetched_at=time.time(),
+    )
+
+
+def referrer_of(request: Request) -> str | None:
+    """URL of the page that held the link, if it is known."""
+    referrer = request.meta.get(REFERRER_KEY)
+    if isinstance(referrer, str):
+        return referrer
+    header = request.headers.get("Referer")
+    return header.decode("latin-1") if header else None
+
+
+def redirect_target(response: Response) -> str | None:
+    """Absolute URL that a 3xx response leads to; None for any other response."""
+    location = response.headers.get("Location")
+    if not location or not 300 <= response.status < 400:
+        return None
+    try:
+        text = location.decode("utf-8")
+    except UnicodeDecodeError:
+        text = location.decode("latin-1")
+    return absolute_url(response.url, text)
+
+
+def absolute_url(base: str, link: str) -> str | None:
+    """The http(s) URL that *link* means on the page *base*, as it was published but for its fragment.
+
+    Only what cannot be sent as it is (spaces, characters outside ASCII) is escaped. None where there is nothing to
+    fetch: ``mailto:``, ``javascript:``, a broken host.
+    """
+    try:
+        url = safe_url_string(urljoin(base, link.strip(_STRIPPED)))
+    except ValueError:  # "http://[broken", a port that is no number
+        return None
+    return without_fragment(url) if url.lower().startswith(("http://", "https://")) else None
+
+
+def without_fragment(url: str) -> str:
+    """*url* as a server sees it."""
+    return url.partition("#")[0]

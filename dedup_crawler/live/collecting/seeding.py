@@ -1,0 +1,67 @@
+"""Pages and URLs that an earlier crawl has left in the database, for a crawl that goes on."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from dedup_crawler.errors import StoreError
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dedup_crawler.pages.store import PageStore
+
+
+def earlier_urls(database: str) -> Iterator[str]:
+    """URLs of *database* that were answered well (status below 300: a redirect shows no page), in crawl order.
+
+    Raises
+    ------
+    StoreError
+        If there is no such database, or it cannot be read.
+    """
+    from dedup_crawler.pages.store import PageStore  # a crawl without a database need not load one
+
+    with PageStore(database, create=False) as store:
+        for page in store.labelled_pages():
+            if page.status < 300:
+                yield page.url
+
+
+class EarlierPages:
+    """The pages that a database holds, to compare with.
+
+    Parameters
+    ----------
+    database
+        A path or an SQLAlchemy URL; None: there are none.
+    """
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+        self._store: PageStore | None = None
+
+    def page(self, url: str) -> FetchedPage | None:
+        """The page that was answered to *url*; None if there is none, or it cannot be read."""
+        if self._database is None:
+            return None
+        from dedup_crawler.pages.store import PageStore
+
+        try:
+            if self._store is None:
+                self._store = PageStore(self._database, create=False)
+            page = self._store.get(url)
+        except StoreError:
+            return None
+        if page is None or page.status >= 300 or not page.content:
+            return None
+        return FetchedPage.of(url, url, page.content_type or "", page.content)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._store is not None:
+            with contextlib.suppress(StoreError):
+                self._store.close()
+            self._store = None

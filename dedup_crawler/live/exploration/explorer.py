@@ -1,0 +1,404 @@
+"""Trust, but check: some duplicates are fetched all the same, and a rule that merges different pages has to go."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.shown_text import ShownText, texts_of
+from dedup_crawler.live.exploration.alternatives import Alternatives
+from dedup_crawler.live.exploration.awaited_owners import Duplicate
+from dedup_crawler.live.exploration.comparisons import Comparisons
+from dedup_crawler.live.exploration.reservoir import Reservoir
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.exploration.unreached import Unreached, Waiting
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.request_text import url_of
+from dedup_crawler.live.walls.alike_answers import AlikeAnswers
+from dedup_crawler.live.walls.walls import Walls
+from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.requests.request_text import Kept
+    from dedup_crawler.live.telling.drop_report import DropReport
+
+_MAX_CREDIT = 2.0
+_MAX_RULE_SETS = 10_000
+_MAX_TESTED = 20_000
+_MAX_URLS = 200_000
+_LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
+_NEEDS_OWNER = 0.5  # such a test costs two pages
+
+
+class Explorer:
+    """Chooses what is explored, compares it with the page it was taken for, and counts.
+
+    Parameters
+    ----------
+    evidence
+        What is known of the rules.
+    report
+        Who is told.
+    site_text_of
+        Gives what the model of a host knows of its pages; None if it knows nothing.
+    epsilon
+        Share (0-1) of the duplicates that is explored; 0 explores nothing and keeps no pages.
+    is_dry_run
+        Everything that would be dropped is fetched, and compared.
+    seed
+        Of the choice.
+    """
+
+    def __init__(
+        self,
+        evidence: RuleEvidence,
+        report: DropReport,
+        site_text_of: Callable[[str], SiteText | None],
+        epsilon: float,
+        *,
+        is_dry_run: bool,
+        seed: int = 0,
+    ) -> None:
+        self.evidence = evidence
+        self.walls = Walls(report)
+        self.alternatives: Alternatives[Kept] = Alternatives()
+        """Dropped requests, by form."""
+        self.is_resumed = False
+        """True if pages were fetched by an earlier process: what they showed is not known."""
+        self.knows_owners = True
+        """True if the owner of each form that was seen is remembered."""
+        self._report = report
+        self._explores = epsilon > 0 and not is_dry_run
+        self._keeps_pages = epsilon > 0 or is_dry_run
+        self.comparisons = Comparisons(self._judged, site_text_of)
+        self._reservoir: Reservoir[Kept] = Reservoir()
+        self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
+        self._alike = AlikeAnswers()
+        self._credit: dict[tuple[str, ...], float] = {}
+        self._shown: ShownText | None = None  # made when the first covered URL is met
+        self._led: set[bytes] = set()  # forms to which only tests have led
+        self._sent = _UrlSet()  # of tests
+        self._dropped = _UrlSet()
+        self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
+        self.unreached = Unreached(self._has_shown)
+        """Explored pages behind covered templates whose content nothing else has shown yet."""
+        self._n_answers = 0
+        self._failing: list[str] = []
+
+    def wants(
+        self,
+        rules: tuple[str, ...],
+        url: str,
+        form: bytes,
+        linked_on: str | None,
+        *,
+        is_covered: bool,
+        is_awaited: bool,
+    ) -> bool:
+        """Return True if a duplicate that a page links to is to be fetched all the same.
+
+        If that page was fetched to test a rule itself, it is not: where each answer has new links, it would never end.
+        Nor is a URL that was dropped before: most links lead to few URLs, each of which is one drop.
+
+        Its owner's page may still be on its way (*is_awaited*), or be kept no longer, and is fetched once more then.
+        """
+        rate = self.evidence.rate(rules)
+        if rate <= 0 or (rate < 1 and (linked_on in self._tested or url in self._dropped)):
+            return False
+        if is_covered and self._shown is None:
+            self._shown = ShownText()
+            for _, page in self.comparisons.pages():
+                self._shown.add(page)
+        if len(self._credit) >= _MAX_RULE_SETS:
+            self._credit.clear()
+        credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
+        is_cheap = is_covered or is_awaited or self.comparisons.has_owner(form)
+        is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
+        self._credit[rules] = credit - 1 if is_chosen else credit
+        if is_chosen:
+            self.evidence.begun(rules)
+        return is_chosen
+
+    def is_on_trial(self, rules: Iterable[str]) -> bool:
+        """Return True if the drops of *rules* are to be kept in case of a kill."""
+        return self._explores and not self.evidence.is_settled(rules)
+
+    def sent(self, request: Request) -> None:
+        """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
+        self._sent.add(request.url)
+
+    def not_sent(self, request: Request) -> None:
+        """Hear that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
+        _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
+        if expected != marks.OWNER:
+            self.evidence.given_up(rules)
+            self._sent.discard(request.url)
+            self._report.count("request/explored", -1)
+
+    def was_sent(self, request: Request) -> bool:
+        """Tell whether the URL of a duplicate was fetched to test its rules."""
+        return request.url in self._sent
+
+    def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
+        """Remember what was dropped, in case its rule or its form's owner turns out wrong; each URL once."""
+        if url in self._dropped:
+            return
+        self._dropped.add(url)
+        self.evidence.dropped(rules)
+        self._reservoir.add(rules, request)
+        self.alternatives.add(form, url, request)
+
+    def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
+        """Compare an explored page with the one it was taken for."""
+        form, expected, *rules = explores
+        if expected != marks.OWNER and len(self._tested) < _MAX_TESTED:
+            self._tested.add(response.url)
+        if self.walls.is_frozen(request.url):
+            self.not_answered(explores)
+        elif expected == marks.REACHED:
+            self._judged(form, rules, True)
+        elif expected == marks.REACHED_ALONE:
+            self._wait(Waiting(self._n_answers, form, tuple(rules), None))  # a link may still come
+        elif expected == marks.COVERED:
+            texts = texts_of(_page(request, response))
+            if self._has_shown(texts):
+                self._judged(form, rules, True)
+            else:
+                self._wait(Waiting(self._n_answers, form, tuple(rules), texts))
+        elif expected == marks.OWNER:
+            self.comparisons.owner_came(form, _page(request, response))
+        else:
+            duplicate = Duplicate(tuple(rules), _page(request, response))
+            self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
+
+    def not_answered(self, explores: Sequence[Any]) -> None:
+        """Hear that an explored duplicate was not answered, or with nothing."""
+        form, expected, *rules = explores
+        if expected == marks.OWNER:
+            self.comparisons.has_no_owner(form)
+        else:
+            self._judged(form, rules, None)
+
+    def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
+        """Hear that an explored URL was asked for before, or redirects to one that was and that has *target_form*.
+
+        Behind a covered template that page is reached otherwise, unless it is covered as well (*is_covered*), or only
+        another such test has led there.
+        """
+        if (explores := request.meta.pop(marks.EXPLORES, None)) is None:
+            return
+        form, expected, *rules = explores
+        if not marks.is_redirected(request):
+            self.evidence.given_up(rules)  # nothing is fetched, and nothing is shown
+            return
+        if expected in (marks.REACHED, marks.REACHED_ALONE):
+            self._judged(form, rules, True)
+            return
+        if expected == marks.COVERED:
+            self._judged(form, rules, None if is_covered or target_form in self._led else True)
+            return
+        owner = self.comparisons.owner(form)
+        is_same = owner is not None and request.url in (owner.url, owner.final_url)
+        self._judged(form, rules, True if is_same else None)
+
+    def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> None:
+        """Hear that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
+
+        The owner's page is there if the target is the owner, or has its form without any of the rules that are tested.
+        """
+        form, expected, *rules = explores
+        if expected == marks.OWNER:
+            self.not_answered(explores)
+            return
+        owner = self.comparisons.owner(form)
+        is_owner = owner is not None and target in (owner.url, owner.final_url)
+        is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
+        self._judged(form, rules, True if is_same else None)
+
+    def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
+        """Hear that a URL behind a covered template redirects to a form, for which the spider will ask by itself.
+
+        If that form has an owner, it was reached otherwise, unless another such redirect has led there first. If it has
+        none, a link may still come.
+        """
+        form, _, *rules = explores
+        is_known = self._report.owner_of(target_form) is not None and target_form not in self._led
+        if is_known and not is_covered:
+            self._judged(form, rules, True)
+            return
+        self.led_alone(target_form)
+        if is_covered or not self.knows_owners:
+            self._judged(form, rules, None)
+        else:
+            self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
+
+    def led_alone(self, form: bytes) -> None:
+        """Hear that nothing but a test of a covered template has led to *form*."""
+        if len(self._led) < _MAX_TESTED:
+            self._led.add(form)
+
+    def reached(self, form: bytes, page: str | None) -> None:
+        """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
+
+        A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
+        """
+        if not self.unreached.n_redirected or page in self._tested:
+            return
+        self._led.discard(form)
+        if (waiting := self.unreached.reached(form)) is not None:
+            self._judged(form, waiting.rules, True)
+
+    def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
+        """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
+        self._n_answers += 1
+        if not forms:
+            return set()
+        page = _page(request, response)
+        host = _host(page)
+        refused = self.walls.saw(host, forms, page)
+        for form in forms:
+            refused.update(self._alike.answered(form, page, host))
+        if self._keeps_pages:
+            for form in forms:
+                if form not in refused:
+                    self.comparisons.owner_came(form, page)
+            if forms[-1] not in refused:
+                self.comparisons.learn_frame(forms[-1], page)
+                if self._shown is not None and page.final_url not in self._tested:
+                    self._shown.add(page)
+        return refused
+
+    def _wait(self, page: Waiting) -> None:
+        """Have an explored page wait for its verdict; as long as one that answered in place does, it is undecided."""
+        if page.texts is not None:  # a redirect mostly leads to a page that a link will reach
+            self.evidence.undecided(page.rules)
+        self.unreached.add(page)
+        if len(self.unreached) % _LOOK_AGAIN == 0:
+            for shown in list(self.unreached.shown_by_now()):
+                self._judged(shown.form, shown.rules, True)
+
+    def _knows_pages(self) -> bool:
+        """Return True if all that the crawl has shown is known, to this process and no earlier one."""
+        return not self.is_resumed and self._shown is not None and self._shown.knows_frame
+
+    def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
+        if self._shown is None:
+            return None
+        return self._shown.has_shown(texts)
+
+    def run_dry(self, *, is_idle: bool) -> None:
+        """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
+        for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
+            if is_same is False and page.texts is not None and not self._knows_pages():
+                self.evidence.undecided(page.rules, is_suspicious=True)
+                is_same = None
+            self._judged(page.form, page.rules, is_same, was_counted=page.texts is not None)
+        if is_idle:
+            self.comparisons.run_dry()
+
+    def take_failing(self) -> list[str]:
+        """Rules that have to go by what was heard since this was last asked."""
+        if not self._failing:
+            return self._failing
+        failing, self._failing = self._failing, []
+        return failing
+
+    def to_verify(self) -> list[Kept]:
+        """Some of the requests that were dropped by rules which nobody has verified, now that nothing else is left.
+
+        As many of each rule as it lacks, at even distances; the last one if many were dropped since its last test; of a
+        rule whose explorations are never decided, all.
+        """
+        wanted: dict[str, Kept] = {}
+        for rule in self.evidence.drops.by_rule() if self._explores else ():
+            if self.evidence.is_held(rule):
+                kept = self._reservoir.take(rule)
+            elif n_missing := self.evidence.n_missing(rule) or self.evidence.take_untested_end(rule):
+                kept = self._reservoir.sample(rule, n_missing)
+            else:
+                continue
+            for request, rules in kept:
+                self.evidence.drops.dropped(rules, -1)
+                wanted[url_of(request)] = request
+        return [*wanted.values()]
+
+    def to_probe(self) -> list[bytes]:
+        """Forms to be asked for under another URL, for they share their answer with others."""
+        return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
+
+    def begin_anew(self) -> list[Kept]:
+        """Say that forms are those of other models now; gives what was dropped by the old ones."""
+        self._credit.clear()
+        self._dropped.clear()
+        self.comparisons.clear()
+        self.unreached.clear()
+        return self._sent_after_all(self._reservoir.take_all())
+
+    def switch_off(self, rule: str) -> list[Kept]:
+        """Give back what *rule* dropped."""
+        self._credit.clear()
+        self._dropped.clear()
+        return self._sent_after_all(self._reservoir.take(rule))
+
+    def _sent_after_all(self, kept: Iterable[tuple[Kept, tuple[str, ...]]]) -> list[Kept]:
+        by_url: dict[str, Kept] = {}
+        for request, rules in kept:
+            self.evidence.drops.dropped(rules, -1)
+            by_url[url_of(request)] = request
+        return [*by_url.values()]
+
+    def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
+        if is_same is None:
+            self._report.count("explored/undecided")
+            if not was_counted:
+                self.evidence.undecided(rules)
+            return
+        self._report.count("explored/agree" if is_same else "explored/disagree")
+        if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
+            self._failing.append(failing)
+
+
+class _UrlSet:
+    """URLs by their hashes; when there are too many, it begins anew."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return bool(self._hashes) and _hash(url) in self._hashes
+
+    def add(self, url: str) -> None:
+        """Take one in."""
+        if len(self._hashes) >= _MAX_URLS:
+            self._hashes.clear()
+        self._hashes.add(_hash(url))
+
+    def discard(self, url: str) -> None:
+        """Forget one."""
+        self._hashes.discard(_hash(url))
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._hashes.clear()
+
+
+def _hash(url: str) -> int:
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))
+
+
+def _page(request: Request, response: Response) -> FetchedPage:
+    asked = request.meta.get("redirect_urls") or [request.url]
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    return FetchedPage.of(asked[0], response.url, content_type, response.body)
+
+
+def _host(page: FetchedPage) -> str:
+    return host_of(normal_form(page.final_url))

@@ -1,0 +1,143 @@
+"""The models of a crawl by host, less the rules that were switched off, with what explorations said of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from dedup_crawler.errors import EvidenceError
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.methods.model.evidence_file import (
+    Evidence,
+    evidence_for,
+    evidence_path,
+    read_evidence,
+    write_evidence,
+)
+from dedup_crawler.rules.language.rule_ids import order_identifier
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.models.model_shelf import ModelShelf
+    from dedup_crawler.methods import Canonicalizer
+    from dedup_crawler.rules.static_rules.layer import StaticLayer
+
+
+class LiveModels:
+    """Host -> model.
+
+    Parameters
+    ----------
+    shelf
+        Where models come from.
+    epsilon
+        Share (0-1) of the drops of a well-known rule that is explored.
+    on_trouble
+        Called with a line for the user.
+    """
+
+    def __init__(self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None]) -> None:
+        self.evidence = RuleEvidence(epsilon)
+        self._shelf = shelf
+        self._on_trouble = on_trouble
+        self._digests: dict[str, str] = {}
+        self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of models met: digest, identifiers of the rules
+        self._sentences: dict[str, str] = {}
+        # base model -> what is asked instead: less what was switched off; None: nothing, its seen forms are another's
+        self._asked: WeakKeyDictionary[Canonicalizer, Canonicalizer | None] = WeakKeyDictionary()
+
+    def of(self, host: str) -> Canonicalizer | None:
+        """The model that decides about URLs of *host*, if there is one."""
+        base = self._shelf.of(host)
+        if base is None:
+            return None
+        if base in self._asked:
+            return self._asked[base]
+        asked = self._met(base, host)
+        self._asked[base] = asked
+        return asked
+
+    def replace(self, shelf: ModelShelf) -> None:
+        """Go on with other models; what is known of rules that they share with the old ones stays known."""
+        self._shelf = shelf
+        self._digests.clear()
+        self._asked.clear()
+
+    @property
+    def layer(self) -> StaticLayer | None:
+        """Static rules in front of every model."""
+        return self._shelf.layer
+
+    def digests(self) -> str:
+        """Digests of all models whose forms the seen set holds, as a fact to keep beside them."""
+        return json.dumps(self._digests, sort_keys=True)
+
+    def expect(self, digests: str | None) -> None:
+        """Take in what an earlier process noted by :meth:`digests`: other models would make other forms."""
+        try:
+            told = json.loads(digests or "{}")
+            self._digests = {str(host): str(digest) for host, digest in told.items()}
+        except (ValueError, AttributeError):
+            self._on_trouble("the seen set does not say with which model it was made; it is taken to be this one.")
+
+    def mismatch(self) -> str | None:
+        """One of the expected hosts whose seen forms were made by another model than the one at hand, if there is one.
+
+        A folder of models is not searched: there each host is looked at when it is asked for.
+        """
+        for host in sorted(self._shelf.known_hosts & self._digests.keys()):
+            base = self._shelf.of(host)
+            if base is not None and self._digests.get(host, base.digest) != base.digest:
+                return host
+        return None
+
+    def sentence(self, rule: str) -> str:
+        """Sentence of a rule of a model that was met."""
+        return self._sentences.get(rule, "a rule of an earlier model")
+
+    def site_text_of(self, host: str) -> SiteText | None:
+        """Knowledge of the model of *host* about the text of its pages; None if it has none."""
+        model = self.of(host)
+        return model.site_text if model is not None else None
+
+    def switch_off(self, rule: str) -> None:
+        """Go on without a rule; :attr:`evidence` has switched it off already."""
+        for base, asked in list(self._asked.items()):
+            if asked is not None and rule in base.rule_sentences():
+                self._asked[base] = base.without(self.evidence.switched_off)
+
+    def write_evidence(self) -> None:
+        """Keep beside each model what explorations said of its rules, for the next crawl."""
+        counts = self.evidence.counts()
+        for folder, (digest, rules) in self._folders.items():
+            its_counts = {rule: counts[rule] for rule in sorted(rules & counts.keys())}
+            if its_counts:
+                try:
+                    write_evidence(evidence_path(folder), Evidence(digest, its_counts))
+                except EvidenceError as error:
+                    self._on_trouble(str(error))
+
+    def _met(self, base: Canonicalizer, host: str) -> Canonicalizer | None:
+        """Take in a model that was not asked before."""
+        digest = base.digest
+        if self._digests.setdefault(host, digest) != digest:
+            self._on_trouble(
+                f"The seen forms of {host} were made by another model (digest {self._digests[host][:12]}, now "
+                f"{digest[:12]}): its URLs pass unfiltered. Delete the seen set, or set DEDUP_SEEN to another one."
+            )
+            return None
+        sentences = base.rule_sentences()
+        self._sentences |= sentences
+        self.evidence.add_training(base.rule_evidence(), host, map(order_identifier, base.hosts))
+        if (folder := self._shelf.folder_of(host)) is not None:
+            self._folders[folder] = digest, frozenset(sentences)
+            try:
+                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), digest, sentences))
+            except EvidenceError as error:
+                self._on_trouble(str(error))
+        off = self.evidence.switched_off & sentences.keys()
+        return base.without(off) if off else base

@@ -1,0 +1,149 @@
+"""Difference of two models: links of a list that only one of them would drop, rule by rule.
+
+Both models see the list as a crawl would: the first URL of a form is fetched, later ones are dropped, and so are links
+to shapes that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
+bytes a form and model, whatever the list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dedup_crawler.live.models.rule_codes import RuleCodes
+from dedup_crawler.live.seen.protocol import form_digest, owner_tag
+from dedup_crawler.live.seen.table import DigestTable
+from dedup_crawler.methods import Canonicalizer, Referrer
+
+N_EXAMPLES = 3
+_MAX_TOLD = 10_000  # forms that only a referrer explains, of the links before
+_TAG_BITS = 16
+NO_RULE = ""
+"""Stands for what no rule is known to have done."""
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedLink:
+    """One link that is dropped, and the form that an earlier one had."""
+
+    url: str
+    referrer: str | None
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDrops:
+    """Drops of one rule that the other model fetches."""
+
+    rule: str
+    """Its identifier."""
+    sentence: str
+    n_urls: int
+    examples: tuple[DroppedLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDiff:
+    """Drops and fetches of two models on one list of links."""
+
+    n_urls: int
+    n_both: int
+    """Dropped by both."""
+    only_new: tuple[RuleDrops, ...]
+    """Dropped by the new model alone, the rule with most URLs first."""
+    only_old: tuple[RuleDrops, ...]
+    """Dropped by the old model alone."""
+
+    @property
+    def n_only_new(self) -> int:
+        """URLs that the new model drops and the old one fetches."""
+        return sum(drops.n_urls for drops in self.only_new)
+
+    @property
+    def n_only_old(self) -> int:
+        """URLs that the old model drops and the new one fetches."""
+        return sum(drops.n_urls for drops in self.only_old)
+
+
+def diff_models(
+    old: Canonicalizer, new: Canonicalizer, links: Iterable[tuple[str, str | None]], *, n_examples: int = N_EXAMPLES
+) -> ModelDiff:
+    """Let two models decide about *links* (URL, and the page that holds it where that is known), in their order.
+
+    A URL counts under one rule: the first that led to the drop and that the other model does not have; the first of all
+    where it has them all.
+    """
+    sides = _Side(old), _Side(new)
+    gone = _Tally(old, new, n_examples), _Tally(new, old, n_examples)
+    n_urls = n_both = 0
+    for url, referrer in links:
+        n_urls += 1
+        by_old, by_new = (side.look(url, referrer) for side in sides)
+        if by_old is not None and by_new is not None:
+            n_both += 1
+        elif by_old is not None:
+            gone[0].add(url, referrer, *by_old)
+        elif by_new is not None:
+            gone[1].add(url, referrer, *by_new)
+    return ModelDiff(n_urls, n_both, only_new=gone[1].drops(), only_old=gone[0].drops())
+
+
+class _Side:
+    """One model with the forms that it has seen."""
+
+    def __init__(self, model: Canonicalizer) -> None:
+        self._model = model
+        self._owners = DigestTable()  # form -> code of the rules that made it, tag of the URL
+        self._codes = RuleCodes()
+        self._told: OrderedDict[str, str] = OrderedDict()
+
+    def look(self, url: str, referrer: str | None) -> tuple[str, tuple[str, ...]] | None:
+        """Form and rules of a link that is dropped; None for one that is fetched."""
+        model = self._model
+        known = None
+        if referrer is not None:
+            known = Referrer(referrer, self._told.get(referrer) or model.canonicalize(referrer))
+        form = model.canonicalize(url, known)
+        rules = model.fired(url, known)
+        if known is not None and form == known.form:
+            self._told[url] = form
+            if len(self._told) > _MAX_TOLD:
+                self._told.popitem(last=False)
+        if known is not None and model.is_covered(url):
+            return form, rules
+        digest, tag = form_digest(form), owner_tag(url) & (1 << _TAG_BITS) - 1
+        owner = self._owners.get(digest)
+        if owner is None:
+            self._owners.put(digest, self._codes.code_of(rules) << _TAG_BITS | tag)
+            return None
+        if owner & (1 << _TAG_BITS) - 1 == tag:
+            return None
+        return form, tuple(dict.fromkeys([*rules, *self._codes.rules_of(owner >> _TAG_BITS)]))
+
+
+class _Tally:
+    """Counts what a model drops alone, by rule."""
+
+    def __init__(self, model: Canonicalizer, other: Canonicalizer, n_examples: int) -> None:
+        self._sentences: Mapping[str, str] = model.rule_sentences()
+        self._others: Mapping[str, str] = other.rule_sentences()
+        self._n_examples = n_examples
+        self._n_urls: Counter[str] = Counter()
+        self._examples: defaultdict[str, list[DroppedLink]] = defaultdict(list)
+
+    def add(self, url: str, referrer: str | None, form: str, rules: tuple[str, ...]) -> None:
+        """Count one link."""
+        own = [rule for rule in rules if rule not in self._others]
+        rule = next(iter(own or rules), NO_RULE)
+        self._n_urls[rule] += 1
+        if len(self._examples[rule]) < self._n_examples:
+            self._examples[rule].append(DroppedLink(url, referrer, form))
+
+    def drops(self) -> tuple[RuleDrops, ...]:
+        """Drops by rule, the most first."""
+        ordered = sorted(self._n_urls.items(), key=lambda entry: (-entry[1], entry[0]))
+        return tuple(
+            RuleDrops(rule, self._sentences.get(rule, "by no rule that is known"), n_urls, tuple(self._examples[rule]))
+            for rule, n_urls in ordered
+        )

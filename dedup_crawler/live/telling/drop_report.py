@@ -1,0 +1,210 @@
+"""Everybody who is told what the filter does: stats, log, the file of drops, a signal, and the spider's callbacks."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from dedup_crawler import signals
+from dedup_crawler.errors import BadInputError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from dedup_crawler.live.requests.question import Question
+
+logger = logging.getLogger("dedup_crawler.live")
+
+MAX_OWNERS = 20_000
+"""Owners of forms that are remembered for sure: of twice as many the later half stays."""
+_MAX_RULES = 200  # rules with a log line and a counter of their own
+
+
+class DropReport:
+    """Tells of drops, never of pages: nothing of a page gets into the log but its URL, with what is odd in it escaped.
+
+    Parameters
+    ----------
+    crawler
+        The crawl.
+    path
+        File of drops, JSON lines; None for no file.
+    is_debug
+        Log every drop, not only the first of each rule.
+
+    Raises
+    ------
+    BadInputError
+        If the file cannot be opened.
+    """
+
+    def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
+        self._crawler = crawler
+        self._is_debug = is_debug
+        self._owners: dict[bytes, str] = {}  # the most recent ones: a form holds no URL
+        self._counts: Counter[str] = Counter()  # what the stats lack
+        self._told: set[tuple[str, ...]] = set()
+        self._warned: set[str] = set()
+        self._reasons: dict[tuple[str, ...], str] = {}
+        self._file: IO[str] | None = _opened(path)
+
+    def count(self, name: str, count: int = 1) -> None:
+        """Add to a stat, which is written with the next :meth:`flush`: there are several for every link of a crawl."""
+        self._counts[name] += count
+
+    def owned(self, digest: bytes, url: str) -> None:
+        """Remember who owns a form."""
+        self._owners[digest] = url
+        if len(self._owners) > 2 * MAX_OWNERS:
+            self._owners = dict(islice(self._owners.items(), MAX_OWNERS, None))
+
+    def owner_of(self, digest: bytes) -> str | None:
+        """The URL that owns a form, where it is remembered."""
+        return self._owners.get(digest)
+
+    def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
+        """Tell of a drop, or of one that would have been."""
+        request = question.request
+        reason = self._reason(question, rules)
+        owner = None if question.is_covered else self._owners.get(question.digest)
+        request.meta["dedup_canonical"] = question.form
+        request.meta["dedup_reason"] = reason
+        for rule in rules[:1] if len(self._told) < _MAX_RULES else ():
+            self.count(f"dropped/rule/{rule}")
+        self._log(question, rules, reason, owner, is_dry_run)
+        if is_dry_run:
+            return
+        self._write(question, rules, owner)
+        self._crawler.signals.send_catch_log(
+            signals.request_dropped,
+            request=request,
+            spider=self._crawler.spider,
+            reason=reason,
+            form=question.form,
+            rules=rules,
+            owner=owner,
+        )
+
+    def switched_off(self, rule: str, sentence: str, reason: str, n_again: int) -> None:
+        """Warn that a rule merged different pages."""
+        self.count("rules/switched_off")
+        logger.warning(
+            "Rule %s is switched off, it merges different pages (%s): %s. %d requests that it dropped are sent again.",
+            rule,
+            reason,
+            sentence,
+            n_again,
+            extra={"spider": self._crawler.spider},
+        )
+        self._crawler.signals.send_catch_log(
+            signals.rule_switched_off, spider=self._crawler.spider, rule=rule, reason=reason
+        )
+
+    def warn_once(self, kind: str, text: str) -> None:
+        """Warn of something that would otherwise be said for every request."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning("%s", text, extra={"spider": self._crawler.spider})
+
+    def warn(self, text: str) -> None:
+        """Warn."""
+        self.say(logging.WARNING, text)
+
+    def inform(self, text: str) -> None:
+        """Say something that a user wants to know once."""
+        self.say(logging.INFO, text)
+
+    def say(self, level: int, text: str) -> None:
+        """Log a line at a level of :mod:`logging`."""
+        logger.log(level, "%s", text, extra={"spider": self._crawler.spider})
+
+    def flush(self) -> None:
+        """Write the stats and the drops so far."""
+        for name, count in self._counts.items():
+            self._crawler.stats.inc_value(f"dedup/{name}", count)
+        self._counts.clear()
+        if self._file is not None:
+            self._guarded(self._file.flush)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self.flush()
+        if self._file is not None:
+            self._guarded(self._file.close)
+            self._file = None
+
+    def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
+        """Reason that the method gives for the URL; where only the owner's URL was changed, its rules."""
+        reason = self._reasons.get(rules)
+        if reason is None:
+            if question.fired:
+                reason = question.model.explain(question.url, question.referrer).reason
+            else:
+                sentences = question.model.rule_sentences()
+                reason = "; then ".join(sentences[rule] for rule in rules if rule in sentences)
+            reason = reason or "it has the form of a page that was fetched before"
+            if rules and len(self._reasons) < _MAX_RULES:
+                self._reasons[rules] = reason
+        return reason
+
+    def _log(
+        self, question: Question, rules: tuple[str, ...], reason: str, owner: str | None, is_dry_run: bool
+    ) -> None:
+        is_new = rules not in self._told and len(self._told) < _MAX_RULES
+        if not is_new and not self._is_debug:
+            return
+        self._told.add(rules)
+        logger.log(
+            logging.INFO if is_new else logging.DEBUG,
+            "Filtered duplicate-content request%s: %s (same as %s by its canonical form %r: %s) (referer: %s)%s",
+            " (dry run, it is sent)" if is_dry_run else "",
+            question.request,
+            owner or "a page fetched before",
+            question.form,
+            reason,
+            question.referrer and question.referrer.url,
+            "" if self._is_debug else " - no more of this rule will be shown (see DEDUP_DEBUG)",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def _write(self, question: Question, rules: tuple[str, ...], owner: str | None) -> None:
+        if self._file is None:
+            return
+        line = {
+            "url": question.request.url,
+            "form": question.form,
+            "rules": list(rules),
+            "owner": owner,
+            "referrer": question.referrer and question.referrer.url,
+            "time": round(time.time(), 3),
+        }
+        file = self._file
+        self._guarded(lambda: file.write(json.dumps(line) + "\n"))
+
+    def _guarded(self, action: Callable[[], object]) -> None:
+        """Do something to the file; what cannot be written is said once, and the crawl goes on."""
+        try:
+            action()
+        except OSError as error:
+            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; drops are not listed from here on.")
+            if self._file is not None:
+                with suppress(OSError):
+                    self._file.close()
+                self._file = None
+
+
+def _opened(path: str | None) -> IO[str] | None:
+    if path is None:
+        return None
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return Path(path).open("a", encoding="utf-8")
+    except OSError as error:
+        raise BadInputError(f"DEDUP_DROPPED = {path!r} cannot be written: {error.strerror or error}.") from error

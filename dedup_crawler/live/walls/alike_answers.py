@@ -1,0 +1,102 @@
+"""Answers in a row that are alike: the pages themselves, or a short wall that nobody noticed.
+
+A log-in page that answers for a few URLs, and is gone again, goes unnoticed by
+:mod:`~dedup_crawler.live.walls.freeze`, which wants a fifth of the last 200 pages. A wall answers for everything
+while it stands, so its answers follow each other. When nothing else is left to do, one dropped URL is fetched for each
+such row, the longest first. If it shows another page, so may the others of the row. Most sites have no wall: a few rows
+that were what they seemed end the search.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.walls.freeze import page_signature
+
+MIN_ROW = 3
+"""Alike answers that make a row ..."""
+MAX_GAP = 4
+"""... in which each is at most so many answers of its site behind the one before: they come a little out of order."""
+MAX_IN_VAIN = 5
+"""Rows that turn out to be pages, after which no more are looked at."""
+_MAX_FORMS = 20_000  # more pages are hardly kept
+
+
+class Probe(NamedTuple):
+    """A form that is asked for under another URL, for all that had the same answer."""
+
+    form: bytes
+    signature: int
+    """Of the answer that they had."""
+    others: tuple[bytes, ...]
+
+
+class AlikeAnswers:
+    """Rows of alike answers that were probed, with the result."""
+
+    def __init__(self) -> None:
+        self._n_answers: Counter[str] = Counter()  # of each site
+        self._places: OrderedDict[bytes, tuple[str, int]] = OrderedDict()  # form -> site, and place among its answers
+        self._awaited: dict[bytes, Probe] = {}
+        self._probed: set[int] = set()
+        self._n_in_vain = 0
+
+    def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
+        """Hear the answer to a form; gives the other forms of its row if it was probed and showed another page."""
+        self._n_answers[site] += 1
+        self._places[form] = site, self._n_answers[site]
+        if len(self._places) > _MAX_FORMS:
+            self._places.popitem(last=False)
+        probe = self._awaited.pop(form, None)
+        if probe is None:
+            return ()
+        if page_signature(page.body) == probe.signature:
+            self._n_in_vain += 1
+            return ()
+        return probe.others
+
+    def probes(
+        self, pages: Iterable[tuple[bytes, FetchedPage]], has_alternative: Callable[[bytes], bool]
+    ) -> list[Probe]:
+        """Choose the forms that are to be asked for once more; each row is probed once.
+
+        Parameters
+        ----------
+        pages
+            Form and page, of all pages that are kept.
+        has_alternative
+            Says whether another URL of a form was dropped.
+        """
+        n_more = MAX_IN_VAIN - self._n_in_vain
+        if n_more <= 0:
+            return []
+        groups: dict[int, list[bytes]] = defaultdict(list)
+        for form, page in pages:
+            if "html" in page.content_type and form in self._places:
+                groups[page_signature(page.body)].append(form)
+        rows = [(self._longest_row(forms), signature) for signature, forms in groups.items()]
+        found: list[Probe] = []
+        for length, signature in sorted(rows, key=lambda row: -row[0]):
+            if length < MIN_ROW or len(found) == n_more:
+                break
+            replaceable = [*filter(has_alternative, groups[signature])]
+            if replaceable and signature not in self._probed:
+                form, *others = replaceable
+                self._probed.add(signature)
+                self._awaited[form] = Probe(form, signature, tuple(others))
+                found.append(self._awaited[form])
+        return found
+
+    def _longest_row(self, forms: Iterable[bytes]) -> int:
+        """Forms whose answers followed each other, at most."""
+        longest = length = 0
+        site_before, place_before = "", 0
+        for site, place in sorted(self._places[form] for form in forms):
+            is_next = site == site_before and place - place_before <= MAX_GAP
+            length = length + 1 if is_next else 1
+            longest = max(longest, length)
+            site_before, place_before = site, place
+        return longest

@@ -1,0 +1,81 @@
+"""Sites that hide: while one page answers for everything, nothing is dropped, and what it answered for is not seen."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage
+from dedup_crawler.urls.normal import host_of
+
+if TYPE_CHECKING:
+    from dedup_crawler.live.comparing.owner_pages import FetchedPage
+    from dedup_crawler.live.telling.drop_report import DropReport
+
+_MAX_HOSTS = 100
+_MAX_WALLED = 20_000
+
+
+class Walls:
+    """The walls in front of the sites of a crawl.
+
+    Parameters
+    ----------
+    report
+        Who is told when one rises or falls.
+    """
+
+    def __init__(self, report: DropReport) -> None:
+        self._report = report
+        self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
+        self._frozen: set[str] = set()
+        self._forms: OrderedDict[bytes, None] = OrderedDict()  # that got a wall for a page
+
+    def is_frozen(self, url: str) -> bool:
+        """Tell whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
+        return bool(self._frozen) and host_of(url) in self._frozen
+
+    def is_walled(self, form: bytes) -> bool:
+        """Tell whether a wall has answered for *form*, and still stands."""
+        return form in self._forms
+
+    def take_unwalled(self, *, is_idle: bool) -> list[bytes]:
+        """Forms that a wall had answered for, now that none stands, or (*is_idle*) that nothing else is left to do."""
+        if not self._forms or (self._frozen and not is_idle):
+            return []
+        forms = list(self._forms)
+        self._forms.clear()
+        return forms
+
+    def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+        """Take in the page that answered for *forms*; gives the forms for which it turns out to be no page."""
+        refused = self._refused(host, forms, page) if "html" in page.content_type else set()
+        for form in refused:
+            self._forms[form] = None
+            if len(self._forms) > _MAX_WALLED:
+                self._forms.popitem(last=False)
+        return refused
+
+    def _refused(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+        freeze = self._freezes.get(host)
+        if freeze is None:
+            freeze = self._freezes[host] = SiteFreeze()
+            if len(self._freezes) > _MAX_HOSTS:
+                self._frozen.discard(self._freezes.popitem(last=False)[0])
+        else:
+            self._freezes.move_to_end(host)
+        watched = WatchedPage(page)
+        if freeze.see(forms[-1], watched):
+            if not freeze.is_frozen:
+                self._frozen.discard(host)
+                self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
+                return set()
+            self._frozen.add(host)
+            self._report.count("site/frozen")
+            self._report.warn(
+                f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), now {page.url}: "
+                "nothing of it is dropped or counted as seen until that changes."
+            )
+            return {*forms, *freeze.wall_forms()}
+        return set(forms) if freeze.is_frozen and freeze.is_wall(watched) else set()

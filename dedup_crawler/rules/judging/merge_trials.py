@@ -1,0 +1,164 @@
+"""Trials of a hypothesis: the groups of URLs that it would make one, and whether each shows one page.
+
+A *trial* is a URL that a rule would change to the form of another one: a fetch that would be saved if it shows the
+same page as the group's reference, the URL that has the form already, else the first one; a page that would be lost if
+not. The unit of evidence is the merge group, not the trial: a page of 300 URLs speaks once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence
+from dedup_crawler.rules.language.rule import STAR, Cut, Drop, Rule, Star
+from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
+from dedup_crawler.rules.learning.hypotheses import Hypothesis
+
+Weights = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The trials of a hypothesis; all arrays have one entry a trial."""
+
+    rows: Integers
+    """Rows of the columns."""
+    groups: Integers
+    is_right: Mask
+    """True if it shows the same page."""
+    has_base: Mask
+    """True if the group's reference has the form already: the key's value is compared with no value."""
+    gone: Integers
+    """Number of what the rule takes away."""
+    gone_values: list[str | None]
+    beside: Integers
+    """Number of what it takes away of the group's reference; -1 where that is no value."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def evidence(self, mask: Mask) -> Evidence:
+        """Merge groups of some of the trials."""
+        return Evidence(*self._counted(mask), *self.weigh(mask))
+
+    def weigh(self, mask: Mask) -> tuple[float, float]:
+        """Weight of the groups of some of the trials, and of the wrong ones among them."""
+        weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
+        return float(weights.sum()), float(wrong.sum())
+
+    def _counted(self, mask: Mask) -> tuple[int, int]:
+        is_wrong = mask & ~self.is_right
+        n_groups = len(np.unique(self.groups[mask]))
+        share = is_wrong.sum() / max(1, mask.sum())
+        return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
+
+
+def weighed(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
+    """Weights, wrong weights, and value of each pair of value and group among some trials.
+
+    A group weighs the square root of its trials; of these, as much is wrong as their share says, and one at least.
+    """
+    width = int(groups.max()) + 1 if len(groups) else 1
+    pairs, place, sizes = np.unique(
+        values[mask].astype(np.int64) * width + groups[mask], return_inverse=True, return_counts=True
+    )
+    n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))
+    weights = np.sqrt(sizes)
+    wrong = np.where(n_wrong > 0, np.maximum(1.0, weights * n_wrong / sizes), 0.0)
+    return weights, wrong, pairs // width
+
+
+def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
+    """Apply a hypothesis wherever it can be applied, and look what falls together."""
+    rows, hashes, gone, gone_values = _changed(hypothesis, columns)
+    known = columns.clusters[rows] != UNKNOWN
+    rows, hashes, gone = rows[known], hashes[known], gone[known]
+    is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)
+    is_other[rows] = False
+    others = np.flatnonzero(is_other)
+    _, group = np.unique(np.concatenate([hashes, columns.hashes[others]]), return_inverse=True)
+    n_groups = int(group.max()) + 1 if len(group) else 0
+    members = np.concatenate([rows, others])
+    size = np.bincount(group, minlength=n_groups)
+    reference = np.full(n_groups, len(columns))
+    np.minimum.at(reference, group, members)
+    own_reference = reference.copy()
+    has_base = np.zeros(n_groups, bool)
+    of_others = group[len(rows) :]
+    has_base[of_others] = True
+    reference[of_others] = others
+    of_rows = group[: len(rows)]
+    gone_of = np.full(len(columns), -1)
+    if gone_values:
+        gone_of[rows] = gone
+    beside = gone_of[reference[of_rows]]
+    may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
+    is_trial = np.flatnonzero(may_tell)
+    verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
+    is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
+    rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
+    return Trials(
+        rows=rows,
+        groups=of_rows,
+        is_right=verdicts > 0,
+        has_base=has_base[of_rows],
+        gone=gone,
+        gone_values=gone_values,
+        beside=beside,
+    )
+
+
+def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
+    """Of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
+    verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
+    asked = np.flatnonzero(verdicts == 0)
+    if columns.evidence is not None and len(asked):
+        n_same = len(np.setdiff1d(groups, groups[asked]))
+        pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
+        verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
+    return verdicts
+
+
+def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
+    """Rows that the rule changes, the hashes of their maps then, and what goes."""
+    rule = hypothesis.rule
+    if isinstance(rule, Rule):
+        (key, operation), *more = rule.transformation.items()
+        if not more and isinstance(operation, (Drop, Star)):
+            return _without_value(key, operation, np.flatnonzero(columns.matching(rule)), columns)
+        if not more and isinstance(operation, Cut):
+            return _with_piece(key, operation, np.flatnonzero(columns.matching(rule)), columns)
+    changed = list(columns.changed(rule))
+    rows = np.array([row for row, _ in changed], np.int64)
+    hashes = np.array([map_hash(after) for _, after in changed], np.uint64)
+    if hypothesis.key is None:
+        return rows, hashes, np.arange(len(rows)), []
+    column = columns.columns[hypothesis.key]
+    return rows, hashes, column.numbers[rows], column.values
+
+
+def _without_value(
+    key: str, operation: Drop | Star, rows: Integers, columns: UrlColumns
+) -> tuple[Integers, Hashes, Integers, list[str | None]]:
+    column = columns.columns[key]
+    numbers = column.numbers[rows]
+    left = np.uint64(item_hash(key, STAR) if isinstance(operation, Star) else 0)
+    return rows, columns.hashes[rows] - column.hashes[numbers] + left, numbers, column.values
+
+
+def _with_piece(
+    key: str, operation: Cut, rows: Integers, columns: UrlColumns
+) -> tuple[Integers, Hashes, Integers, list[str | None]]:
+    column = columns.columns[key]
+    numbers = column.numbers[rows]
+    parts = [operation.parts(value) for value in column.values]
+    kept = np.array([item_hash(key, value) for value, _ in parts], np.uint64)
+    known: dict[str | None, int] = {}
+    pieces = np.array([known.setdefault(piece, len(known)) for _, piece in parts])
+    is_changed = np.array([piece is not None for _, piece in parts], bool)[numbers]
+    rows, numbers = rows[is_changed], numbers[is_changed]
+    return rows, columns.hashes[rows] - column.hashes[numbers] + kept[numbers], pieces[numbers], list(known)

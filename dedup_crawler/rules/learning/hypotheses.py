@@ -1,0 +1,118 @@
+"""Hypotheses about what a URL says twice or for nothing, each a rule without a context of its own.
+
+The coarsest come first: that a whole key does not matter anywhere on the host. Where that is contradicted, contexts are
+looked for (:mod:`dedup_crawler.rules.learning.contexts`); only what is left then is looked at in pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.learning.columns import Column, UrlColumns
+from dedup_crawler.rules.learning.prefix_aliases import prefix_aliases
+from dedup_crawler.rules.learning.template_joins import template_joins
+
+STAGES = 3
+MIN_URLS = 8
+"""A key, a value or a delimiter that fewer URLs have is not asked about."""
+_MAX_DELIMITERS = 3
+_MAX_SAMPLE = 2_000  # values of a key that delimiters are looked for in
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One rule to be tested, in ever finer contexts."""
+
+    rule: AnyRule
+    key: str | None
+    """The key whose value goes, where one does: what it may be can be part of the context."""
+    stage: int = 0
+    """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
+
+    def is_exact(self) -> bool:
+        """Return True if the rule says of every value that it takes away which one it is."""
+        if isinstance(self.rule, SubstringRule):
+            return False
+        gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
+        return bool(gone) and all(isinstance(self.rule.context.get(key), Literal) for key in gone)
+
+    def copied(self) -> frozenset[str]:
+        """Keys whose values the rule copies to others."""
+        if isinstance(self.rule, SubstringRule):
+            return frozenset()
+        return frozenset(each.key for each in self.rule.transformation.values() if isinstance(each, Copy))
+
+    def touched(self) -> frozenset[str] | None:
+        """Keys that the rule changes or copies: no context can be told by them; None for all."""
+        if isinstance(self.rule, SubstringRule):
+            return None
+        return self.copied() | self.rule.transformation.keys()
+
+
+def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
+    """All hypotheses about the URLs of a host that enough URLs can speak for, in a fixed order."""
+    common = [column for column in columns.columns.values() if (column.numbers >= 0).sum() >= MIN_URLS]
+    common.sort(key=lambda column: column.key)
+    for column in common:
+        if column.key.startswith("query["):
+            yield from _of_query(columns, column)
+        elif column.key in ("slash", "ext"):
+            yield _changing(columns, column.key, Drop())
+        elif column.key.startswith("path[") and _is_varied(column):
+            yield _changing(columns, column.key, Star())
+        elif column.key == "scheme" and _is_varied(column):
+            secure = Rule(columns.host, {"scheme": Literal("http")}, {"scheme": Set("https")})
+            yield Hypothesis(secure, None)
+    yield from _shorter_paths(columns)
+    for rule in template_joins(columns):
+        yield Hypothesis(rule, None, stage=1)
+    for alias in prefix_aliases(columns):
+        yield Hypothesis(alias, None, stage=1)
+    for column in common:
+        if column.key.startswith(("path[", "query[")) and "#" not in column.key:
+            for delimiter in _delimiters(column):
+                for is_last in (False, True):
+                    for keeps_head in (True, False):
+                        yield _changing(columns, column.key, Cut(delimiter, is_last, keeps_head), stage=2)
+
+
+def _of_query(columns: UrlColumns, column: Column) -> Iterator[Hypothesis]:
+    key, _, repeated = column.key.partition("#")
+    if not repeated:
+        yield Hypothesis(Rule(columns.host, {key: ANY}, {key: Drop()}, frozenset({f"{key}#2"})), key)
+    elif repeated == "2":
+        for is_set in (False, True):
+            yield Hypothesis(Rule(columns.host, {f"{key}#2": ANY}, {key: Unordered(is_set)}), None)
+
+
+def _changing(columns: UrlColumns, key: str, operation: Operation, *, stage: int = 0) -> Hypothesis:
+    return Hypothesis(Rule(columns.host, {key: ANY}, {key: operation}), key if stage == 0 else None, stage)
+
+
+def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
+    """Hypotheses that the last component of a path does not matter (a title behind an id)."""
+    column = columns.columns.get("path.length")
+    if column is None:
+        return
+    lengths = Counter(column.values[number] or "" for number in column.numbers[column.numbers >= 0].tolist())
+    for length in sorted((text for text, n in lengths.items() if n >= MIN_URLS), key=int):
+        if int(length) >= 2:
+            last = f"path[{int(length) - 1}]"
+            changes: dict[str, Operation] = {"path.length": Set(str(int(length) - 1)), last: Drop()}
+            yield Hypothesis(Rule(columns.host, {"path.length": Literal(length)}, changes), last)
+
+
+def _is_varied(column: Column) -> bool:
+    numbers = column.numbers[column.numbers >= 0]
+    return bool((numbers != numbers[0]).any())
+
+
+def _delimiters(column: Column) -> list[str]:
+    found: Counter[str] = Counter()
+    for value in column.values[:_MAX_SAMPLE]:
+        found.update({character for character in value or "" if not character.isalnum() and character != "%"})
+    return [delimiter for delimiter, n in found.most_common(_MAX_DELIMITERS) if n >= MIN_URLS]

@@ -1,0 +1,172 @@
+"""Rules about links: pages that are the page they are linked from, and shapes that show nothing of their own.
+
+``/post/4537`` redirects to a page of its topic; which one, only the site's database knows. But each such link on a page
+of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
+``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
+
+A wrong coverage rule loses a whole class of pages, so it is judged more strictly, on pages that were met long enough
+ago to have been reached both ways, and never believed where links are mostly found behind the template.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.judging.judge import Evidence, MergeEvidence
+from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.url_shapes import Shape
+
+STRICTER = 5
+"""A coverage rule may be wrong so many times less often than any other."""
+OLD = 0.5
+"""Pages met in this share of the crawl, from its start, are old enough to have been reached both ways."""
+MAX_BEHIND = 0.5
+"""Share of the URLs of a shape that may have been found first behind a template that is skipped."""
+MIN_LINKED = 0.5
+"""Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
+
+
+Way = tuple[Shape, "tuple[Shape, str] | None", str]
+"""One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
+
+
+@dataclass(frozen=True)
+class ReferrerRule:
+    """A link of one shape on a page of another shows that same page."""
+
+    referrer: Shape
+    shape: Shape
+    evidence: MergeEvidence
+    """In pages that hold such links."""
+    n_urls: int
+
+
+@dataclass(frozen=True)
+class CoverageRule:
+    """All pages of a shape are reached under other shapes."""
+
+    shape: Shape
+    evidence: MergeEvidence
+    """In pages of the shape."""
+    n_urls: int
+
+
+@dataclass(frozen=True)
+class Links:
+    """One host's crawl, as link rules look at it; sequences have one entry a URL, in crawl order."""
+
+    urls: Sequence[str]
+    forms: Sequence[str]
+    """Canonical form of each URL, by the rules that were found before."""
+    pages: Sequence[int]
+    """Page that each URL shows; negative where that is not known."""
+    referrers: Sequence[int]
+    """Place of the referrer, where it was crawled earlier; else -1."""
+    shapes: Sequence[Shape]
+    targets: Sequence[tuple[Shape, str] | None]
+    """Shape and form of the URL that each one redirects to; None for a page."""
+
+
+def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
+    """Pairs of shapes whose links show the page they stand on; only links that no other rule explains count."""
+    trials: dict[tuple[Shape, Shape], list[int]] = defaultdict(list)
+    for place, referrer in enumerate(links.referrers):
+        is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
+        if is_known and links.forms[place] != links.forms[referrer]:
+            trials[links.shapes[referrer], links.shapes[place]].append(place)
+    found = []
+    for pair, places in sorted(trials.items()):
+        evidence = _evidence_of_links(links, places)
+        if evidence.n_groups >= MIN_GROUPS:
+            belief.n_tried += 1
+            rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
+            if belief.holds(evidence):
+                belief.n_believed += 1
+                found.append(rule)
+            else:
+                belief.refusals.add(rule, Refused(rule, belief.why_not(evidence), rule.evidence))
+    return found
+
+
+def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
+    """A page that holds links is one piece of evidence, however many links it holds."""
+    is_wrong: dict[int, bool] = defaultdict(bool)
+    n_wrong_links = 0
+    for place in places:
+        referrer = links.referrers[place]
+        wrong = links.pages[place] != links.pages[referrer]
+        n_wrong_links += wrong
+        is_wrong[referrer] |= wrong
+    n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
+    return Evidence.of_groups(len(is_wrong), n_wrong)
+
+
+def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
+    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later.
+
+    A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
+    """
+    ways_to: dict[int, set[Way]] = defaultdict(set)
+    old_pages: dict[Shape, set[int]] = defaultdict(set)
+    all_pages: dict[Shape, set[int]] = defaultdict(set)
+    for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
+        ways_to[page].add((shape, target, links.forms[place]))
+        all_pages[shape].add(page)
+        if place < OLD * len(links.pages):
+            old_pages[shape].add(page)
+    found: list[CoverageRule] = []
+    if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
+        return found
+    skipped: set[Shape] = set()
+    for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
+        if len(all_pages[shape]) < MIN_GROUPS:
+            continue
+        gone = skipped | {shape}
+        belief.n_tried += 1
+        for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
+            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
+            evidence = MergeEvidence(len(pages), n_alone)
+            judged = Evidence.of_groups(len(pages), n_alone)
+            is_covered = belief.holds(judged, STRICTER)
+            if is_covered:
+                break
+        rule = CoverageRule(shape, evidence, n_urls)
+        if is_covered and not _leads_further(links, shape):
+            belief.n_believed += 1
+            skipped.add(shape)
+            found.append(rule)
+        else:
+            reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
+            belief.refusals.add(rule, Refused(rule, reason, evidence))
+    return found
+
+
+def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
+    """Return True if a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
+    own = {form for its, _, form in ways if its == shape}
+    return any(
+        its not in gone and form not in own and (target is None or (target[0] not in gone and target[1] not in own))
+        for its, target, form in ways
+    )
+
+
+def _leads_further(links: Links, shape: Shape) -> bool:
+    """Return True if URLs of some shape are mostly found behind this one, and show what nothing else shows."""
+    n_linked: Counter[Shape] = Counter()
+    behind: dict[Shape, list[int]] = defaultdict(list)
+    elsewhere: set[int] = set()
+    for place, referrer in enumerate(links.referrers):
+        if referrer < 0:
+            continue  # it may have been found behind anything
+        n_linked[links.shapes[place]] += 1
+        if links.shapes[referrer] == shape:
+            behind[links.shapes[place]].append(place)
+        elif links.shapes[place] != shape:
+            elsewhere.add(links.pages[place])
+    return any(
+        len(places) > MAX_BEHIND * n_linked[other] and any(links.pages[place] not in elsewhere for place in places)
+        for other, places in behind.items()
+    )

@@ -1,0 +1,223 @@
+"""Rules that a crawl confirms: every hypothesis is tested on merge groups, coarse to fine, and the believed ones stay.
+
+A believed rule changes what the next hypotheses are tested on, so that two parameters that do not matter are found one
+after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+
+import numpy as np
+
+from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.judging.merge_trials import Trials, trials_of
+from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
+from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
+from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
+from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
+
+MAX_ROUNDS = 3
+"""A rule may make others visible; so often all hypotheses are asked again."""
+
+MIN_TESTED = 2
+"""URLs of one depth that a rule has to be right with, to be about that depth."""
+KIND_SHARE = 0.01
+"""An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
+
+_PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
+
+
+class RuleLearner:
+    """Learns the rules of one host."""
+
+    def __init__(self, columns: UrlColumns, belief: Belief, origin: str) -> None:
+        self.columns = columns
+        self.belief = belief
+        self.rules: list[AnyRule] = []
+        self._origin = origin
+        self._asked: list[Hypothesis] | None = None  # until a rule changes the columns
+        self._known_trials: dict[tuple[object, ...], Trials] = {}
+
+    def learn(self) -> list[AnyRule]:
+        """Rules in the order in which they were found; each was tested on what those before it had left."""
+        for _ in range(MAX_ROUNDS):
+            n_before = len(self.rules)
+            for stage, depth in _coarse_to_fine():
+                self._ask(stage, depth)
+            if len(self.rules) == n_before:
+                break
+        return self.rules
+
+    def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
+        """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
+        asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
+        for depth in range(_PROPOSED_DEPTH + 1):
+            self._ask_all(asked, depth)
+        return self.rules
+
+    def _ask(self, stage: int, depth: int) -> None:
+        self._ask_all([hypothesis for hypothesis in self._hypotheses() if hypothesis.stage == stage], depth)
+
+    def _ask_all(self, asked: Iterable[Hypothesis], depth: int) -> None:
+        """Test hypotheses, those with most right trials first."""
+        rated = []
+        for place, hypothesis in enumerate(asked):
+            n_right = int(self._trials(hypothesis).is_right.sum())
+            if n_right >= MIN_GROUPS:
+                rated.append((-n_right, place, hypothesis))
+        for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
+            self._test(hypothesis, self._trials(hypothesis), depth)
+
+    def _hypotheses(self) -> list[Hypothesis]:
+        if self._asked is None:
+            self._asked = list(hypotheses(self.columns))
+        return self._asked
+
+    def _trials(self, hypothesis: Hypothesis) -> Trials:
+        identity = hypothesis.rule.identity()
+        if identity not in self._known_trials:
+            self._known_trials[identity] = trials_of(hypothesis, self.columns)
+        return self._known_trials[identity]
+
+    def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
+        self.belief.n_tried += 1
+        found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
+        rules = [self._learnt(hypothesis, context, trials) for context in found]
+        for rule in rules:
+            self.columns.apply(rule)
+        if rules:
+            self.belief.refusals.believed(hypothesis.rule.identity())
+            self.rules += rules
+            self._asked = None
+            self._known_trials.clear()
+        else:
+            self._refuse(hypothesis, trials)
+
+    def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
+        """Say of a hypothesis that holds nowhere what is counted of it everywhere."""
+        found = trials.evidence(np.ones(len(trials), bool))
+        judged = MergeEvidence(found.n_groups, found.n_wrong)
+        asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
+        reason = self.belief.why_not(found) or f"fewer than {FEW_VALUES} values were met, and it speaks of all"
+        self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
+
+    def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
+        statistics = _statistics(context, trials)
+        origin = hypothesis.rule.origin or self._origin
+        if isinstance(hypothesis.rule, SubstringRule):
+            return replace(hypothesis.rule, origin=origin, statistics=statistics)
+        rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
+        return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+
+    def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:
+        """The rule with nothing of what it never met, and without conditions that change nothing.
+
+        What it never met are query keys, and sections of the site whose URLs it matches but never compared, and query
+        keys with which it was only ever wrong. What the query says is kept in any case, for the next URL may say it
+        elsewhere, and so is all that says where a crowd is.
+        """
+        rows = trials.rows[context.trials & trials.is_right]
+        wrong = trials.rows[context.trials & ~trials.is_right]
+        matched = self.columns.matching(rule)
+        strange = {
+            key
+            for key, column in self.columns.columns.items()
+            if key.startswith("query[")
+            and ((column.numbers[matched] >= 0).sum() >= MIN_URLS or (column.numbers[wrong] >= 0).any())
+            and not (column.numbers[rows] >= 0).any()
+        }
+        spoken = touched | rule.context.keys()
+        sections = self._strange_sections(matched, rows, spoken)
+        if all(key.startswith("query[") for key in touched):
+            sections |= self._strange_depths(matched, rows, spoken)
+        rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
+        matched = self.columns.matching(rule)
+        for key in sorted(rule.absent - asked.absent):
+            shorter = replace(rule, absent=rule.absent - {key})
+            rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
+        for key in sorted(rule.context.keys() - asked.context.keys()):
+            if not key.startswith("query[") and key not in sections and not context.is_crowd:
+                fewer = {name: matcher for name, matcher in rule.context.items() if name != key}
+                shorter = replace(rule, context=fewer)
+                rule = shorter if (self.columns.matching(shorter) == matched).all() else rule
+        return self._of_observed_kinds(rule, rows, touched)
+
+    def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
+        """The rule without the file extensions that many URLs of the site have and none that it was tested on.
+
+        Nobody knows what it does to a feed where only pages were compared.
+        """
+        column = self.columns.columns.get("ext")
+        if column is None or "ext" in touched | rule.context.keys() | rule.absent:
+            return rule
+        tested = np.unique(column.numbers[rows])
+        n_urls = np.bincount(column.numbers[column.numbers >= 0], minlength=len(column.values))
+        n_urls[tested[tested >= 0]] = 0
+        if not (n_urls >= max(MIN_URLS, KIND_SHARE * len(self.columns))).any() or not len(tested):
+            return rule
+        if tested[-1] < 0:
+            return replace(rule, absent=rule.absent | {"ext"})
+        if tested[0] < 0:
+            return rule
+        met = _one_of(frozenset(column.values[number] for number in tested.tolist()))
+        return replace(rule, context={**rule.context, "ext": met})
+
+    def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """Conditions on the path that leave out what many of the *matched* URLs have and none of the tested *rows*."""
+        sections: dict[str, Matcher] = {}
+        for key, column in self.columns.columns.items():
+            tested = column.numbers[rows]
+            if key.startswith("path[") and key not in known and (tested >= 0).all():
+                n_urls = np.bincount(column.numbers[matched & (column.numbers >= 0)], minlength=len(column.values))
+                n_urls[tested] = 0
+                strange = np.flatnonzero(n_urls >= MIN_URLS).tolist()
+                if strange:
+                    sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
+        return sections
+
+    def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """A condition that leaves out depths of the site that the rule matches and was hardly tested with."""
+        column = self.columns.columns.get("path.length")
+        if column is None or "path.length" in known:
+            return {}
+        n_tested = np.bincount(column.numbers[rows], minlength=len(column.values))
+        strange = [number for number in np.unique(column.numbers[matched]).tolist() if n_tested[number] < MIN_TESTED]
+        return {"path.length": NoneOf(frozenset(column.values[number] for number in strange))} if strange else {}
+
+
+def _coarse_to_fine() -> list[tuple[int, int]]:
+    """Stages of hypotheses with the depths of their contexts: what needs no context comes first, pieces come last."""
+    whole = [(stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)]
+    return [*whole, *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1))]
+
+
+def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
+    """A rule with the conditions that were found for it."""
+    matchers: dict[str, Matcher] = dict(rule.context)
+    absent = set(rule.absent)
+    for condition in context.conditions:
+        if condition.matcher is None:
+            absent.add(condition.key)
+        elif condition.key:
+            matchers[condition.key] = condition.matcher
+    if context.gone_values is not None and key is not None:
+        matchers[key] = _one_of(context.gone_values)
+    return replace(rule, context=matchers, absent=frozenset(absent))
+
+
+def _statistics(context: Context, trials: Trials) -> RuleStatistics:
+    n_wrong = int((context.trials & ~trials.is_right).sum())
+    n_urls = int(context.trials.sum())
+    return RuleStatistics(n_urls, n_urls, n_wrong, MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong))
+
+
+def _one_of(values: Sequence[str | None] | frozenset[str | None]) -> Matcher:
+    if len(values) == 1:
+        return Literal(next(iter(values)))
+    return OneOf(frozenset(values))
