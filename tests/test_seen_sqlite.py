@@ -14,10 +14,10 @@ import pytest
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen import owners_table
+from dedup_crawler.live.seen import sqlite_tables
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
-from dedup_crawler.live.seen.values import N_RUNS, pack
+from dedup_crawler.live.seen.table import N_RUNS, pack
 from seen_crawl import N_IN_FLIGHT, fails, form_of, reachable
 
 HERE = Path(__file__).resolve().parent
@@ -260,8 +260,8 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
 
 def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
     """Of more forms than are kept the oldest owners go, from the file too; a form that is seen again counts anew."""
-    monkeypatch.setattr(owners_table, "N_OWNERS", 100)
-    monkeypatch.setattr(owners_table, "_N_FORGOTTEN", 10)
+    monkeypatch.setattr(sqlite_tables, "N_OWNERS", 100)
+    monkeypatch.setattr(sqlite_tables, "_N_FORGOTTEN", 10)
     digests = [form_digest(f"/{n}") for n in range(300)]
 
     async def crawl():
@@ -295,7 +295,7 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen._file._connection.many("DROP TABLE seen", [()])
+        seen._file.write([("DROP TABLE seen", [()])])
         with pytest.raises(SeenUnavailableError):
             await seen.claim([Claim(in_file, 1)])
         with pytest.raises(SeenUnavailableError):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Cleared, Holder, SeenSet, Standing
-from dedup_crawler.live.seen.table import DigestTable
-from dedup_crawler.live.seen.values import OWNER_MASK, pack, unpack
+from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
