@@ -14,7 +14,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import Claimant, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claimant, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
@@ -111,16 +111,16 @@ class RedisSeenSet(SeenSet[str]):
 
     def processed(self, digests: Iterable[bytes]) -> None:
         """The forms are seen; Redis hears of it in a moment."""
-        for digest in digests:
-            self._tell("processed", digest)
+        self._tell("processed", b"".join(digests))
         self.flush()
 
     async def release(self, digest: bytes) -> str | None:
         """Free the form; gives its oldest substitute, which waits in Redis until it is claimed."""
         self._n, text = await self._run("release", digest)
         self._answered.discard(digest)
-        for number in [number for number, news in self._news.items() if news[:2] == ("processed", digest)]:
-            del self._news[number]
+        for number, (kind, digests, _) in self._news.items():
+            if kind == "processed" and digest in _split(digests):
+                self._news[number] = kind, b"".join(each for each in _split(digests) if each != digest), b""
         return None if text is None else _as_text(text)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
@@ -174,7 +174,7 @@ class RedisSeenSet(SeenSet[str]):
 
     async def clear(self) -> Cleared:
         """Forget all forms, for all crawlers; gives the requests that were awaited, and the substitutes that waited."""
-        done = {subject for kind, subject, _ in self._news.values() if kind == "processed"}
+        done = set(self._unsent_pages())
         answered = done | self._answered
         self._answered.clear()
         self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
@@ -216,8 +216,7 @@ class RedisSeenSet(SeenSet[str]):
             await self._beat()
             await self._run("leave")
         except SeenUnavailableError as error:
-            n_lost = sum(kind == "processed" for kind, _, _ in self._news.values())
-            logger.warning("%s; %d pages are not noted as seen", error, n_lost)
+            logger.warning("%s; %d pages are not noted as seen", error, len(self._unsent_pages()))
         await self._link.close()
 
     async def _keep_alive(self) -> None:
@@ -241,9 +240,9 @@ class RedisSeenSet(SeenSet[str]):
         self._news[next(self._numbers)] = kind, subject, rest
         if is_bounded and len(self._news) > _MAX_NEWS:
             # Redis has been away for long: these pages will be fetched again, by whoever finds them unfinished
-            kind, digest, _ = self._news.pop(next(iter(self._news)))
+            kind, subject, _ = self._news.pop(next(iter(self._news)))
             if kind == "processed":
-                self._answered.discard(digest)
+                self._answered.difference_update(_split(subject))
 
     async def _beat(self) -> None:
         """Say that this crawler lives, and send all news."""
@@ -257,10 +256,13 @@ class RedisSeenSet(SeenSet[str]):
         news = dict(itertools.islice(self._news.items(), _NEWS_AT_ONCE))
         words = itertools.chain.from_iterable(news.values())
         self._n = await self._link.run(self.process, "beat", self._heartbeat_ms, *words)
-        for number, (kind, digest, _) in news.items():
+        for number, (kind, subject, _) in news.items():
             self._news.pop(number, None)
             if kind == "processed":
-                self._answered.discard(digest)
+                self._answered.difference_update(_split(subject))
+
+    def _unsent_pages(self) -> list[bytes]:
+        return [digest for kind, digests, _ in self._news.values() if kind == "processed" for digest in _split(digests)]
 
     async def _run(self, command: str, *arguments: str | bytes | int) -> Any:
         if self._is_urgent:
@@ -279,6 +281,10 @@ class RedisSeenSet(SeenSet[str]):
 
     def _key(self, name: str) -> str:
         return f"{self._link.name}:{name}"
+
+
+def _split(digests: bytes) -> list[bytes]:
+    return [digests[start : start + DIGEST_SIZE] for start in range(0, len(digests), DIGEST_SIZE)]
 
 
 def _code(rules: int) -> bytes:

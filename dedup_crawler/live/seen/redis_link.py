@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, SeenUnavailableError
-from dedup_crawler.live.seen.redis_script import SCRIPT
+from dedup_crawler.live.seen.redis_script import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -59,14 +59,14 @@ class RedisLink:
             )
         except (ValueError, TypeError) as error:
             raise BadInputError(f"{self.place} is no Redis URL ({error}): give redis://HOST:PORT/DB") from error
-        self._script = self._redis.register_script(SCRIPT)
+        self._scripts = {command: self._redis.register_script(script) for command, script in SCRIPTS.items()}
         self._pause_s = _FIRST_PAUSE_S
         self._next_try = 0.0
         self._failure = ""
 
     async def run(self, crawler: str, command: str, *arguments: str | bytes | int) -> Any:
-        """What a command of the script gives."""
-        return await self._ask(self._script, args=(self.name, crawler, command, *arguments))
+        """What one of our commands gives."""
+        return await self._ask(self._scripts[command], args=(self.name, crawler, *arguments))
 
     async def command(self, *words: str | bytes) -> Any:
         """What a command of Redis gives."""

@@ -14,8 +14,8 @@ state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed
 
 from __future__ import annotations
 
-SCRIPT = """
--- ARGV: prefix of the keys, crawler, command, then what the command says of itself
+_COMMON = """
+-- ARGV: prefix of the keys, crawler, then what the command says of itself
 local name, me = ARGV[1] .. ':', ARGV[2]
 local awaited, requests = name .. 'awaited', name .. 'requests'
 local call, sub = redis.call, string.sub
@@ -103,79 +103,78 @@ local function beat(milliseconds)
   call('SET', name .. 'alive:' .. me, 1, 'PX', milliseconds)
   call('SADD', name .. 'crawlers', me)
 end
+"""
 
-local commands = {}
-
--- ARGV[4] milliseconds, ARGV[5] invalid rules, 2 bytes each; then digest, rules and tag, request ('': none)
+_COMMANDS = {
+    "claim": """
+-- ARGV[3] milliseconds, ARGV[4] invalid rules, 2 bytes each; then digest, rules and tag, request ('': none)
 -- gives the size of the set, then for each claim: standing * 65536 + rules of the owner
-function commands.claim()
-  beat(ARGV[4])
-  local is_invalid = {}
-  for i = 1, #ARGV[5], 2 do is_invalid[sub(ARGV[5], i, i + 1)] = true end
+beat(ARGV[3])
+local is_invalid = {}
+for i = 1, #ARGV[4], 2 do is_invalid[sub(ARGV[4], i, i + 1)] = true end
 
-  local function take(digest, tag, request, crawler, earlier_tag)
-    if crawler then
-      call('SREM', name .. 'of:' .. crawler, digest)
-      local url = sub(tag, 3, 6)
-      call('HDEL', substitutes_of(digest), url)
-      -- the earlier owner's request may be on its way: it waits until its own URL claims the form; or the rules of the
-      -- claim drop it
-      local earlier = call('HGET', requests, digest)
-      if earlier and earlier_tag ~= url then
-        wait(digest, earlier_tag, earlier)
-        drop(sub(tag, 1, 2), earlier)
-      end
+local function take(digest, tag, request, crawler, earlier_tag)
+  if crawler then
+    call('SREM', name .. 'of:' .. crawler, digest)
+    local url = sub(tag, 3, 6)
+    call('HDEL', substitutes_of(digest), url)
+    -- the earlier owner's request may be on its way: it waits until its own URL claims the form; or the rules of the
+    -- claim drop it
+    local earlier = call('HGET', requests, digest)
+    if earlier and earlier_tag ~= url then
+      wait(digest, earlier_tag, earlier)
+      drop(sub(tag, 1, 2), earlier)
     end
-    call('HSET', awaited, digest, me .. 'c' .. tag)
-    call('SADD', name .. 'of:' .. me, digest)
-    if request == '' then call('HDEL', requests, digest) else call('HSET', requests, digest, request) end
   end
-
-  local function claim(digest, tag, request)
-    local owner = sub(tag, 5, 6)
-    local crawler, state, rules, earlier_tag = held(digest)
-    if crawler then
-      if state == 'c' and is_alive(crawler) and not is_invalid[rules] then
-        if crawler == me and sub(earlier_tag, 3, 4) == owner then return 1, rules end
-        return 2, rules
-      end
-    else
-      local seer, earlier_owner
-      seer, rules, earlier_owner = seen(digest)
-      if seer then
-        if not is_invalid[rules] then
-          if seer == sub(me, 1, 4) and earlier_owner == owner then return 1, rules end
-          return 3, rules
-        end
-        unsee(digest)
-      end
-    end
-    take(digest, tag, request, crawler, earlier_tag)
-    return 0, sub(tag, 1, 2)
-  end
-
-  local replies = {0}
-  for i = 6, #ARGV, 3 do
-    local standing, rules = claim(ARGV[i], ARGV[i + 1], ARGV[i + 2])
-    local high, low = string.byte(rules, 1, 2)
-    replies[#replies + 1] = standing * 65536 + high * 256 + low
-  end
-  replies[1] = size()
-  return replies
+  call('HSET', awaited, digest, me .. 'c' .. tag)
+  call('SADD', name .. 'of:' .. me, digest)
+  if request == '' then call('HDEL', requests, digest) else call('HSET', requests, digest, request) end
 end
 
--- ARGV[4] digest, ARGV[5] tag, ARGV[6] substitute; gives 1 if its URL may be dropped
-function commands.wait()
-  local crawler, state = held(ARGV[4])
-  if not crawler then return seen(ARGV[4]) and 1 or 0 end
-  if state ~= 'c' or not is_alive(crawler) then return 0 end
-  wait(ARGV[4], ARGV[5], ARGV[6])
-  return 1
+local function claim(digest, tag, request)
+  local owner = sub(tag, 5, 6)
+  local crawler, state, rules, earlier_tag = held(digest)
+  if crawler then
+    if state == 'c' and is_alive(crawler) and not is_invalid[rules] then
+      if crawler == me and sub(earlier_tag, 3, 4) == owner then return 1, rules end
+      return 2, rules
+    end
+  else
+    local seer, earlier_owner
+    seer, rules, earlier_owner = seen(digest)
+    if seer then
+      if not is_invalid[rules] then
+        if seer == sub(me, 1, 4) and earlier_owner == owner then return 1, rules end
+        return 3, rules
+      end
+      unsee(digest)
+    end
+  end
+  take(digest, tag, request, crawler, earlier_tag)
+  return 0, sub(tag, 1, 2)
 end
 
+local replies = {0}
+for i = 5, #ARGV, 3 do
+  local standing, rules = claim(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+  local high, low = string.byte(rules, 1, 2)
+  replies[#replies + 1] = standing * 65536 + high * 256 + low
+end
+replies[1] = size()
+return replies
+""",
+    "wait": """
+-- ARGV[3] digest, ARGV[4] tag, ARGV[5] substitute; gives 1 if its URL may be dropped
+local crawler, state = held(ARGV[3])
+if not crawler then return seen(ARGV[3]) and 1 or 0 end
+if state ~= 'c' or not is_alive(crawler) then return 0 end
+wait(ARGV[3], ARGV[4], ARGV[5])
+return 1
+""",
+    "beat": """
 local news = {}
 
-function news.processed(digest)
+local function processed(digest)
   local crawler, _, rules, tag = held(digest)
   if not crawler then -- Redis lost the claim, but the page is there
     if not seen(digest) then see(digest, me, '\\0\\0', '\\0\\0\\0\\0') end
@@ -192,6 +191,10 @@ function news.processed(digest)
   see(digest, crawler, rules, tag)
 end
 
+function news.processed(digests)
+  for i = 1, #digests, 16 do processed(sub(digests, i, i + 15)) end
+end
+
 function news.restored(digest, tag)
   if not held(digest) and not seen(digest) then see(digest, '----', sub(tag, 1, 2), sub(tag, 3, 6)) end
 end
@@ -206,128 +209,121 @@ function news.forgotten(rules) -- '': all
   call('SREM', name .. 'dropped:' .. me, rules)
 end
 
--- ARGV[4] milliseconds; then kind of news, its subject, and what goes with it; gives the size of the set
-function commands.beat()
-  beat(ARGV[4])
-  for i = 5, #ARGV, 3 do news[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
-  return size()
-end
-
--- ARGV[4] digest; gives the size of the set and, if the form was one's own, its oldest substitute; a seen form is
+-- ARGV[3] milliseconds; then kind of news, its subject, and what goes with it; gives the size of the set
+beat(ARGV[3])
+for i = 4, #ARGV, 3 do news[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
+return size()
+""",
+    "release": """
+-- ARGV[3] digest; gives the size of the set and, if the form was one's own, its oldest substitute; a seen form is
 -- forgotten
-function commands.release()
-  local crawler, state = held(ARGV[4])
-  local text = false
-  if not crawler then
-    unsee(ARGV[4])
-  elseif crawler == me and state == 'c' then
-    text = free(ARGV[4], me)
+local crawler, state = held(ARGV[3])
+local text = false
+if not crawler then
+  unsee(ARGV[3])
+elseif crawler == me and state == 'c' then
+  text = free(ARGV[3], me)
+end
+return {size(), text}
+""",
+    "swallowed": """
+-- ARGV[3] how many texts at most, then digests that were answered; gives what is to be fetched in place of own requests
+local is_answered, texts = {}, {}
+for i = 4, #ARGV do is_answered[ARGV[i]] = true end
+for _, digest in ipairs(call('SMEMBERS', name .. 'of:' .. me)) do
+  if #texts >= tonumber(ARGV[3]) then break end
+  if not is_answered[digest] then
+    local crawler, state, rules, tag = held(digest)
+    local text = false
+    if crawler ~= me then
+      call('SREM', name .. 'of:' .. me, digest)
+    elseif state == 'h' then
+      text = call('HGET', requests, digest)
+      hand_out(digest, text, 'H', rules .. tag)
+    else
+      text = free(digest, me)
+    end
+    if text then texts[#texts + 1] = text end
   end
-  return {size(), text}
+end
+return texts
+""",
+    "rescue": """
+-- ARGV[3] how many requests of either kind at most; gives requests of crawlers that died, which are this crawler's to
+-- send from now on, and drops that they kept, which are this crawler's to keep
+local n_at_most = tonumber(ARGV[3])
+local texts, drops = {}, {}
+
+local function rescue_drops(crawler)
+  local key = name .. 'dropped:' .. crawler
+  for _, rules in ipairs(call('SMEMBERS', key)) do
+    if #drops == n_at_most then return end
+    for _, text in ipairs(call('SPOP', key .. ':' .. rules, n_at_most - #drops)) do
+      drop(rules, text)
+      drops[#drops + 1] = text
+    end
+    if call('EXISTS', key .. ':' .. rules) == 0 then call('SREM', key, rules) end
+  end
 end
 
--- ARGV[4] how many texts at most, then digests that were answered; gives what is to be fetched in place of own requests
-function commands.swallowed()
-  local is_answered, texts = {}, {}
-  for i = 5, #ARGV do is_answered[ARGV[i]] = true end
-  for _, digest in ipairs(call('SMEMBERS', name .. 'of:' .. me)) do
-    if #texts >= tonumber(ARGV[4]) then break end
-    if not is_answered[digest] then
-      local crawler, state, rules, tag = held(digest)
-      local text = false
-      if crawler ~= me then
-        call('SREM', name .. 'of:' .. me, digest)
-      elseif state == 'h' then
-        text = call('HGET', requests, digest)
-        hand_out(digest, text, 'H', rules .. tag)
-      else
-        text = free(digest, me)
-      end
+local function rescue_forms(crawler)
+  while #texts < n_at_most do
+    local digest = call('SPOP', name .. 'of:' .. crawler)
+    if not digest then return end
+    local holder, _, rules, tag = held(digest)
+    if holder == crawler then
+      local text = call('HGET', requests, digest)
+      if text then hand_out(digest, text, 'h', rules .. tag) else text = free(digest, crawler) end
       if text then texts[#texts + 1] = text end
     end
   end
-  return texts
 end
 
--- ARGV[4] how many requests of either kind at most; gives requests of crawlers that died, which are this crawler's to
--- send from now on, and drops that they kept, which are this crawler's to keep
-function commands.rescue()
-  local n_at_most = tonumber(ARGV[4])
-  local texts, drops = {}, {}
-
-  local function rescue_drops(crawler)
-    local key = name .. 'dropped:' .. crawler
-    for _, rules in ipairs(call('SMEMBERS', key)) do
-      if #drops == n_at_most then return end
-      for _, text in ipairs(call('SPOP', key .. ':' .. rules, n_at_most - #drops)) do
-        drop(rules, text)
-        drops[#drops + 1] = text
-      end
-      if call('EXISTS', key .. ':' .. rules) == 0 then call('SREM', key, rules) end
-    end
+for _, crawler in ipairs(call('SMEMBERS', name .. 'crawlers')) do
+  if not is_alive(crawler) then
+    rescue_forms(crawler)
+    rescue_drops(crawler)
+    if not is_unfinished(crawler) then call('SREM', name .. 'crawlers', crawler) end
   end
-
-  local function rescue_forms(crawler)
-    while #texts < n_at_most do
-      local digest = call('SPOP', name .. 'of:' .. crawler)
-      if not digest then return end
-      local holder, _, rules, tag = held(digest)
-      if holder == crawler then
-        local text = call('HGET', requests, digest)
-        if text then hand_out(digest, text, 'h', rules .. tag) else text = free(digest, crawler) end
-        if text then texts[#texts + 1] = text end
-      end
-    end
-  end
-
-  for _, crawler in ipairs(call('SMEMBERS', name .. 'crawlers')) do
-    if not is_alive(crawler) then
-      rescue_forms(crawler)
-      rescue_drops(crawler)
-      if not is_unfinished(crawler) then call('SREM', name .. 'crawlers', crawler) end
-    end
-  end
-  for _, text in ipairs(drops) do texts[#texts + 1] = text end
-  return texts
 end
-
+for _, text in ipairs(drops) do texts[#texts + 1] = text end
+return texts
+""",
+    "others": """
 -- gives each other crawler that has unfinished forms or kept drops, and how many milliseconds it is given; less than 0:
 -- it is dead
-function commands.others()
-  local found = {}
-  for _, crawler in ipairs(call('SMEMBERS', name .. 'crawlers')) do
-    if crawler ~= me and is_unfinished(crawler) then
-      found[#found + 1] = crawler
-      found[#found + 1] = call('PTTL', name .. 'alive:' .. crawler)
-    end
+local found = {}
+for _, crawler in ipairs(call('SMEMBERS', name .. 'crawlers')) do
+  if crawler ~= me and is_unfinished(crawler) then
+    found[#found + 1] = crawler
+    found[#found + 1] = call('PTTL', name .. 'alive:' .. crawler)
   end
-  return found
 end
-
+return found
+""",
+    "leave": """
 -- the crawler stops in order: what it had not finished is free at once
-function commands.leave()
-  call('DEL', name .. 'alive:' .. me)
-  if not is_unfinished(me) then call('SREM', name .. 'crawlers', me) end
+call('DEL', name .. 'alive:' .. me)
+if not is_unfinished(me) then call('SREM', name .. 'crawlers', me) end
+""",
+    "owner": """
+-- ARGV[3] digest, ARGV[4] 1 if it was answered; gives the request that owns a seen form, if it is kept
+if held(ARGV[3]) then return ARGV[4] == '1' and call('HGET', requests, ARGV[3]) end
+return seen(ARGV[3]) and call('HGET', name .. 'owners', ARGV[3])
+""",
+    "forget_substitutes": """
+-- ARGV[3] and all behind it: digests; forgets the substitutes of each, and gives how many they were, and their texts
+local texts = {}
+for i = 3, #ARGV do
+  local waiting = call('HVALS', substitutes_of(ARGV[i]))
+  call('UNLINK', substitutes_of(ARGV[i]))
+  table.sort(waiting)
+  texts[#texts + 1] = #waiting
+  for _, text in ipairs(waiting) do texts[#texts + 1] = sub(text, 16) end
 end
+return texts
+""",
+}
 
--- ARGV[4] digest, ARGV[5] 1 if it was answered; gives the request that owns a seen form, if it is kept
-function commands.owner()
-  if held(ARGV[4]) then return ARGV[5] == '1' and call('HGET', requests, ARGV[4]) end
-  return seen(ARGV[4]) and call('HGET', name .. 'owners', ARGV[4])
-end
-
--- ARGV[4] and all behind it: digests; forgets the substitutes of each, and gives how many they were, and their texts
-function commands.forget_substitutes()
-  local texts = {}
-  for i = 4, #ARGV do
-    local waiting = call('HVALS', substitutes_of(ARGV[i]))
-    call('UNLINK', substitutes_of(ARGV[i]))
-    table.sort(waiting)
-    texts[#texts + 1] = #waiting
-    for _, text in ipairs(waiting) do texts[#texts + 1] = sub(text, 16) end
-  end
-  return texts
-end
-
-return commands[ARGV[3]]()
-"""
+SCRIPTS = {command: _COMMON + script for command, script in _COMMANDS.items()}
+"""What each command runs."""
