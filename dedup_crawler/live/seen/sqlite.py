@@ -91,7 +91,7 @@ class SQLiteSeenSet(SeenSet[str]):
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
-        if self._forms.n_unwritten >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
+        if len(self._forms.unwritten) >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._forms.find([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
@@ -131,7 +131,7 @@ class SQLiteSeenSet(SeenSet[str]):
     def _keeps_texts(self) -> bool:
         """Whether there is room: while the disk is full, what waits to be written is in memory."""
         tables = self._forms, self._substitutes, self._dropped
-        return not self._is_failing or sum(table.n_unwritten for table in tables) < _MAX_UNWRITTEN_TEXTS
+        return not self._is_failing or sum(len(table.unwritten) for table in tables) < _MAX_UNWRITTEN_TEXTS
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute*."""
@@ -196,7 +196,7 @@ class SQLiteSeenSet(SeenSet[str]):
         """The form is seen, unless somebody has it."""
         if self._forms.get(digest) is None:
             self._forms.put(digest, None, Entry(pack(self._run, rules, owner)))
-            if self._forms.n_unwritten >= _MAX_UNWRITTEN:
+            if len(self._forms.unwritten) >= _MAX_UNWRITTEN:
                 self.flush()
 
     async def note(self, key: str, text: str) -> None:

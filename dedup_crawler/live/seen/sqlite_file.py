@@ -100,8 +100,8 @@ class SeenFile:
 
     def rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[Any]:
         """All rows, of which there may be millions; nothing is to be written meanwhile."""
-        with self._errors():
-            yield from self._connection.exec_driver_sql(query, parameters).yield_per(_N_ROWS)
+        with self._errors(), contextlib.closing(self._connection.exec_driver_sql(query, parameters)) as result:
+            yield from result.yield_per(_N_ROWS)
 
     def rows_of(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
         """The rows of a *query* that ends with ``IN``, of which one column has one of *keys*."""

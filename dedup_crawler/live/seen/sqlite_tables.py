@@ -1,4 +1,4 @@
-"""The tables of a durable seen set, each with what the file does not say yet: :meth:`writes`, until it is *written*.
+"""The tables of a durable seen set, each with what is *unwritten*: the file does not say it yet.
 
 Where a row is, and whether there is one, is known in memory: of most forms nothing is looked up, and nothing deleted.
 """
@@ -47,7 +47,7 @@ class Forms:
     def __init__(self, file: SeenFile, run: int) -> None:
         self._file = file
         self._run = run
-        self._changes: dict[bytes, Entry | None] = {}
+        self.unwritten: dict[bytes, Entry | None] = {}
         self._met: dict[bytes, Entry] = {}  # by the last call of find: most questions are about one of these
         self._in_file = BloomFilter()
         self._in_file.add(digest for (digest,) in file.rows("SELECT digest FROM seen"))
@@ -61,25 +61,20 @@ class Forms:
         self.n_known: int = next(file.rows("SELECT count(*) FROM seen"))[0]
         """Forms that are seen, or awaited in this run."""
 
-    @property
-    def n_unwritten(self) -> int:
-        """Forms that the file does not know as they are."""
-        return len(self._changes)
-
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries of those *digests* that have one; :meth:`get` knows them until the next call."""
-        changes = self._changes
-        entries = self._look_up([digest for digest in digests if digest not in changes])
+        unwritten = self.unwritten
+        entries = self._look_up([digest for digest in digests if digest not in unwritten])
         for digest in digests:
-            if (entry := changes.get(digest)) is not None:
+            if (entry := unwritten.get(digest)) is not None:
                 entries[digest] = entry
         self._met = entries
         return entries
 
     def get(self, digest: bytes) -> Entry | None:
         """The entry of a form."""
-        if digest in self._changes:
-            return self._changes[digest]
+        if digest in self.unwritten:
+            return self.unwritten[digest]
         return self._met.get(digest) or self._look_up([digest]).get(digest)
 
     def put(self, digest: bytes, old: Entry | None, new: Entry | None) -> None:
@@ -88,15 +83,15 @@ class Forms:
             self.n_known -= self._counts(old)
         if new is not None:
             self.n_known += self._counts(new)
-        self._changes[digest] = new
+        self.unwritten[digest] = new
         self._met.pop(digest, None)
 
     def awaited(self) -> Iterator[tuple[bytes, Entry]]:
         """All awaited forms, the first first; any may be changed meanwhile."""
         for digest, *values in self._file.rows("SELECT digest, value, tag, request FROM awaited ORDER BY place"):
-            if digest not in self._changes:
+            if digest not in self.unwritten:
                 yield digest, _awaited(*values)
-        for digest, entry in [*self._changes.items()]:
+        for digest, entry in [*self.unwritten.items()]:
             if entry is not None and entry.is_awaited:
                 yield digest, entry
 
@@ -131,9 +126,9 @@ class Forms:
         seen: list[tuple[Any, ...]] = []
         answered: list[tuple[Any, ...]] = []
         unseen: list[tuple[Any, ...]] = []
-        in_file = set(self._in_file.among(self._changes))
+        in_file = set(self._in_file.among(self.unwritten))
         self._new_places = {}
-        for digest, entry in self._changes.items():
+        for digest, entry in self.unwritten.items():
             place = self._places.get(digest) if digest in in_file else None
             if entry is not None and not entry.is_awaited:
                 seen.append((digest, entry.value))
@@ -154,14 +149,14 @@ class Forms:
 
     def written(self) -> None:
         """Hear that the file knows it."""
-        for digest, entry in self._changes.items():
+        for digest, entry in self.unwritten.items():
             if entry is None or not entry.is_awaited:
                 self._places.discard(digest)
         for digest, place in self._new_places.items():
             self._places.put(digest, place)
         self._last_place += len(self._new_places)
-        self._in_file.add(self._changes)
-        self._changes.clear()
+        self._in_file.add(self.unwritten)
+        self.unwritten.clear()
 
 
 def _awaited(value: int, tag: int, request: str | None) -> Entry:
@@ -192,12 +187,7 @@ class Substitutes:
         self._given: set[tuple[int, int]] = set()  # number of the form, tag
         self._known: set[tuple[int, int]] = set()  # links are met again and again: some need not be written once more
         self._emptied: set[bytes] = set()
-        self._changes: dict[tuple[bytes, int], str | None] = {}  # None: it is gone
-
-    @property
-    def n_unwritten(self) -> int:
-        """Substitutes that the file does not know as they are."""
-        return len(self._changes)
+        self.unwritten: dict[tuple[bytes, int], str | None] = {}  # None: it is gone
 
     def add(self, digest: bytes, tag: int, request: str) -> None:
         """Have *request* wait; one that was given and waits again does so behind the others."""
@@ -213,14 +203,14 @@ class Substitutes:
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
         self._known.add(key)
-        self._changes.pop((digest, tag), None)
-        self._changes[digest, tag] = request
+        self.unwritten.pop((digest, tag), None)
+        self.unwritten[digest, tag] = request
 
     def remove(self, digest: bytes, tag: int) -> None:
         """Forget one, because its own URL claims the form, if it is there."""
         form = self._forms.get(digest)
         if form is not None:
-            self._changes[digest, tag] = None
+            self.unwritten[digest, tag] = None
             self._given.discard((form, tag))
             self._known.discard((form, tag))
 
@@ -228,8 +218,8 @@ class Substitutes:
         """Forget all of a form, because its page is there."""
         if self._forms.get(digest) is not None:
             self._forms.discard(digest)
-            for key in [key for key in self._changes if key[0] == digest]:
-                del self._changes[key]
+            for key in [key for key in self.unwritten if key[0] == digest]:
+                del self.unwritten[key]
             self._emptied.add(digest)
 
     def give(self, digest: bytes) -> str | None:
@@ -258,9 +248,9 @@ class Substitutes:
         where, parameters = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
         query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - written above
         for each in map(Substitute._make, self._file.rows(query, parameters)):
-            if each.digest not in self._emptied and (each.digest, each.tag) not in self._changes:
+            if each.digest not in self._emptied and (each.digest, each.tag) not in self.unwritten:
                 yield each, self._is_given(each)
-        for (form, tag), request in self._changes.items():
+        for (form, tag), request in self.unwritten.items():
             if request is not None and digest in (None, form):
                 yield (each := Substitute(form, tag, request)), self._is_given(each)
 
@@ -274,8 +264,8 @@ class Substitutes:
 
     def writes(self) -> Writes:
         """What changed."""
-        gone = [key for key, request in self._changes.items() if request is None]
-        added = [(*key, request) for key, request in self._changes.items() if request is not None]
+        gone = [key for key, request in self.unwritten.items() if request is None]
+        added = [(*key, request) for key, request in self.unwritten.items() if request is not None]
         return [
             ("DELETE FROM substitutes WHERE digest = ?", [(digest,) for digest in self._emptied]),
             ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", gone),
@@ -285,7 +275,7 @@ class Substitutes:
     def written(self) -> None:
         """Hear that the file knows it."""
         self._emptied.clear()
-        self._changes.clear()
+        self.unwritten.clear()
 
 
 class Owners:
@@ -342,25 +332,20 @@ class Dropped:
         for digest, rules in file.rows("SELECT digest, rules FROM dropped"):
             self._kept[rules].put(digest, 1)
         self._forgotten: set[int] = set()
-        self._added: list[tuple[bytes, int, str]] = []
-
-    @property
-    def n_unwritten(self) -> int:
-        """Requests that are not written yet."""
-        return len(self._added)
+        self.unwritten: list[tuple[bytes, int, str]] = []
 
     def add(self, rules: int, request: str) -> None:
         """Keep a request that *rules* have dropped."""
         digest, kept = form_digest(request), self._kept[rules]
         if kept.get(digest) is None:
             kept.put(digest, 1)
-            self._added.append((digest, rules, request))
+            self.unwritten.append((digest, rules, request))
 
     def forget(self, rules: Iterable[int] | None) -> None:
         """Let go of what *rules* have dropped; None: of all."""
         forgotten = {*self._kept} if rules is None else {*rules} & {*self._kept}
         self._forgotten |= forgotten
-        self._added = [row for row in self._added if row[1] not in forgotten]
+        self.unwritten = [row for row in self.unwritten if row[1] not in forgotten]
         for each in forgotten:
             del self._kept[each]
 
@@ -375,9 +360,9 @@ class Dropped:
             (f"DELETE FROM dropped WHERE rules IN {marks}", [codes])  # noqa: S608 - question marks
             for marks, codes in portions([*self._forgotten])
         ]
-        return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self._added])]
+        return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self.unwritten])]
 
     def written(self) -> None:
         """Hear that the file knows it."""
         self._forgotten.clear()
-        self._added.clear()
+        self.unwritten.clear()
