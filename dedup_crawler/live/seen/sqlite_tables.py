@@ -132,7 +132,7 @@ class Forms:
             place = self._places.get(digest) if digest in in_file else None
             if entry is not None and not entry.is_awaited:
                 seen.append((digest, entry.value))
-            elif place is None and digest in in_file:
+            elif digest in in_file:
                 unseen.append((digest,))
             if entry is not None and entry.is_awaited:
                 if place is None:
@@ -186,8 +186,9 @@ class Substitutes:
             self._forms.put(digest, next(self._numbers))
         self._given: set[tuple[int, int]] = set()  # number of the form, tag
         self._known: set[tuple[int, int]] = set()  # links are met again and again: some need not be written once more
-        self._emptied: set[bytes] = set()
-        self.unwritten: dict[tuple[bytes, int], str | None] = {}  # None: it is gone
+        self._emptied: set[bytes] = set()  # to be written in this order: forms that have none,
+        self._removed: set[tuple[bytes, int]] = set()  # single ones,
+        self.unwritten: dict[tuple[bytes, int], str] = {}  # and new ones
 
     def add(self, digest: bytes, tag: int, request: str) -> None:
         """Have *request* wait; one that was given and waits again does so behind the others."""
@@ -197,20 +198,20 @@ class Substitutes:
             self._forms.put(digest, form)
         key = form, tag
         if key in self._given:
-            self._given.discard(key)
+            self.remove(digest, tag)
         elif key in self._known:
             return
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
         self._known.add(key)
-        self.unwritten.pop((digest, tag), None)
-        self.unwritten[digest, tag] = request
+        self.unwritten.setdefault((digest, tag), request)
 
     def remove(self, digest: bytes, tag: int) -> None:
         """Forget one, because its own URL claims the form, if it is there."""
         form = self._forms.get(digest)
         if form is not None:
-            self.unwritten[digest, tag] = None
+            self.unwritten.pop((digest, tag), None)
+            self._removed.add((digest, tag))
             self._given.discard((form, tag))
             self._known.discard((form, tag))
 
@@ -248,10 +249,10 @@ class Substitutes:
         where, parameters = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
         query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - written above
         for each in map(Substitute._make, self._file.rows(query, parameters)):
-            if each.digest not in self._emptied and (each.digest, each.tag) not in self.unwritten:
+            if each.digest not in self._emptied and (each.digest, each.tag) not in self._removed:
                 yield each, self._is_given(each)
         for (form, tag), request in self.unwritten.items():
-            if request is not None and digest in (None, form):
+            if digest in (None, form):
                 yield (each := Substitute(form, tag, request)), self._is_given(each)
 
     def _is_given(self, each: Substitute) -> bool:
@@ -264,17 +265,19 @@ class Substitutes:
 
     def writes(self) -> Writes:
         """What changed."""
-        gone = [key for key, request in self.unwritten.items() if request is None]
-        added = [(*key, request) for key, request in self.unwritten.items() if request is not None]
         return [
             ("DELETE FROM substitutes WHERE digest = ?", [(digest,) for digest in self._emptied]),
-            ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", gone),
-            ("INSERT OR REPLACE INTO substitutes (digest, tag, request) VALUES (?, ?, ?)", added),
+            ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", [*self._removed]),
+            (
+                "INSERT OR IGNORE INTO substitutes (digest, tag, request) VALUES (?, ?, ?)",
+                [(*key, request) for key, request in self.unwritten.items()],
+            ),
         ]
 
     def written(self) -> None:
         """Hear that the file knows it."""
         self._emptied.clear()
+        self._removed.clear()
         self.unwritten.clear()
 
 
