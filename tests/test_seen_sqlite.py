@@ -1,4 +1,4 @@
-"""The seen set in a file: killed, foreign, locked, full; damaged, which is one line that names it, never a traceback."""
+"""The seen set in a file: killed, foreign, locked, full, or damaged: one line that names it, never a traceback."""
 
 from __future__ import annotations
 
