@@ -118,12 +118,11 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
 
 
 def test_only_stores_know_the_database():
-    """SQLAlchemy is imported by the page store and by the files of the durable seen set, nowhere else."""
-    of_seen = ("sqlite_connection", "sqlite_file", "substitutes_table", "owners_table", "dropped_table")
+    """SQLAlchemy is imported by the page store and by the file of the durable seen set, nowhere else."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if any(module.split(".")[0] == "sqlalchemy" for module in imports(path)):
             place = path.relative_to(PACKAGE).as_posix()
-            assert place.startswith("pages/") or place in {f"live/seen/{name}.py" for name in of_seen}, place
+            assert place.startswith("pages/") or place == "live/seen/sqlite_file.py", place
 
 
 def test_a_seen_set_costs_what_it_needs():

@@ -360,7 +360,7 @@ def test_redis_is_stopped_and_started_again(own_server, request):
         async def is_back():
             try:
                 # what was processed meanwhile has been sent
-                return await standing(seen, A) in (OWN, SEEN) and not seen._processed
+                return await standing(seen, A) in (OWN, SEEN) and not seen._news
             except SeenUnavailableError:
                 return False
 
@@ -394,7 +394,7 @@ def test_a_crawl_ends_without_its_redis(own_server, caplog):
 
 def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
     """While Redis is away for long, the oldest processed pages are forgotten; they will be fetched again."""
-    monkeypatch.setattr("dedup_crawler.live.seen.redis._MAX_UNSENT", 10)
+    monkeypatch.setattr("dedup_crawler.live.seen.redis._MAX_NEWS", 10)
 
     async def crawl():
         seen = await opened(own_server.url("long"))
@@ -403,7 +403,7 @@ def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
             digest = form_digest(str(n))
             seen.answered(digest)
             seen.processed([digest])
-        assert len(seen._processed) == len(seen._answered) == 10
+        assert len(seen._news) == len(seen._answered) == 10
         await seen.close(is_clean=False)
 
     asyncio.run(crawl())

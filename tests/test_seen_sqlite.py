@@ -1,9 +1,11 @@
-"""The seen set in a file: killed, damaged, foreign, locked, full."""
+"""The seen set in a file: killed, foreign, locked, full, or damaged: one line that names it, never a traceback."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -14,10 +16,10 @@ import pytest
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen import owners_table
+from dedup_crawler.live.seen import sqlite_tables
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
-from dedup_crawler.live.seen.values import N_RUNS, pack
+from dedup_crawler.live.seen.table import N_RUNS, pack
 from seen_crawl import N_IN_FLIGHT, fails, form_of, reachable
 
 HERE = Path(__file__).resolve().parent
@@ -220,18 +222,6 @@ def test_a_damaged_file(path):
     assert "delete it" in open_fails(path)
 
 
-@pytest.mark.parametrize(
-    "row", [(1, b"short", 1), (1, "16 letters: text", 1), (0, A, 1), (1 << 60, A, 1)], ids=["short", "text", "0", "far"]
-)
-def test_a_row_that_no_crawl_has_written(path, row):
-    """An awaited form whose digest is none, or in a place that is none: one line that says how to go on."""
-    with sqlite3.connect(crawled(path)) as connection:
-        connection.execute("INSERT INTO awaited (place, digest, value, tag) VALUES (?, ?, ?, 1)", row)
-    connection.close()
-
-    assert "delete it" in open_fails(path)
-
-
 def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
     """After a kill the crawl goes on as it would have gone, however many wait, and some were answered in between."""
 
@@ -260,8 +250,8 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
 
 def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
     """Of more forms than are kept the oldest owners go, from the file too; a form that is seen again counts anew."""
-    monkeypatch.setattr(owners_table, "N_OWNERS", 100)
-    monkeypatch.setattr(owners_table, "_N_FORGOTTEN", 10)
+    monkeypatch.setattr(sqlite_tables, "N_OWNERS", 100)
+    monkeypatch.setattr(sqlite_tables, "_N_FORGOTTEN", 10)
     digests = [form_digest(f"/{n}") for n in range(300)]
 
     async def crawl():
@@ -295,7 +285,7 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     async def crawl():
         seen = SQLiteSeenSet(path)
         await seen.open()
-        seen._file._connection.many("DROP TABLE seen", [()])
+        seen._file.write([("DROP TABLE seen", [()])])
         with pytest.raises(SeenUnavailableError):
             await seen.claim([Claim(in_file, 1)])
         with pytest.raises(SeenUnavailableError):
@@ -400,3 +390,126 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
     assert str(path) in printed
     assert "writable" in printed
+
+
+FORMS = [form_digest(f"/{n}") for n in range(4)]
+TABLES = {
+    "seen": ("digest", "value"),
+    "awaited": ("place", "digest", "value", "tag", "request"),
+    "substitutes": ("place", "digest", "tag", "request"),
+    "owners": ("place", "digest", "request"),
+    "dropped": ("place", "digest", "rules", "request"),
+    "facts": ("key", "text"),
+}
+WRONG = {
+    "digest": ("'16 letters: text'", "x'00ff'", "NULL", "7"),
+    "value": ("'text'", "x'00'", "NULL", "1.5", "-1", "1 << 60"),
+    "place": ("'text'", "NULL", "0", "1 << 60"),
+    "tag": ("'text'", "NULL", "-1", "1 << 32"),
+    "rules": ("'text'", "NULL", "-1", "65536"),
+    "request": ("x'00ff'", "NULL"),
+    "key": ("x'00ff'", "NULL"),
+    "text": ("x'00ff'", "NULL"),
+}
+CASES = [(table, column, wrong) for table, columns in TABLES.items() for column in columns for wrong in WRONG[column]]
+CASES.remove(("awaited", "request", "NULL"))  # a request that could not be written down
+
+
+async def use(path):
+    """All that a crawl may ask a set, and an orderly end."""
+    seen = SQLiteSeenSet(path)
+    await seen.open()
+    for digest in FORMS:
+        with contextlib.suppress(SeenUnavailableError):
+            await seen.claim([Claim(digest, 9, 0, "/9")])
+            await seen.wait(digest, "/8", 8)
+            await seen.owner(digest)
+            await seen.release(digest)
+            await seen.release(digest)
+    seen.processed(FORMS[:2])
+    for ask in (seen.abandoned, seen.abandoned, seen.clear):
+        with contextlib.suppress(SeenUnavailableError):
+            await ask()
+    await seen.close(is_clean=True)
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A file with a row in each table."""
+
+    async def crawl():
+        seen = SQLiteSeenSet(tmp_path / "dedup.seen")
+        await seen.open()
+        await seen.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(FORMS[:3])])
+        for digest in FORMS[:2]:
+            await seen.wait(digest, "/7", 7)
+            await seen.wait(digest, "/6", 6)
+        await seen.release(FORMS[1])
+        seen.keep_dropped(5, "/5")
+        seen.processed([FORMS[2]])
+        await seen.close(is_clean=False)
+
+    asyncio.run(crawl())
+    return tmp_path / "dedup.seen"
+
+
+@pytest.mark.parametrize(("table", "column", "wrong"), CASES)
+def test_a_value_of_a_wrong_type(full, table, column, wrong):
+    """A text where a number belongs, bytes that are no digest, nothing at all: the line says how to go on."""
+    connection = sqlite3.connect(full)
+    connection.executescript(
+        f"CREATE TABLE other AS SELECT * FROM {table}; DROP TABLE {table}; ALTER TABLE other RENAME TO {table};"
+        f"UPDATE {table} SET {column} = {wrong}" + (" WHERE key = 'run'" if table == "facts" else "")
+    )
+    assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() > (0,)
+    connection.close()
+
+    with pytest.raises(SeenError) as caught:
+        asyncio.run(use(full))
+
+    message = str(caught.value)
+    assert message.startswith(str(full))
+    assert "delete it" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_that_is_missing_or_another_one(full, table):
+    """So it is without a table, or with one of other columns."""
+    for change in (f"ALTER TABLE {table} RENAME COLUMN {TABLES[table][-1]} TO other", f"DROP TABLE {table}"):
+        connection = sqlite3.connect(full)
+        connection.execute(change)
+        connection.close()
+        with pytest.raises(SeenError) as caught:
+            asyncio.run(use(full))
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("table", ["awaited", "substitutes", "owners", "dropped", "facts"])
+def test_a_text_that_is_none(full, table):
+    """Bytes that are no UTF-8 are found when they are read: then the set cannot be used, or cannot be asked."""
+    connection = sqlite3.connect(full)
+    with connection:
+        connection.execute(f"UPDATE {table} SET {TABLES[table][-1]} = CAST(x'ff' AS TEXT)")
+    connection.close()
+
+    with contextlib.suppress(SeenError):
+        asyncio.run(use(full))
+
+
+def test_bytes_overwritten_anywhere(full):
+    """A file with a hole of random bytes is refused in one line, or used."""
+    data = full.read_bytes()
+    rng = random.Random(0)
+    messages = []
+    for _ in range(100):
+        start = rng.randrange(len(data) - 50)
+        full.write_bytes(data[:start] + rng.randbytes(rng.choice([1, 4, 50])) + data[start + 50 :])
+        for file in full.parent.glob("dedup.seen-*"):
+            file.unlink()
+        try:
+            asyncio.run(use(full))
+        except SeenError as error:
+            messages.append(str(error))
+    assert messages
+    assert not any("\n" in message for message in messages)

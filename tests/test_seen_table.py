@@ -1,4 +1,4 @@
-"""The table behind the set in memory."""
+"""How digests take little room: the table behind the set in memory, and the filter before the one in a file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.seen.bloom_filter import BloomFilter
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.protocol import Claim, form_digest
 from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
@@ -98,3 +99,24 @@ def test_substitutes_are_bounded():
         assert await seen.wait(a, "/a?3", 3)
 
     asyncio.run(crawl())
+
+
+lists = st.lists(st.binary(min_size=16, max_size=16), max_size=50)
+
+
+@given(lists, lists)
+def test_nothing_that_was_added_is_missing(first, second):
+    """Whatever is added, in however many steps: it may be there, in the order of the question."""
+    known = BloomFilter()
+    known.add(first)
+    known.add(iter(second))
+    assert known.among(first + second) == first + second
+
+
+def test_few_others_look_as_if_they_were_there():
+    """Beside 100,000 forms less than 1 % of what was not added may be there, and beside none nothing."""
+    known = BloomFilter()
+    others = [form_digest(f"/other{n}") for n in range(10_000)]
+    assert known.among(others) == []
+    known.add(form_digest(f"/{n}") for n in range(100_000))
+    assert len(known.among(others)) < 100

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Cleared, Holder, SeenSet, Standing
-from dedup_crawler.live.seen.table import DigestTable
-from dedup_crawler.live.seen.values import OWNER_MASK, pack, unpack
+from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -97,23 +96,20 @@ class MemorySeenSet(SeenSet[T]):
         if self._awaited.pop(digest, None) is None:
             self._seen.discard(digest)
             return None
-        return self._take_oldest(digest) if digest in self._substitutes else None
+        return self._take(digest) if digest in self._substitutes else None
 
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
         """Free all awaited forms; gives the oldest substitute of each form that has some."""
         if not is_idle:
             return []
         self._awaited.clear()
-        return [self._take_oldest(digest) for digest in [*self._substitutes]]
+        return [self._take(digest) for digest in [*self._substitutes]]
 
-    def _take_oldest(self, digest: bytes) -> T:
-        return self._take(digest, next(iter(self._substitutes[digest])))
-
-    def _take(self, digest: bytes, tag: int) -> T:
-        """The substitute whose URL has this tag, which waits no more."""
+    def _take(self, digest: bytes, tag: int | None = None) -> T:
+        """The substitute whose URL has this tag, or the oldest, which waits no more."""
         waiting = self._substitutes[digest]
         self._n_substitutes -= 1
-        substitute = waiting.pop(tag)
+        substitute = waiting.pop(next(iter(waiting)) if tag is None else tag)
         if not waiting:
             del self._substitutes[digest]
         return substitute

@@ -118,7 +118,9 @@ def owner_tag(url: str) -> int:
 class SeenSet(ABC, Generic[T]):
     """Canonical form -> owner; *T* is what waits as a substitute (``str`` in durable sets).
 
-    All methods are to be called from one thread, and the asynchronous ones from one event loop.
+    All methods are to be called from one thread, and the asynchronous ones from one event loop. These raise
+    :class:`SeenUnavailableError` where the set cannot be asked at present: nothing was learnt, and nothing may be
+    dropped. What cannot be written is said once in the log, and kept.
     """
 
     is_durable: bool
@@ -126,75 +128,44 @@ class SeenSet(ABC, Generic[T]):
     is_local: bool
     """Answers at once: its coroutines never wait."""
     process: str = ""
-    """What tells this process from others that have the same set; empty where there are no others."""
+    """The name of this process among others that have the same set; empty where there are no others."""
 
     @abstractmethod
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Make the set ready; gives the requests that are to be sent again.
+        """Make the set ready, or raise :class:`SeenError`; gives the requests that are to be sent again.
 
         These are the requests that an earlier process left unanswered; the oldest substitute of each form that nobody
         owns any more; and the drops that :meth:`keep_dropped` kept. The forms of the first two are free. A request that
         is not claimed after it was given, and a drop that is not forgotten, is given again by the next :meth:`open`.
 
-        Parameters
-        ----------
-        queue_survives
-            Whether the crawl's own queue outlives a clean stop. Then after one only what no queue has is given: the
-            substitutes of free forms, and the kept drops.
-        killed
-            The :attr:`process` of one that is known to be dead, if there is one.
-
-        Raises
-        ------
-        SeenError
-            If the set cannot be used.
+        With *queue_survives* the crawl's own queue outlives a clean stop: after one only what no queue has is given,
+        the substitutes of free forms and the kept drops. *killed* is the :attr:`process` of one known to be dead.
         """
 
     @abstractmethod
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """Say that URLs are about to be fetched; gives what each claim found, in order.
 
-        Parameters
-        ----------
-        claims
-            The second claim for a form in one call meets the first.
-            A request that an earlier process left, and whose form another URL claims, is kept as one of the drops of
-            that claim's rules (:meth:`keep_dropped`).
-        invalid
-            Rule codes that were switched off: a form whose owner came by one of them counts as free and is taken over.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present: nothing was learnt, and nothing may be dropped.
+        The second claim for a form in one call meets the first. A request that an earlier process left, and whose form
+        another URL claims, is kept as one of the drops of that claim's rules (:meth:`keep_dropped`). A form whose owner
+        came by *invalid* rules, which were switched off, counts as free and is taken over.
         """
 
     @abstractmethod
     async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
-        """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; whether its URL may be dropped.
+        """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; tells whether its URL may be dropped.
 
         All substitutes of a form are kept, each URL once. True: it is kept, or the form has been answered since. False:
         there is no room, or nobody has the form any more; the URL is to be fetched.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
 
     @abstractmethod
     async def is_awaited(self, digest: bytes) -> bool:
-        """Whether somebody has a form whose answer has not come.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
-        """
+        """Tell whether somebody has a form whose answer has not come."""
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
-        """A good answer came: the form is seen for this process at once, and nothing waits for it any more.
+        """Hear of a good answer: the form is seen for this process at once, and nothing waits for it any more.
 
         The substitutes are forgotten, by a durable set when the page is processed: until then a process that dies, or
         :meth:`release`, needs them. Nothing happens to a form that nobody has.
@@ -202,7 +173,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def processed(self, digests: Iterable[bytes]) -> None:
-        """The spider is through with the pages of these forms: they are seen for good.
+        """Hear that the spider is through with the pages of these forms: they are seen for good.
 
         To be called after the claims (and :meth:`wait`) for the links of the page: a durable set writes all of them
         together, so that a process that dies leaves the page to be fetched again, or its links known.
@@ -210,17 +181,12 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def release(self, digest: bytes) -> T | None:
-        """The owner of a form failed, or a seen form is to be forgotten: it is free; gives its oldest substitute.
+        """Free a form, whose owner failed or whose page is to be forgotten; gives its oldest substitute.
 
         The other substitutes stay with the form. They are there when it is claimed again, but for the one whose own URL
         claims it, and :meth:`abandoned` gives them if nobody does. Nothing happens to a form that is free, or that a
         living crawler elsewhere awaits. A durable set keeps the substitute until its own claim comes, so that it
         survives this process.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
 
     @abstractmethod
@@ -229,36 +195,24 @@ class SeenSet(ABC, Generic[T]):
 
         With *is_idle* (nothing is in flight or queued in this process) all forms of this process that await an answer
         are freed, and of every form that is free one substitute is given; the next call gives the next one. A durable
-        set gives requests of an earlier process that were not claimed in this one once more.
-
-        In any case forms of other crawlers that died are freed, and what these had not finished is given, kept drops
-        and all, to one crawler only.
+        set gives requests of an earlier process that were not claimed in this one once more. In any case forms of other
+        crawlers that died are freed, and what these had not finished is given, kept drops and all, to one crawler only.
 
         A durable set gives at most 1,000 requests of either kind a call: call again until nothing comes. That ends, as
         each request is given twice at most.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
 
     async def may_be_given_more(self) -> bool:
-        """Whether another crawler has unfinished forms and gave no sign of life since this was first asked.
+        """Tell whether another crawler has unfinished forms and gave no sign of life since this was first asked.
 
         To be asked by a crawler that has run dry, again and again: it ends when every such crawler turned out to live,
         or to be dead, which takes the time that a crawler is given. Then :meth:`abandoned` gives what it left.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
         return False
 
     @abstractmethod
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """The page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
+        """Hear that the page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
 
         In a local set that URL itself may be fetched again (``OWN``): whoever crawls a site anew wants its pages anew.
         Nothing happens to a form that somebody has.
@@ -268,36 +222,18 @@ class SeenSet(ABC, Generic[T]):
         """The request, as text, of the URL that owns a *seen* form, to fetch its page once more; None where it is gone.
 
         Durable sets keep those of the 20,000 forms that were processed last.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
         return None
 
     def keep_dropped(self, rules: int, text: str) -> None:
         """Keep a request that was dropped by rules which are not verified yet, so that a later process can send it.
 
-        Nothing in a set that dies with its process. The same request kept again is one. Never raises; written together
-        with the claims for the links of the page.
-
-        Parameters
-        ----------
-        rules
-            Their code in the seen set, 0 to 65,535.
-        text
-            The request.
+        Nothing in a set that dies with its process. *rules* is their code; the same *text* kept again is one. Written
+        together with the claims for the links of the page.
         """
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
-        """Let go of kept drops, because their rules were verified. Never raises.
-
-        Parameters
-        ----------
-        rules
-            Codes of verified rules; None: let go of all that this process has kept or was given.
-        """
+        """Let go of the drops of verified *rules*; None: of all that this process has kept or was given."""
 
     @abstractmethod
     async def note(self, key: str, text: str) -> None:
@@ -312,11 +248,6 @@ class SeenSet(ABC, Generic[T]):
         """Forget all forms, because the model that made them was replaced; facts and kept drops stay.
 
         Gives what is on its way and what waited: the forms are forgotten, not the pages.
-
-        Raises
-        ------
-        SeenUnavailableError
-            If the set cannot be asked at present.
         """
 
     @abstractmethod
@@ -324,17 +255,11 @@ class SeenSet(ABC, Generic[T]):
         """Forms that are seen or owned, as far as this process knows."""
 
     def flush(self) -> None:
-        """Write what is not written yet; to be called about once a second while a crawl runs.
-
-        Never raises: what cannot be written is said once in the log and kept.
-        """
+        """Write what is not written yet; to be called about once a second while a crawl runs."""
 
     @abstractmethod
     async def close(self, *, is_clean: bool) -> None:
         """Write what is left and let go.
 
-        Parameters
-        ----------
-        is_clean
-            Whether the crawl stopped in order: everything that was queued is still in its queue, or was fetched.
+        *is_clean*: the crawl stopped in order, and everything that was queued is still in its queue, or was fetched.
         """

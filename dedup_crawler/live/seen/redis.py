@@ -1,6 +1,6 @@
 """The seen set that several crawlers share: a Redis.
 
-A claim is one script for the whole batch. Each crawler keeps a key alive that expires in Redis, by Redis's clock; when
+A claim is one command for the whole batch. Each crawler keeps a key alive that expires in Redis, by Redis's clock; when
 it is gone, the forms that the crawler awaits are free, and what it had not finished is handed to one of the others.
 """
 
@@ -14,8 +14,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen import redis_scripts as scripts
-from dedup_crawler.live.seen.protocol import Claimant, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claimant, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
@@ -25,10 +24,9 @@ logger = logging.getLogger(__name__)
 
 _VERSION = b"3"
 _CLAIMS_AT_ONCE = 500
-_WRITES_AT_ONCE = 1_000
-_MAX_UNSENT = 100_000
+_NEWS_AT_ONCE = 1_000
+_MAX_NEWS = 100_000
 _N_GIVEN = 1_000
-_ALL = b"*"
 
 
 class RedisSeenSet(SeenSet[str]):
@@ -54,10 +52,9 @@ class RedisSeenSet(SeenSet[str]):
         self.process = secrets.token_hex(4)  # no number from Redis: it may forget which ones it gave
         self._n = 0
         self._answered: set[bytes] = set()  # whose page is not known to Redis yet
-        self._processed: dict[bytes, None] = {}  # to be sent, in this order
-        self._restored: dict[bytes, bytes] = {}
-        self._forgotten: list[bytes] = []  # codes of rules whose drops are let go, before those below are kept
-        self._dropped: dict[tuple[bytes, str], None] = {}
+        self._news: dict[int, tuple[str, bytes, str | bytes]] = {}  # to be sent in this order: kind, subject, the rest
+        self._numbers = itertools.count()
+        self._is_urgent = False  # there is news that the next question has to know
         self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> milliseconds that they have left
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
@@ -71,10 +68,7 @@ class RedisSeenSet(SeenSet[str]):
             await self._beat()
             if killed is not None:
                 await self._link.command("DEL", self._key(f"alive:{killed}"))
-            texts = await self._run(scripts.RESCUE, _N_GIVEN)
-        except SeenUnavailableError as error:
-            await self._link.close()
-            raise SeenError(str(error)) from error
+            texts = await self._run("rescue", _N_GIVEN)
         except SeenError:
             await self._link.close()
             raise
@@ -84,18 +78,16 @@ class RedisSeenSet(SeenSet[str]):
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
         """What each claim found."""
-        codes = b"".join(code.to_bytes(2, "big") for code in invalid)
+        codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
-            holders += await self._claim(claims[start : start + _CLAIMS_AT_ONCE], codes)
+            portion = claims[start : start + _CLAIMS_AT_ONCE]
+            arguments: list[str | bytes] = []
+            for claim in portion:
+                arguments += (claim.digest, _tag(claim.owner, claim.rules), claim.text() or "")
+            self._n, *replies = await self._run("claim", self._heartbeat_ms, codes, *arguments)
+            holders += [self._holder(claim, reply) for claim, reply in zip(portion, replies, strict=True)]
         return holders
-
-    async def _claim(self, claims: Sequence[Claimant], invalid: bytes) -> list[Holder]:
-        arguments: list[str | bytes] = []
-        for claim in claims:
-            arguments += (claim.digest, _tag(claim.owner, claim.rules), claim.text() or "")
-        self._n, *replies = await self._run(scripts.CLAIM, self._heartbeat_ms, invalid, *arguments)
-        return [self._holder(claim, reply) for claim, reply in zip(claims, replies, strict=True)]
 
     def _holder(self, claim: Claimant, reply: int) -> Holder:
         standing = Standing(reply >> 16)
@@ -107,9 +99,7 @@ class RedisSeenSet(SeenSet[str]):
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute* in Redis."""
-        return digest in self._answered or bool(
-            await self._run(scripts.WAIT, digest, owner.to_bytes(4, "big"), substitute)
-        )
+        return digest in self._answered or bool(await self._run("wait", digest, owner.to_bytes(4, "big"), substitute))
 
     async def is_awaited(self, digest: bytes) -> bool:
         """Whether the answer has not come."""
@@ -121,19 +111,16 @@ class RedisSeenSet(SeenSet[str]):
 
     def processed(self, digests: Iterable[bytes]) -> None:
         """The forms are seen; Redis hears of it in a moment."""
-        self._processed.update(dict.fromkeys(digests))
-        while len(self._processed) > _MAX_UNSENT:
-            # Redis has been away for long: these pages will be fetched again, by whoever finds them unfinished
-            digest = next(iter(self._processed))
-            del self._processed[digest]
-            self._answered.discard(digest)
+        self._tell("processed", b"".join(digests))
         self.flush()
 
     async def release(self, digest: bytes) -> str | None:
         """Free the form; gives its oldest substitute, which waits in Redis until it is claimed."""
-        self._n, text = await self._run(scripts.RELEASE, digest)
+        self._n, text = await self._run("release", digest)
         self._answered.discard(digest)
-        self._processed.pop(digest, None)
+        for number, (kind, digests, _) in self._news.items():
+            if kind == "processed" and digest in _split(digests):
+                self._news[number] = kind, b"".join(each for each in _split(digests) if each != digest), b""
         return None if text is None else _as_text(text)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
@@ -141,14 +128,14 @@ class RedisSeenSet(SeenSet[str]):
         texts: list[bytes] = []
         if is_idle:
             await self._beat()
-            texts = await self._run(scripts.SWALLOWED, _N_GIVEN, *self._answered)
+            texts = await self._run("swallowed", _N_GIVEN, *self._answered)
             await self._beat()  # it tells the size of the set, which is smaller now
-        texts += await self._run(scripts.RESCUE, _N_GIVEN)
+        texts += await self._run("rescue", _N_GIVEN)
         return _as_texts(texts)
 
     async def may_be_given_more(self) -> bool:
         """Whether a crawler that has unfinished forms may be dead: its time runs, and was not renewed since."""
-        left = await self._run(scripts.OTHERS)
+        left = await self._run("others")
         lives = dict(zip(left[::2], left[1::2], strict=True))
         renewed = {crawler for crawler, left_ms in lives.items() if left_ms > self._lives.get(crawler, left_ms)}
         alive = {crawler for crawler, left_ms in lives.items() if left_ms > 0}
@@ -158,7 +145,8 @@ class RedisSeenSet(SeenSet[str]):
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """The form is seen, unless somebody has it; Redis hears of it before the next claim."""
-        self._restored[digest] = _tag(owner, rules)
+        self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
+        self._is_urgent = True
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
@@ -171,41 +159,32 @@ class RedisSeenSet(SeenSet[str]):
 
     async def owner(self, digest: bytes) -> str | None:
         """The request that owns a seen form, if it is kept."""
-        text = await self._run(scripts.OWNER, digest, int(digest in self._answered))
+        text = await self._run("owner", digest, int(digest in self._answered))
         return None if text is None else _as_text(text)
 
     def keep_dropped(self, rules: int, text: str) -> None:
         """Keep a drop; Redis hears of it with the next processed page."""
-        self._dropped[rules.to_bytes(2, "big"), text] = None
-        if len(self._dropped) > _MAX_UNSENT:
-            del self._dropped[next(iter(self._dropped))]
+        self._tell("dropped", _code(rules), text)
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
         """Let go of kept drops, of this crawler; Redis hears of it in a moment."""
-        if rules is None:
-            self._forgotten.append(_ALL)
-            self._dropped.clear()
-        else:
-            codes = {code.to_bytes(2, "big") for code in rules}
-            self._forgotten += codes
-            for drop in [drop for drop in self._dropped if drop[0] in codes]:
-                del self._dropped[drop]
+        for code in [b""] if rules is None else map(_code, rules):
+            self._tell("forgotten", code)
         self.flush()
 
     async def clear(self) -> Cleared:
         """Forget all forms, for all crawlers; gives the requests that were awaited, and the substitutes that waited."""
-        done = set(self._processed)
+        done = set(self._unsent_pages())
         answered = done | self._answered
-        for waiting in (self._answered, self._processed, self._restored):
-            waiting.clear()
+        self._answered.clear()
+        self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
         substitutes: list[str] = []
-        script = scripts.FORGET_SUBSTITUTES
         async with self._sending:  # what is on its way must not arrive in the middle
             requests = await self._link.command("HGETALL", self._key("requests"))
             digests = await self._link.command("HKEYS", self._key("awaited"))
             for start in range(0, len(digests), _CLAIMS_AT_ONCE):
                 portion = digests[start : start + _CLAIMS_AT_ONCE]
-                found = iter(await self._link.run(script, self.process, *portion))
+                found = iter(await self._link.run(self.process, "forget_substitutes", *portion))
                 for digest in portion:
                     texts = _as_texts(itertools.islice(found, next(found)))
                     substitutes += texts if digest not in answered else ()
@@ -235,9 +214,9 @@ class RedisSeenSet(SeenSet[str]):
             self._task = None
         try:
             await self._beat()
-            await self._run(scripts.LEAVE)
+            await self._run("leave")
         except SeenUnavailableError as error:
-            logger.warning("%s; %d pages are not noted as seen", error, len(self._processed))
+            logger.warning("%s; %d pages are not noted as seen", error, len(self._unsent_pages()))
         await self._link.close()
 
     async def _keep_alive(self) -> None:
@@ -256,40 +235,39 @@ class RedisSeenSet(SeenSet[str]):
                 await self._beat()
             wait_s = self._link.seconds_to_next_try() or self._heartbeat_s / 3
 
+    def _tell(self, kind: str, subject: bytes, rest: str | bytes = b"", *, is_bounded: bool = True) -> None:
+        """Have Redis hear of something, in order: a page is not processed before the drops among its links are kept."""
+        self._news[next(self._numbers)] = kind, subject, rest
+        if is_bounded and len(self._news) > _MAX_NEWS:
+            # Redis has been away for long: these pages will be fetched again, by whoever finds them unfinished
+            kind, subject, _ = self._news.pop(next(iter(self._news)))
+            if kind == "processed":
+                self._answered.difference_update(_split(subject))
+
     async def _beat(self) -> None:
-        """Say that this crawler lives, and send everything."""
+        """Say that this crawler lives, and send all news."""
         async with self._sending:
             await self._send()
-            while self._processed or self._restored or self._dropped or self._forgotten:
+            while self._news:
                 await self._send()
+            self._is_urgent = False
 
     async def _send(self) -> None:
-        n_forgotten = len(self._forgotten)
-        forgotten = _ALL if _ALL in self._forgotten else b"".join(self._forgotten)
-        dropped = list(self._dropped)[:_WRITES_AT_ONCE]
-        # a page is not processed before the drops among its links are kept
-        processed = list(self._processed)[:_WRITES_AT_ONCE] if len(dropped) == len(self._dropped) else []
-        restored = list(self._restored.items())[:_WRITES_AT_ONCE]
-        numbers = (self._heartbeat_ms, len(processed), len(restored))
-        words: list[str | bytes] = [forgotten, *processed]
-        words += itertools.chain(*restored)
-        for rules, text in dropped:
-            words += (rules, text)
-        self._n = await self._link.run(scripts.BEAT, self.process, *numbers, *words)
-        for digest in processed:
-            self._processed.pop(digest, None)
-            self._answered.discard(digest)
-        for digest, _ in restored:
-            self._restored.pop(digest, None)
-        if len(self._forgotten) == n_forgotten:  # else some of these may be forgotten, and kept again
-            for drop in dropped:
-                self._dropped.pop(drop, None)
-        del self._forgotten[:n_forgotten]
+        news = dict(itertools.islice(self._news.items(), _NEWS_AT_ONCE))
+        words = itertools.chain.from_iterable(news.values())
+        self._n = await self._link.run(self.process, "beat", self._heartbeat_ms, *words)
+        for number, (kind, subject, _) in news.items():
+            self._news.pop(number, None)
+            if kind == "processed":
+                self._answered.difference_update(_split(subject))
 
-    async def _run(self, script: str, *arguments: str | bytes | int) -> Any:
-        if self._restored:
+    def _unsent_pages(self) -> list[bytes]:
+        return [digest for kind, digests, _ in self._news.values() if kind == "processed" for digest in _split(digests)]
+
+    async def _run(self, command: str, *arguments: str | bytes | int) -> Any:
+        if self._is_urgent:
             await self._beat()
-        return await self._link.run(script, self.process, *arguments)
+        return await self._link.run(self.process, command, *arguments)
 
     async def _check_writer(self) -> None:
         """Refuse keys of another version; an empty Redis gets ours."""
@@ -305,8 +283,16 @@ class RedisSeenSet(SeenSet[str]):
         return f"{self._link.name}:{name}"
 
 
+def _split(digests: bytes) -> list[bytes]:
+    return [digests[start : start + DIGEST_SIZE] for start in range(0, len(digests), DIGEST_SIZE)]
+
+
+def _code(rules: int) -> bytes:
+    return rules.to_bytes(2, "big")
+
+
 def _tag(owner: int, rules: int) -> bytes:
-    return rules.to_bytes(2, "big") + owner.to_bytes(4, "big")
+    return _code(rules) + owner.to_bytes(4, "big")
 
 
 def _as_text(text: bytes) -> str:

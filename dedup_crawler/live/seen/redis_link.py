@@ -1,4 +1,4 @@
-"""The connection to Redis of one crawler: scripts and commands with a time limit, and a pause after each failure."""
+"""The connection to Redis of one crawler: commands with a time limit, and a pause after each failure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, SeenUnavailableError
+from dedup_crawler.live.seen.redis_script import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,19 +59,17 @@ class RedisLink:
             )
         except (ValueError, TypeError) as error:
             raise BadInputError(f"{self.place} is no Redis URL ({error}): give redis://HOST:PORT/DB") from error
-        self._scripts: dict[str, Any] = {}
+        self._scripts = {command: self._redis.register_script(script) for command, script in SCRIPTS.items()}
         self._pause_s = _FIRST_PAUSE_S
         self._next_try = 0.0
         self._failure = ""
 
-    async def run(self, script: str, *arguments: str | bytes | int) -> Any:
-        """What *script* gives, called with the prefix of the keys and *arguments*."""
-        if script not in self._scripts:
-            self._scripts[script] = self._redis.register_script(script)
-        return await self._ask(self._scripts[script], args=(self.name, *arguments))
+    async def run(self, crawler: str, command: str, *arguments: str | bytes | int) -> Any:
+        """What one of our commands gives."""
+        return await self._ask(self._scripts[command], args=(self.name, crawler, *arguments))
 
     async def command(self, *words: str | bytes) -> Any:
-        """What a single command gives."""
+        """What a command of Redis gives."""
         return await self._ask(self._redis.execute_command, *words)
 
     async def close(self) -> None:

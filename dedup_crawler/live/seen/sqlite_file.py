@@ -1,195 +1,207 @@
-"""The SQLite file of a durable seen set: the tables of its forms, and what else is written together with them.
+"""The SQLite file of a durable seen set: one connection, the checks that the file is ours and whole, one way to fail.
 
-Awaited forms are appended, and where each is kept is known in memory alone: digests come in no order, so an index of
-them in the file would write another page for nearly each of them.
+One process has the file at a time. Nothing is written before the checks have passed, so the file of another program
+stays as it was. All values are parameters.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Column, Integer, Table, Text, bindparam, func, select
+from sqlalchemy import URL, Connection, CursorResult, create_engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from dedup_crawler.live.seen.bloom_filter import BloomFilter
-from dedup_crawler.live.seen.dropped_table import DroppedTable
-from dedup_crawler.live.seen.owners_table import OwnersTable
-from dedup_crawler.live.seen.sqlite_connection import (
-    MAX_PARAMETERS,
-    METADATA,
-    Digest,
-    SeenConnection,
-    between,
-    deletion,
-    insertion,
-)
-from dedup_crawler.live.seen.substitutes_table import SubstitutesTable
-from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
+from dedup_crawler.errors import SeenError, SeenUnavailableError
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE
+from dedup_crawler.live.seen.table import MAX_VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-_SEEN = Table(
-    "seen",
-    METADATA,
-    Column("digest", Digest, primary_key=True),
-    Column("value", BigInteger, nullable=False, info=between(0, MAX_VALUE)),
-    sqlite_with_rowid=False,
+Writes = list[tuple[str, list[tuple[Any, ...]]]]
+"""Statements, each with the parameters of every time that it is to be run."""
+
+_APPLICATION = "dedup-crawler seen"
+_VERSION = 3
+_SCHEMA = (
+    "CREATE TABLE facts (key TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE seen (digest BLOB NOT NULL PRIMARY KEY, value BIGINT NOT NULL) WITHOUT ROWID",
+    # digests come in no order: an index of them has another page written for nearly each, so the others have a place
+    "CREATE TABLE awaited (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, value BIGINT NOT NULL,"
+    " tag BIGINT NOT NULL, request TEXT)",
+    "CREATE TABLE substitutes (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, tag BIGINT NOT NULL,"
+    " request TEXT NOT NULL)",
+    "CREATE UNIQUE INDEX substitute ON substitutes (digest, tag)",
+    "CREATE TABLE owners (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, request TEXT NOT NULL)",
+    "CREATE TABLE dropped (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, rules INTEGER NOT NULL,"
+    " request TEXT NOT NULL)",
 )
-_AWAITED = Table(
-    "awaited",
-    METADATA,
-    Column("place", Integer, primary_key=True, info=between(1, MAX_VALUE)),
-    Column("digest", Digest, nullable=False),
-    Column("value", BigInteger, nullable=False, info=between(0, MAX_VALUE)),
-    Column("tag", BigInteger, nullable=False, info=between(0, 0xFFFF_FFFF)),
-    Column("request", Text),
-)
+_COLUMNS = {
+    "facts": ("key", "text"),
+    "seen": ("digest", "value"),
+    "awaited": ("place", "digest", "value", "tag", "ifnull(request, '')"),
+    "substitutes": ("place", "digest", "tag", "request"),
+    "owners": ("place", "digest", "request"),
+    "dropped": ("place", "digest", "rules", "request"),
+}
+_HIGHEST = {"place": MAX_VALUE, "value": MAX_VALUE, "tag": 0xFFFF_FFFF, "rules": 0xFFFF}
 
-_SEEN_OF = select(_SEEN).where(_SEEN.c.digest.in_(bindparam("keys", expanding=True)))
-_AWAITED_OF = select(_AWAITED).where(_AWAITED.c.place.in_(bindparam("keys", expanding=True)))
-_PAGE_OF_AWAITED = (
-    select(_AWAITED).where(_AWAITED.c.place > bindparam("after")).order_by(_AWAITED.c.place).limit(MAX_PARAMETERS)
-)
-_REPLACE_SEEN, _REPLACE_AWAITED = insertion(_SEEN, "REPLACE"), insertion(_AWAITED, "REPLACE")
-_DELETE_SEEN, _DELETE_AWAITED = deletion(_SEEN.c.digest), deletion(_AWAITED.c.place)
-
-
-class Entry(NamedTuple):
-    """What the set knows of a form."""
-
-    value: int
-    """Run, rules and owner, packed."""
-    is_awaited: bool = False
-    tag: int = 0
-    """Of the owner's URL, all of it, as long as it is awaited."""
-    request: str | None = None
+_LOCK_TIMEOUT_S = 2
+_CACHE_KB = 65_536  # digests come in no order: of a million forms every page of the index is wanted again and again
+_N_KEYS = 500
+_N_ROWS = 10_000
+_MAX_REASON = 300
+_DAMAGED = "the file is damaged; delete it, and the crawl starts with nothing seen"
+_WAYS_OUT = {
+    "locked": "another crawl uses it; wait for it to end, or give each crawl a file of its own",
+    "full": "free some space",
+    "disk i/o error": "check the disk and its quota",
+    "readonly": "make the file and its folder writable, or use another one",
+    "unable to open": "make the file and its folder readable and writable, or use another one",
+    "not a database": "give another file",
+    "malformed": _DAMAGED,
+    "no such": _DAMAGED,
+    "utf-8": _DAMAGED,
+}
 
 
 class SeenFile:
-    """One open file; every failure is a :class:`SeenError` that names it and the way out.
+    """One open file; every failure is a :class:`SeenUnavailableError` that names it and the way out.
 
     Parameters
     ----------
     path
         The file; it is made where there is none.
+
+    Raises
+    ------
+    SeenError
+        If it is not ours, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
-        self._connection = connection = SeenConnection(path)
-        self._written = BloomFilter()
-        self._places = DigestTable()  # of the awaited forms
-        self._last_place = 0
-        try:
-            with connection.errors():
-                self._written.add(connection.rows(select(_SEEN.c.digest)).scalars())
-                for row in connection.rows(select(_AWAITED.c.place, _AWAITED.c.digest)):
-                    self._written.add([row.digest])
-                    self._places.put(row.digest, row.place)
-                    self._last_place = max(self._last_place, row.place)
-                self.substitutes = SubstitutesTable(connection)
-                self.owners = OwnersTable(connection)
-                self.dropped = DroppedTable(connection)
-        except BaseException:
-            connection.close()
-            raise
-        self.facts = connection.facts
+        self._path = path
+        _check_place(path)
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            connect_args={"timeout": _LOCK_TIMEOUT_S},
+            isolation_level="AUTOCOMMIT",  # transactions are begun by name, where several statements belong together
+        )
+        with self._errors():
+            self._connection: Connection = self._engine.connect()
+            try:
+                self._prepare()
+            except BaseException:
+                self.close()
+                raise
 
-    @property
-    def has_news(self) -> bool:
-        """Whether substitutes, owners or drops are not written yet."""
-        return self.substitutes.has_news or self.owners.has_news or self.dropped.has_news
+    def rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """All rows, of which there may be millions; nothing is to be written meanwhile."""
+        with self._errors(), contextlib.closing(self._connection.exec_driver_sql(query, parameters)) as result:
+            yield from result.yield_per(_N_ROWS)
 
-    def is_awaited(self, digest: bytes) -> bool:
-        """Whether a form is awaited, as far as the file knows."""
-        return self._places.get(digest) is not None
+    def rows_of(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
+        """The rows of a *query* that ends with ``IN``, of which one column has one of *keys*."""
+        for marks, portion in portions(keys):
+            yield from self.rows(f"{query} {marks}", portion)
 
-    def look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
-        """The entries of those *digests* that have one."""
-        entries: dict[bytes, Entry] = {}
-        written = self._written.among(digests)
-        places = self._places_of(written)
-        with self._connection.errors():
-            for row in self._connection.rows_with(_AWAITED_OF, [*places.values()]):
-                entries[row.digest] = Entry(row.value, True, row.tag, row.request)
-            for row in self._connection.rows_with(_SEEN_OF, [digest for digest in written if digest not in places]):
-                entries[row.digest] = Entry(row.value)
-        return entries
+    def facts(self) -> dict[str, str]:
+        """The small facts."""
+        return {row.key: row.text for row in self.rows("SELECT key, text FROM facts")}
 
-    def awaited(self) -> Iterator[tuple[bytes, Entry]]:
-        """All awaited forms, the first first; entries may be written meanwhile."""
-        for row in self._connection.pages(_PAGE_OF_AWAITED):
-            yield row.digest, Entry(row.value, True, row.tag, row.request)
-
-    def n_seen(self) -> int:
-        """How many forms are seen; reads the whole table."""
-        with self._connection.errors():
-            n_seen: int = self._connection.value(select(func.count()).select_from(_SEEN))
-        return n_seen
-
-    def write(self, entries: Mapping[bytes, Entry | None], unseen: Iterable[bytes], facts: Mapping[str, str]) -> None:
-        """Write everything or nothing, with the substitutes, owners and drops that are not written yet.
-
-        Parameters
-        ----------
-        entries
-            What the set knows of each changed form; None: the form is free.
-        unseen
-            Forms that were seen and are awaited again.
-        facts
-            Changed facts.
-        """
-        awaited, seen, answered, forgotten = [], [], [], [(digest,) for digest in unseen]
-        known = self._places_of(self._written.among(entries))
-        places: dict[bytes, int] = {}
-        for digest, entry in entries.items():
-            place = known.get(digest)
-            if entry is not None and entry.is_awaited:
-                if place is None:
-                    place = places[digest] = self._last_place + len(places) + 1
-                awaited.append((place, digest, entry.value, entry.tag, entry.request))
-                continue
-            if place is not None:
-                answered.append((place,))
-            if entry is None:
-                forgotten.append((digest,))
-            else:
-                seen.append((digest, entry.value))
-        connection = self._connection
-        tables = (self.substitutes, self.owners, self.dropped)
-        with connection.transaction():
-            connection.many(_REPLACE_AWAITED, awaited)
-            connection.many(_REPLACE_SEEN, seen)
-            connection.many(_DELETE_AWAITED, answered)
-            connection.many(_DELETE_SEEN, forgotten)
-            connection.write_facts([*facts.items()])
-            for table in tables:
-                table.write()
-        for table in tables:
-            table.written()
-        self._written.add(entries)
-        self._last_place += len(places)
-        for digest, place in places.items():
-            self._places.put(digest, place)
-        for digest in known:
-            if (entry := entries[digest]) is None or not entry.is_awaited:
-                self._places.discard(digest)
-
-    def clear(self) -> None:
-        """Forget all forms, with their substitutes and owners."""
-        with self._connection.transaction():
-            self._connection.empty(_SEEN, _AWAITED)
-            self.substitutes.empty()
-            self.owners.empty()
-        self.substitutes.emptied()
-        self.owners.emptied()
-        self._written = BloomFilter()
-        self._places = DigestTable()
+    def write(self, writes: Iterable[tuple[str, list[tuple[Any, ...]]]]) -> None:
+        """Run all statements in this order, or none."""
+        with self._errors():
+            self._connection.exec_driver_sql("BEGIN IMMEDIATE")
+            try:
+                for statement, rows in writes:
+                    if rows:
+                        self._connection.exec_driver_sql(statement, rows)
+                self._connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                with contextlib.suppress(SQLAlchemyError):  # SQLite may have rolled back by itself
+                    self._connection.exec_driver_sql("ROLLBACK")
+                raise
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
+        with self._errors():
+            self._connection.close()
+            self._engine.dispose()
 
-    def _places_of(self, digests: Iterable[bytes]) -> dict[bytes, int]:
-        """Where those of *digests* are kept that are awaited."""
-        return {digest: place for digest in digests if (place := self._places.get(digest)) is not None}
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, UnicodeDecodeError) as error:  # SQLite quotes a damaged schema as it is
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            reason = " ".join(str(cause).split())[:_MAX_REASON] or type(error).__name__
+            way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
+            raise SeenUnavailableError(f"{self._path}: {reason}" + (f": {way_out}" if way_out else "")) from error
+
+    def _prepare(self) -> None:
+        self._pragma("locking_mode = EXCLUSIVE")
+        is_new = not list(self.rows("SELECT 1 FROM sqlite_master"))
+        if not is_new:
+            self._check_writer()
+            self._check_rows()
+        self._pragma("journal_mode = WAL")
+        self._pragma("synchronous = NORMAL")
+        self._pragma(f"cache_size = -{_CACHE_KB}")
+        if is_new:
+            facts = [("application", _APPLICATION), ("version", str(_VERSION))]
+            self.write([*((table, [()]) for table in _SCHEMA), ("INSERT INTO facts VALUES (?, ?)", facts)])
+
+    def _pragma(self, words: str) -> CursorResult[Any]:
+        return self._connection.exec_driver_sql(f"PRAGMA {words}")
+
+    def _check_writer(self) -> None:
+        is_told = {"key", "text"} <= {column.name for column in self._pragma("table_info(facts)")}
+        facts = self.facts() if is_told else {}
+        if facts.get("application") != _APPLICATION:
+            raise SeenError(f"{self._path} was written by another program and was left untouched: give another file")
+        version = str(facts.get("version", ""))
+        if version != str(_VERSION):
+            is_newer = version.isdecimal() and version.isascii() and len(version) < 10 and int(version) > _VERSION
+            way_out = "upgrade dedup-crawler" if is_newer else "delete it, and the crawl starts with nothing seen"
+            raise SeenError(f"{self._path} has version {version[:20] or '?'}, this program reads {_VERSION}: {way_out}")
+        damage = self._pragma("quick_check(1)").scalar()
+        if damage != "ok":
+            raise SeenError(f"{self._path}: {' '.join(str(damage).split())}: {_DAMAGED}")
+
+    def _check_rows(self) -> None:
+        """Refuse what no crawl has written: SQLite takes any type of value in any column."""
+        for table, columns in _COLUMNS.items():
+            is_right = " AND ".join(map(_is_right, columns))
+            query = f"SELECT 1 FROM {table} WHERE NOT ({is_right}) LIMIT 1"  # noqa: S608 - all of it is written above
+            if list(self.rows(query)):
+                raise SeenError(f"{self._path}: a row of its table {table!r} is none: {_DAMAGED}")
+
+
+def portions(keys: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """As many *keys* as one statement takes, each time with what stands for them behind ``IN``."""
+    for start in range(0, len(keys), _N_KEYS):
+        portion = tuple(keys[start : start + _N_KEYS])
+        yield f"({','.join('?' * len(portion))})", portion
+
+
+def _is_right(column: str) -> str:
+    """The condition that a value has the type of its column, and is within bounds."""
+    if column in _HIGHEST:
+        lowest = 1 if column == "place" else 0
+        return f"(typeof({column}) = 'integer' AND {column} BETWEEN {lowest} AND {_HIGHEST[column]})"
+    if column == "digest":
+        return f"(typeof(digest) = 'blob' AND length(digest) = {DIGEST_SIZE})"
+    return f"typeof({column}) = 'text'"
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise SeenError(f"{path} is a folder: give a file in it, such as {path / 'dedup.seen'}")
+    if not path.parent.is_dir():
+        raise SeenError(f"{path} cannot be made: there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.R_OK | os.W_OK)):
+        raise SeenError(f"{path} cannot be written: make the file and its folder writable, or use another one")

@@ -15,6 +15,26 @@ _N_FIRST_BUCKETS = 16
 
 MAX_VALUE = (1 << 8 * _VALUE_SIZE) - 1
 
+N_RUNS = (1 << 15) - 1
+"""Runs are numbered from 1 to this, and then again: who has a form fits into 47 bits."""
+
+OWNER_MASK = 0xFFFF
+"""The bits of a URL's tag that are kept of an owner: a seen form is to take little room."""
+
+
+def pack(run: int, rules: int, owner: int) -> int:
+    """Who has a form, as one integer: the run that claimed it, the rules, :data:`OWNER_MASK` of the owner's tag.
+
+    >>> unpack(pack(3, 65535, 17))
+    (3, 65535, 17)
+    """
+    return run << 32 | rules << 16 | owner & OWNER_MASK
+
+
+def unpack(value: int) -> tuple[int, int, int]:
+    """Run, rules and owner of a packed integer."""
+    return value >> 32, value >> 16 & 0xFFFF, value & OWNER_MASK
+
 
 class DigestTable:
     """16-byte digest -> integer of 0 to :data:`MAX_VALUE`."""

@@ -1,0 +1,371 @@
+"""The tables of a durable seen set, each with what is *unwritten*: the file does not say it yet.
+
+Where a row is, and whether there is one, is known in memory: of most forms nothing is looked up, and nothing deleted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dedup_crawler.live.seen.bloom_filter import BloomFilter
+from dedup_crawler.live.seen.protocol import form_digest
+from dedup_crawler.live.seen.sqlite_file import SeenFile, Writes, portions
+from dedup_crawler.live.seen.table import DigestTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+N_OWNERS = 20_000
+_N_FORGOTTEN = 1_000  # owners at once
+_MAX_KNOWN = 20_000
+
+
+class Entry(NamedTuple):
+    """What the set knows of a form."""
+
+    value: int
+    """Run, rules and owner, packed."""
+    is_awaited: bool = False
+    tag: int = 0
+    """Of the owner's URL, all of it, as long as it is awaited."""
+    request: str | None = None
+
+
+class Forms:
+    """Form -> entry. Seen forms are in the file alone; of awaited ones the place in it is known in memory.
+
+    Parameters
+    ----------
+    file
+        The file.
+    run
+        The number of this run.
+    """
+
+    def __init__(self, file: SeenFile, run: int) -> None:
+        self._file = file
+        self._run = run
+        self.unwritten: dict[bytes, Entry | None] = {}
+        self._met: dict[bytes, Entry] = {}  # by the last call of find: most questions are about one of these
+        self._in_file = BloomFilter()
+        self._in_file.add(digest for (digest,) in file.rows("SELECT digest FROM seen"))
+        self._places = DigestTable()  # of the awaited ones
+        self._new_places: dict[bytes, int] = {}
+        self._last_place = 0
+        for place, digest in file.rows("SELECT place, digest FROM awaited ORDER BY place"):
+            self._in_file.add([digest])
+            self._places.put(digest, place)
+            self._last_place = place
+        self.n_known: int = next(file.rows("SELECT count(*) FROM seen"))[0]
+        """Forms that are seen, or awaited in this run."""
+
+    def find(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
+        """The entries of those *digests* that have one; :meth:`get` knows them until the next call."""
+        unwritten = self.unwritten
+        entries = self._look_up([digest for digest in digests if digest not in unwritten])
+        for digest in digests:
+            if (entry := unwritten.get(digest)) is not None:
+                entries[digest] = entry
+        self._met = entries
+        return entries
+
+    def get(self, digest: bytes) -> Entry | None:
+        """The entry of a form."""
+        if digest in self.unwritten:
+            return self.unwritten[digest]
+        return self._met.get(digest) or self._look_up([digest]).get(digest)
+
+    def put(self, digest: bytes, old: Entry | None, new: Entry | None) -> None:
+        """Give a form another entry; None: it is free."""
+        if old is not None:
+            self.n_known -= self._counts(old)
+        if new is not None:
+            self.n_known += self._counts(new)
+        self.unwritten[digest] = new
+        self._met.pop(digest, None)
+
+    def awaited(self) -> Iterator[tuple[bytes, Entry]]:
+        """All awaited forms, the first first; any may be changed meanwhile."""
+        for digest, *values in self._file.rows("SELECT digest, value, tag, request FROM awaited ORDER BY place"):
+            if digest not in self.unwritten:
+                yield digest, _awaited(*values)
+        for digest, entry in [*self.unwritten.items()]:
+            if entry is not None and entry.is_awaited:
+                yield digest, entry
+
+    def is_awaited_in_file(self, digest: bytes) -> bool:
+        """Tell whether the file knows a form as awaited."""
+        return self._places.get(digest) is not None
+
+    def _look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
+        entries: dict[bytes, Entry] = {}
+        seen, places = [], []
+        for digest in self._in_file.among(digests):
+            place = self._places.get(digest)
+            if place is None:
+                seen.append(digest)
+            else:
+                places.append(place)
+        if places:
+            query = "SELECT digest, value, tag, request FROM awaited WHERE place IN"
+            for digest, *values in self._file.rows_of(query, places):
+                entries[digest] = _awaited(*values)
+        if seen:
+            for digest, value in self._file.rows_of("SELECT digest, value FROM seen WHERE digest IN", seen):
+                entries[digest] = Entry(value)
+        return entries
+
+    def _counts(self, entry: Entry) -> bool:
+        return not entry.is_awaited or entry.value >> 32 == self._run
+
+    def writes(self) -> Writes:
+        """What changed."""
+        awaited: list[tuple[Any, ...]] = []
+        seen: list[tuple[Any, ...]] = []
+        answered: list[tuple[Any, ...]] = []
+        unseen: list[tuple[Any, ...]] = []
+        in_file = set(self._in_file.among(self.unwritten))
+        self._new_places = {}
+        for digest, entry in self.unwritten.items():
+            place = self._places.get(digest) if digest in in_file else None
+            if entry is not None and not entry.is_awaited:
+                seen.append((digest, entry.value))
+            elif digest in in_file:
+                unseen.append((digest,))
+            if entry is not None and entry.is_awaited:
+                if place is None:
+                    place = self._new_places[digest] = self._last_place + len(self._new_places) + 1
+                awaited.append((place, digest, entry.value, entry.tag, entry.request))
+            elif place is not None:
+                answered.append((place,))
+        return [
+            ("INSERT OR REPLACE INTO awaited VALUES (?, ?, ?, ?, ?)", awaited),
+            ("INSERT OR REPLACE INTO seen VALUES (?, ?)", seen),
+            ("DELETE FROM awaited WHERE place = ?", answered),
+            ("DELETE FROM seen WHERE digest = ?", unseen),
+        ]
+
+    def written(self) -> None:
+        """Hear that the file knows it."""
+        for digest, entry in self.unwritten.items():
+            if entry is None or not entry.is_awaited:
+                self._places.discard(digest)
+        for digest, place in self._new_places.items():
+            self._places.put(digest, place)
+        self._last_place += len(self._new_places)
+        self._in_file.add(self.unwritten)
+        self.unwritten.clear()
+
+
+def _awaited(value: int, tag: int, request: str | None) -> Entry:
+    return Entry(value, True, tag, request)
+
+
+class Substitute(NamedTuple):
+    """A request that waits for a form, or that was given and is not claimed yet."""
+
+    digest: bytes
+    tag: int
+    request: str
+
+
+class Substitutes:
+    """Form -> substitutes, each URL once, the oldest first.
+
+    One that was *given* stays in the table until its URL claims the form, so that it outlives the process, but is not
+    given again by this one.
+    """
+
+    def __init__(self, file: SeenFile) -> None:
+        self._file = file
+        self._forms = DigestTable()  # that may have some, each with a number that no earlier one has
+        self._numbers = itertools.count(1)
+        for (digest,) in file.rows("SELECT DISTINCT digest FROM substitutes"):
+            self._forms.put(digest, next(self._numbers))
+        self._given: set[tuple[int, int]] = set()  # number of the form, tag
+        self._known: set[tuple[int, int]] = set()  # links are met again and again: some need not be written once more
+        self._emptied: set[bytes] = set()  # to be written in this order: forms that have none,
+        self._removed: set[tuple[bytes, int]] = set()  # single ones,
+        self.unwritten: dict[tuple[bytes, int], str] = {}  # and new ones
+
+    def add(self, digest: bytes, tag: int, request: str) -> None:
+        """Have *request* wait; one that was given and waits again does so behind the others."""
+        form = self._forms.get(digest)
+        if form is None:
+            form = next(self._numbers)
+            self._forms.put(digest, form)
+        key = form, tag
+        if key in self._given:
+            self.remove(digest, tag)
+        elif key in self._known:
+            return
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        self._known.add(key)
+        self.unwritten.setdefault((digest, tag), request)
+
+    def remove(self, digest: bytes, tag: int) -> None:
+        """Forget one, because its own URL claims the form, if it is there."""
+        form = self._forms.get(digest)
+        if form is not None:
+            self.unwritten.pop((digest, tag), None)
+            self._removed.add((digest, tag))
+            self._given.discard((form, tag))
+            self._known.discard((form, tag))
+
+    def forget(self, digest: bytes) -> None:
+        """Forget all of a form, because its page is there."""
+        if self._forms.get(digest) is not None:
+            self._forms.discard(digest)
+            for key in [key for key in self.unwritten if key[0] == digest]:
+                del self.unwritten[key]
+            self._emptied.add(digest)
+
+    def give(self, digest: bytes) -> str | None:
+        """The oldest one of a form that was not given yet, which is given now."""
+        if self._forms.get(digest) is not None:
+            for each, is_given in self.all(digest):
+                if not is_given:
+                    self._give(each)
+                    return each.request
+        return None
+
+    def give_each(self, is_free: Callable[[bytes], bool], n_at_most: int | None = None) -> list[str]:
+        """Of each form that *is_free* the oldest one that was not given yet, which is given now."""
+        given: dict[bytes, Substitute] = {}
+        for each, is_given in self.all():
+            if not is_given and each.digest not in given and is_free(each.digest):
+                given[each.digest] = each
+                if len(given) == n_at_most:
+                    break
+        for each in given.values():
+            self._give(each)
+        return [each.request for each in given.values()]
+
+    def all(self, digest: bytes | None = None) -> Iterator[tuple[Substitute, bool]]:
+        """All of a form, or of all forms, the oldest first, and whether each was given."""
+        where, parameters = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
+        query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - written above
+        for each in map(Substitute._make, self._file.rows(query, parameters)):
+            if each.digest not in self._emptied and (each.digest, each.tag) not in self._removed:
+                yield each, self._is_given(each)
+        for (form, tag), request in self.unwritten.items():
+            if digest in (None, form):
+                yield (each := Substitute(form, tag, request)), self._is_given(each)
+
+    def _is_given(self, each: Substitute) -> bool:
+        return bool(self._given) and (self._forms.get(each.digest), each.tag) in self._given
+
+    def _give(self, each: Substitute) -> None:
+        form = self._forms.get(each.digest)
+        if form is not None:
+            self._given.add((form, each.tag))
+
+    def writes(self) -> Writes:
+        """What changed."""
+        return [
+            ("DELETE FROM substitutes WHERE digest = ?", [(digest,) for digest in self._emptied]),
+            ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", [*self._removed]),
+            (
+                "INSERT OR IGNORE INTO substitutes (digest, tag, request) VALUES (?, ?, ?)",
+                [(*key, request) for key, request in self.unwritten.items()],
+            ),
+        ]
+
+    def written(self) -> None:
+        """Hear that the file knows it."""
+        self._emptied.clear()
+        self._removed.clear()
+        self.unwritten.clear()
+
+
+class Owners:
+    """Form -> request that owns it, of the :data:`N_OWNERS` forms that were added last."""
+
+    def __init__(self, file: SeenFile) -> None:
+        self._file = file
+        self._places: dict[bytes, int] = {}
+        self._first_place = self._last_place = 0
+        self._added: dict[int, tuple[bytes, str]] = {}
+        for place, digest in file.rows("SELECT place, digest FROM owners ORDER BY place"):
+            self._first_place = self._first_place or place
+            self._put(place, digest)
+
+    def add(self, digest: bytes, request: str) -> None:
+        """Keep the request that owns a form."""
+        self._put(self._last_place + 1, digest)
+        self._added[self._last_place] = digest, request
+
+    def get(self, digest: bytes) -> str | None:
+        """The request that owned a form when it was last added, if it is kept."""
+        place = self._places.get(digest, 0)
+        if place in self._added:
+            return self._added[place][1]
+        rows = [*self._file.rows("SELECT request FROM owners WHERE place = ?", (place,))] if place else []
+        return rows[0].request if rows else None
+
+    def _put(self, place: int, digest: bytes) -> None:
+        self._added.pop(self._places.pop(digest, 0), None)
+        self._places[digest] = self._last_place = place
+        if len(self._places) > N_OWNERS:
+            self._added.pop(self._places.pop(next(iter(self._places))), None)
+
+    def writes(self) -> Writes:
+        """What was added; now and then the oldest are deleted."""
+        writes: Writes = []
+        if self._last_place - self._first_place >= N_OWNERS + _N_FORGOTTEN:
+            self._first_place = self._last_place - N_OWNERS
+            writes = [("DELETE FROM owners WHERE place <= ?", [(self._first_place,)])]
+        added = [(place, *pair) for place, pair in self._added.items()]
+        return [*writes, ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added)]
+
+    def written(self) -> None:
+        """Hear that the file knows it."""
+        self._added.clear()
+
+
+class Dropped:
+    """Requests that were dropped by rules which are not verified yet: codes of rules -> requests, each once."""
+
+    def __init__(self, file: SeenFile) -> None:
+        self._file = file
+        self._kept: defaultdict[int, DigestTable] = defaultdict(DigestTable)  # rules -> digests of requests
+        for digest, rules in file.rows("SELECT digest, rules FROM dropped"):
+            self._kept[rules].put(digest, 1)
+        self._forgotten: set[int] = set()
+        self.unwritten: list[tuple[bytes, int, str]] = []
+
+    def add(self, rules: int, request: str) -> None:
+        """Keep a request that *rules* have dropped."""
+        digest, kept = form_digest(request), self._kept[rules]
+        if kept.get(digest) is None:
+            kept.put(digest, 1)
+            self.unwritten.append((digest, rules, request))
+
+    def forget(self, rules: Iterable[int] | None) -> None:
+        """Let go of what *rules* have dropped; None: of all."""
+        forgotten = {*self._kept} if rules is None else {*rules} & {*self._kept}
+        self._forgotten |= forgotten
+        self.unwritten = [row for row in self.unwritten if row[1] not in forgotten]
+        for each in forgotten:
+            del self._kept[each]
+
+    def requests(self) -> list[str]:
+        """What is kept, each once, the oldest first."""
+        rows = self._file.rows("SELECT request FROM dropped ORDER BY place")
+        return [*dict.fromkeys(request for (request,) in rows)]
+
+    def writes(self) -> Writes:
+        """What changed: what was forgotten, then what was added since."""
+        forgotten: Writes = [
+            (f"DELETE FROM dropped WHERE rules IN {marks}", [codes])  # noqa: S608 - question marks
+            for marks, codes in portions([*self._forgotten])
+        ]
+        return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self.unwritten])]
+
+    def written(self) -> None:
+        """Hear that the file knows it."""
+        self._forgotten.clear()
+        self.unwritten.clear()
