@@ -106,10 +106,10 @@ class PageEvidence:
 
         A difference of a few words is silent: lists beside the text go on.
         """
-        left = self._left(self._places[one], self._places[other], 0)
+        left = self._left(self._places[one], self._places[other], 0, max_new=MAX_LEFT)
         if not isinstance(left, _Left):
             return left
-        verdict = self._verdict(left, habits)
+        verdict = self._verdict(left, habits) if _n_new(left.lines) <= MAX_NEW else Verdict.DIFFERENT
         n_told = sum(len(line.words) for line in left.lines if not habits.excuse(line))
         return Verdict.SILENT if 0 < n_told <= MAX_DRIFT * left.n_common else verdict
 
@@ -126,7 +126,7 @@ class PageEvidence:
             self._left(places[one], places[other], group) for (one, other), group in zip(pairs, numbers, strict=False)
         ]
 
-    def _left(self, one: int, other: int, group: int) -> _Left | Verdict:
+    def _left(self, one: int, other: int, group: int, max_new: int = MAX_NEW) -> _Left | Verdict:
         digests = self.digests
         here, there = digests.content(one), digests.content(other)
         if here < 0 or there < 0:
@@ -145,7 +145,7 @@ class PageEvidence:
         if len(shared) <= MAX_SHARED:
             only = [(side, line) for side, line in only if line not in self.site.shared]
         lines = self._lines(only, one, other)
-        if sum(line.is_new for line in lines) > MAX_NEW:
+        if _n_new(lines) > max_new:
             return Verdict.DIFFERENT
         own = common - self.site.frame
         return _Left(
@@ -196,6 +196,10 @@ class PageEvidence:
         if found is None:
             found = self._values[place] = _url_values(self.digests.urls[place])
         return found
+
+
+def _n_new(lines: Iterable[Line]) -> int:
+    return sum(line.is_new for line in lines)
 
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
