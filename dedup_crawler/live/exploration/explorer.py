@@ -138,9 +138,11 @@ class Explorer:
     def not_sent(self, request: Request) -> None:
         """Hear that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
-        if expected != marks.OWNER:
+        if expected == marks.OWNER:
+            return
+        self._sent.discard(request.url)
+        if self._explores:  # a dry run counts no tests
             self.evidence.given_up(rules)
-            self._sent.discard(request.url)
             self._report.count("request/explored", -1)
 
     def was_sent(self, request: Request) -> bool:

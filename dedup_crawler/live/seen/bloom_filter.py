@@ -1,4 +1,4 @@
-"""What is surely not in a file need not be looked up: a Bloom filter (B. H. Bloom, CACM 13(7), 1970).
+"""Bloom filter: forms that are surely not in a file need not be looked up (B. H. Bloom, CACM 13(7), 1970).
 
 It has one hash function. With a million digests in it, 3 % of others look as if they were, with ten million 26 %.
 """

@@ -41,7 +41,7 @@ class MemorySeenSet(SeenSet[T]):
         return []
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
+        """Give the finding of each claim."""
         return [self._claim(claim, invalid) for claim in claims]
 
     def _claim(self, claim: Claimant, invalid: Collection[int]) -> Holder:
@@ -76,7 +76,7 @@ class MemorySeenSet(SeenSet[T]):
         return True
 
     async def is_awaited(self, digest: bytes) -> bool:
-        """Whether the answer has not come."""
+        """Return True if the answer has not come."""
         return digest in self._awaited
 
     def answered(self, digest: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What every seen set can do: the first URL of a canonical form *owns* it.
+"""Protocol of every seen set: the first URL of a canonical form *owns* it.
 
 While the owner's answer is awaited, every other URL of the form may wait as its *substitute*. A good answer makes the
 form *seen*, and all substitutes are forgotten together. A failure *releases* the form: it is free, and the oldest
@@ -28,7 +28,7 @@ DIGEST_SIZE = 16
 
 
 class Standing(IntEnum):
-    """What a claim found."""
+    """Finding of a claim."""
 
     NEW = 0
     """Nobody had the form: it is this URL's from now on, until it is answered or released."""
@@ -82,7 +82,7 @@ class Holder(NamedTuple):
 
 
 class Cleared(NamedTuple):
-    """What a set knew when it was cleared."""
+    """Requests that a set knew when it was cleared."""
 
     awaited: list[str]
     """Requests that are on their way, as text, from a durable set: a queue that is lost has no others of them, so that
@@ -93,7 +93,7 @@ class Cleared(NamedTuple):
 
 
 NEW_HOLDER = Holder(Standing.NEW, 0)
-"""What most claims find that no rule led to."""
+"""Finding of most claims that no rule led to."""
 
 
 _NOTHING = blake2b(digest_size=DIGEST_SIZE)

@@ -77,7 +77,7 @@ class RedisSeenSet(SeenSet[str]):
         return _as_texts(texts)
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
+        """Give the finding of each claim."""
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
@@ -102,7 +102,7 @@ class RedisSeenSet(SeenSet[str]):
         return digest in self._answered or bool(await self._run("wait", digest, owner.to_bytes(4, "big"), substitute))
 
     async def is_awaited(self, digest: bytes) -> bool:
-        """Whether the answer has not come."""
+        """Return True if the answer has not come."""
         return digest not in self._answered and bool(await self._link.command("HEXISTS", self._key("awaited"), digest))
 
     def answered(self, digest: bytes) -> None:
@@ -124,7 +124,7 @@ class RedisSeenSet(SeenSet[str]):
         return None if text is None else _as_text(text)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
-        """What is to be fetched in place of requests that were swallowed (*is_idle*), and those of dead crawlers."""
+        """Give the substitutes of requests that were swallowed (*is_idle*), and those of dead crawlers."""
         texts: list[bytes] = []
         if is_idle:
             await self._beat()
@@ -134,7 +134,7 @@ class RedisSeenSet(SeenSet[str]):
         return _as_texts(texts)
 
     async def may_be_given_more(self) -> bool:
-        """Whether a crawler that has unfinished forms may be dead: its time runs, and was not renewed since."""
+        """Return True if a crawler with unfinished forms may be dead: its time runs, and was not renewed since."""
         left = await self._run("others")
         lives = dict(zip(left[::2], left[1::2], strict=True))
         renewed = {crawler for crawler, left_ms in lives.items() if left_ms > self._lives.get(crawler, left_ms)}

@@ -65,11 +65,11 @@ class RedisLink:
         self._failure = ""
 
     async def run(self, crawler: str, command: str, *arguments: str | bytes | int) -> Any:
-        """What one of our commands gives."""
+        """Run one of our commands, and give its result."""
         return await self._ask(self._scripts[command], args=(self.name, crawler, *arguments))
 
     async def command(self, *words: str | bytes) -> Any:
-        """What a command of Redis gives."""
+        """Run a command of Redis, and give its result."""
         return await self._ask(self._redis.execute_command, *words)
 
     async def close(self) -> None:

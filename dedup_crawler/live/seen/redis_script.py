@@ -1,4 +1,4 @@
-"""What happens inside Redis, each command at once for all crawlers, and how a seen set lies there.
+"""Commands that run inside Redis, each at once for all crawlers, and the keys of a seen set there.
 
 Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, so small that Redis packs
 them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, tag of the owner),
@@ -326,4 +326,4 @@ return texts
 }
 
 SCRIPTS = {command: _COMMON + script for command, script in _COMMANDS.items()}
-"""What each command runs."""
+"""Script of each command."""

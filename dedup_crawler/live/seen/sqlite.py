@@ -90,7 +90,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return texts
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """What each claim found."""
+        """Give the finding of each claim."""
         if len(self._forms.unwritten) >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._forms.find([claim.digest for claim in claims])
@@ -118,7 +118,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
     def _is_left(self, entry: Entry, owner: int | None) -> bool:
-        """Whether an awaited form is free for *owner*, because whoever claimed it runs no more."""
+        """Return True if an awaited form is free for *owner*, because its claimer runs no more."""
         run, _, earlier_owner = unpack(entry.value)
         if not entry.is_awaited or run == self._run:
             return False
@@ -129,7 +129,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return entry.is_awaited and digest not in self._answered
 
     def _keeps_texts(self) -> bool:
-        """Whether there is room: while the disk is full, what waits to be written is in memory."""
+        """Return True if there is room: while the disk is full, unwritten rows are in memory."""
         tables = self._forms, self._substitutes, self._dropped
         return not self._is_failing or sum(len(table.unwritten) for table in tables) < _MAX_UNWRITTEN_TEXTS
 
@@ -145,7 +145,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return True
 
     async def is_awaited(self, digest: bytes) -> bool:
-        """Whether the answer has not come."""
+        """Return True if the answer has not come."""
         entry = self._forms.get(digest)
         return entry is not None and self._is_unanswered(digest, entry)
 

@@ -23,7 +23,7 @@ _MAX_KNOWN = 20_000
 
 
 class Entry(NamedTuple):
-    """What the set knows of a form."""
+    """Knowledge of the set about a form."""
 
     value: int
     """Run, rules and owner, packed."""
@@ -121,7 +121,7 @@ class Forms:
         return not entry.is_awaited or entry.value >> 32 == self._run
 
     def writes(self) -> Writes:
-        """What changed."""
+        """Give the changes."""
         awaited: list[tuple[Any, ...]] = []
         seen: list[tuple[Any, ...]] = []
         answered: list[tuple[Any, ...]] = []
@@ -264,7 +264,7 @@ class Substitutes:
             self._given.add((form, each.tag))
 
     def writes(self) -> Writes:
-        """What changed."""
+        """Give the changes."""
         return [
             ("DELETE FROM substitutes WHERE digest = ?", [(digest,) for digest in self._emptied]),
             ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", [*self._removed]),
@@ -313,7 +313,7 @@ class Owners:
             self._added.pop(self._places.pop(next(iter(self._places))), None)
 
     def writes(self) -> Writes:
-        """What was added; now and then the oldest are deleted."""
+        """Give the additions; now and then the oldest are deleted."""
         writes: Writes = []
         if self._last_place - self._first_place >= N_OWNERS + _N_FORGOTTEN:
             self._first_place = self._last_place - N_OWNERS
@@ -353,12 +353,12 @@ class Dropped:
             del self._kept[each]
 
     def requests(self) -> list[str]:
-        """What is kept, each once, the oldest first."""
+        """Give the kept requests, each once, the oldest first."""
         rows = self._file.rows("SELECT request FROM dropped ORDER BY place")
         return [*dict.fromkeys(request for (request,) in rows)]
 
     def writes(self) -> Writes:
-        """What changed: what was forgotten, then what was added since."""
+        """Give the changes: the forgotten ones, then those added since."""
         forgotten: Writes = [
             (f"DELETE FROM dropped WHERE rules IN {marks}", [codes])  # noqa: S608 - question marks
             for marks, codes in portions([*self._forgotten])
