@@ -182,6 +182,26 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
     asyncio.run(crawl())
 
 
+def test_a_claim_that_redis_lost_does_not_make_a_page_seen(redis_server):
+    """Redis lost its memory while a page was on its way.
+
+    Nobody knows any more by which rules it owns its form, so no rule could be blamed for what that form drops: the next
+    URL of the form is fetched.
+    """
+
+    async def crawl():
+        seen = await opened(redis_server.url("lost"))
+        await seen.claim([Claim(A, 1, 7, "/a?1")])
+        await seen._link.command("FLUSHDB")
+        seen.answered(A)
+        seen.processed([A])
+        await seen._beat()
+        assert await standing(seen, A, 2) is NEW
+        await seen.close(is_clean=True)
+
+    asyncio.run(crawl())
+
+
 def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
     """
     A crawler dies, another one stops in order; what they dropped by rules that are not verified is given once, to one

@@ -176,10 +176,7 @@ local news = {}
 
 local function processed(digest)
   local crawler, _, rules, tag = held(digest)
-  if not crawler then -- Redis lost the claim, but the page is there
-    if not seen(digest) then see(digest, me, '\\0\\0', '\\0\\0\\0\\0') end
-    return
-  end
+  if not crawler then return end -- Redis lost the claim, and with it the rules that nobody could blame for a drop
   local text = call('HGET', requests, digest)
   if text and call('HSET', name .. 'owners', digest, text) == 1 and call('RPUSH', name .. 'owned', digest) > 20000 then
     call('HDEL', name .. 'owners', call('LPOP', name .. 'owned'))
