@@ -63,6 +63,46 @@ def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
     assert list(scratch.iterdir()) == []
 
 
+def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: Path):
+    """The texts of the pages are in the database long before the model is due, and are not read again."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(pages(60))
+    crawl = Crawl(tmp_path, 1000)
+    crawl.learner.pages(200)
+    crawl.learner.tick()
+    crawl.learner.pages(240)
+    crawl.learner.tick()
+
+    deadline = time.monotonic() + 600
+    with PageStore(tmp_path / "crawl.db") as store:
+        while any(True for _ in store.uncleaned_pages()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    assert not crawl.learner.is_learning
+    crawl.learn(1000)
+
+    assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_job_that_is_killed_while_it_waits_is_replaced(tmp_path: Path, scratch: Path):
+    """Nobody has asked it for anything yet: the next one learns."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(pages(60))
+    crawl = Crawl(tmp_path, 240)
+    crawl.learner.pages(100)
+    crawl.learner.tick()
+    assert crawl.learner._job is not None
+    crawl.learner._job.process.kill()
+    crawl.learner._job.process.wait()
+    crawl.learner.tick()
+
+    crawl.learn(240)
+
+    assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_failed_job_is_said_once_and_tried_again_when_there_are_a_third_more(tmp_path: Path, scratch: Path):
     """There is no database: one line with the reason and the next try, then silence until there are that many."""
     crawl = Crawl(tmp_path, 100, database="none.db")

@@ -45,7 +45,7 @@ def explored(evidence, outcomes, rule="r", first=0):
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "is_failing"),
+    ("outcomes", "is_doubted"),
     [
         ([], False),
         ([False], True),
@@ -58,9 +58,35 @@ def explored(evidence, outcomes, rule="r", first=0):
         ([True] * 5000, False),
     ],
 )
-def test_what_fails(outcomes, is_failing):
+def test_what_is_doubted(outcomes, is_doubted):
     """One wrong is enough where little is known, four in a row whatever was before; one of forty may be chance."""
-    assert after(outcomes).is_failing("r") is is_failing
+    assert after(outcomes).is_doubted("r") is is_doubted
+
+
+def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
+    """The comparison may have been at fault once, not twice: until then every link that it would drop is a test."""
+    evidence = RuleEvidence(0.02, {"r": (5, 0)})
+    assert evidence.record(("r",), form(1), is_same=False) is None
+    assert evidence.rate(["r"]) == 1
+    assert not evidence.is_verified(["r"])
+    assert [state.standing for state in evidence.states()] == ["doubted"]
+    explored(evidence, [True] * 3, first=2)
+    assert evidence.rate(["r"]) == 1
+    assert evidence.record(("r",), form(9), is_same=False) == "r"
+    assert evidence.switched_off == {"r"}
+
+
+def test_a_rule_that_was_doubted_by_mistake_drops_again():
+    """Thirty right tests outweigh a wrong one; a process that goes on where another was killed doubts as well."""
+    evidence = RuleEvidence(0.02, {"r": (5, 0)})
+    explored(evidence, [False] + [True] * 4)
+    resumed = RuleEvidence(0.02, {"r": (5, 0)}, evidence.counts())
+    for each in (evidence, resumed):
+        assert each.rate(["r"]) == 1
+        explored(each, [True] * 30, first=10)
+        assert each.rate(["r"]) < 1
+        assert each.is_verified(["r"])
+        assert each.switched_off == frozenset()
 
 
 def test_a_right_rule_survives():
@@ -75,14 +101,14 @@ def test_a_rule_that_is_hardly_ever_wrong_survives_mostly():
 
 
 def test_a_rule_that_is_wrong_now_and_then_goes():
-    """Wrong in 4 %, and forty groups had said nothing of it: gone within 250 explorations in 95 of 100 crawls."""
-    n_gone = sum(failed_at([0.04] * 250, seed, {"r": (40, 0)}) is not None for seed in range(N_CRAWLS))
+    """Wrong in 4 %, and forty groups had said nothing of it: gone within 300 explorations in 90 of 100 crawls."""
+    n_gone = sum(failed_at([0.04] * 300, seed, {"r": (40, 0)}) is not None for seed in range(N_CRAWLS))
     assert n_gone > 0.9 * N_CRAWLS
 
 
 def test_a_rule_that_breaks_goes_within_a_handful():
-    """Wrong from the start: one exploration; after 2,000 right ones: four."""
-    assert failed_at([1.0] * 10, seed=0) == 1
+    """Wrong from the start: two explorations, and nothing is dropped after the first; after 2,000 right ones: four."""
+    assert failed_at([1.0] * 10, seed=0) == 2
     assert failed_at([0.0] * 2000 + [1.0] * 10, seed=0) == 2004
 
 
@@ -104,12 +130,12 @@ def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
 
 
 @given(st.lists(st.booleans(), max_size=60))
-def test_one_more_agreement_never_makes_a_rule_fail(outcomes):
-    """Law: what does not fail does not fail by being right once more, and nobody is switched off for it."""
+def test_one_more_agreement_never_makes_a_rule_doubted(outcomes):
+    """Law: being right once more makes nobody doubt a rule, and none is switched off for it."""
     evidence = after(outcomes)
-    is_failing = evidence.is_failing("r")
+    is_doubted = evidence.is_doubted("r")
     assert evidence.record(("r",), form(10**6), is_same=True) is None
-    assert is_failing or not evidence.is_failing("r")
+    assert is_doubted or not evidence.is_doubted("r")
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
@@ -132,7 +158,7 @@ def test_a_form_speaks_once_for_a_rule():
 def test_a_rule_that_gives_all_pages_one_form_is_found_out():
     """It has one form only, which speaks against it more than once."""
     evidence = RuleEvidence(0.02)
-    assert evidence.record(("r",), form(1), is_same=False) == "r"
+    assert [evidence.record(("r",), form(1), is_same=False) for _ in range(2)] == [None, "r"]
     old = RuleEvidence(0.02, known={"r": RuleCounts(5000, 0)})
     assert [old.record(("r",), form(1), is_same=False) for _ in range(4)] == [None, None, None, "r"]
 
@@ -151,7 +177,8 @@ def test_of_two_rules_that_share_a_drop_the_more_suspicious_goes():
     evidence = RuleEvidence(0.02)
     for i in range(30):
         evidence.record(("good",), form(i), is_same=True)
-    assert evidence.record(("good", "bad"), form(100), is_same=False) == "bad"
+    gone = [evidence.record(("good", "bad"), form(i), is_same=False) for i in (100, 101)]
+    assert gone == [None, "bad"]
     assert evidence.switched_off == {"bad"}
     assert evidence.counts()["good"] == RuleCounts(30, 0, False)
     assert evidence.suspicion("good") < 1
@@ -161,16 +188,16 @@ def test_two_bad_rules_that_share_their_drops_both_go():
     """One after the other: the second on evidence of its own."""
     evidence = RuleEvidence(0.02)
     explored(evidence, [True] * 50, "b")
-    gone = [evidence.record(("a", "b"), form(100), is_same=False)]
-    gone += [evidence.record(("b",), form(i), is_same=False) for i in range(101, 103)]
-    assert gone == ["a", None, "b"]
+    gone = [evidence.record(("a", "b"), form(i), is_same=False) for i in (100, 101)]
+    gone += [evidence.record(("b",), form(i), is_same=False) for i in range(102, 105)]
+    assert gone == [None, "a", None, None, "b"]
 
 
 def test_a_rule_is_switched_off_once():
     """What comes in late about a rule that is off changes nothing."""
     evidence = RuleEvidence(0.02)
     gone = [evidence.record(("r",), form(i), is_same=False) for i in range(6)]
-    assert gone == ["r", None, None, None, None, None]
+    assert gone == [None, "r", None, None, None, None]
 
 
 def test_the_young_are_explored_more():
@@ -269,9 +296,9 @@ def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
     evidence = RuleEvidence(0.02)
     evidence.add_training({"order": (0, 0), "r": (9, 0)}, "a.example", ["order"])
     assert evidence.record(("order", "r"), form(1), is_same=True) is None
-    assert evidence.record(("order", "r"), form(2), is_same=False) == "r"
+    assert [evidence.record(("order", "r"), form(i), is_same=False) for i in (2, 3)] == [None, "r"]
     assert evidence.counts()["order"] == RuleCounts(1, 0, False)
-    assert evidence.record(("order",), form(3), is_same=False) == "order"
+    assert [evidence.record(("order",), form(i), is_same=False) for i in (4, 5)] == [None, "order"]
 
 
 def test_the_last_drops_of_a_rule_are_not_left_untested():

@@ -1,9 +1,10 @@
 """Evidence of the explorations for each rule, and the decision when a rule has to go.
 
-A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It has to go when
+A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It is doubted when
 more is to be expected of it, by its training and all explorations together
 (:mod:`dedup_crawler.rules.judging.posterior`): at the first wrong one if little is known of it, at the third after a
-hundred.
+hundred. A comparison of two pages may err, so a doubted rule is on probation: it drops nothing, each link that it would
+drop is a test, and it has to go at the next wrong one. It drops again when the right ones outweigh the wrong one.
 
 A rule may also break, for the site has changed. So the last trials are looked at by themselves. A test repeated after
 every trial raises a false alarm sooner or later, so the level falls with the age of the rule: after its t-th trial a
@@ -72,7 +73,7 @@ class RuleState(NamedTuple):
 
     rule: str
     standing: str
-    """``verified``, ``being tested``, ``held back``, ``not tested`` or ``switched off``."""
+    """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
     n_dropped: int
     """Different URLs."""
     n_tested: int
@@ -203,7 +204,7 @@ class RuleEvidence:
     def rate(self, rules: Iterable[str]) -> float:
         """Share (0-1) of the would-be drops by *rules* together that is to be explored: as the least known asks.
 
-        1 for a rule that is held back: it drops nothing.
+        1 for a rule that is doubted or held back: it drops nothing.
         """
         if self._epsilon <= 0:
             return 0.0
@@ -262,7 +263,8 @@ class RuleEvidence:
         n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
         if not life.n_wrong:
             n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
-        return max(0, self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_missing = max(self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        return max(int(self.is_doubted(rule)), n_missing)
 
     def take_untested_end(self, rule: str) -> int:
         """Tests, 0 or 1, that the last drops of a rule lack, for the site may have changed; asked once for each end."""
@@ -279,6 +281,8 @@ class RuleEvidence:
             n_dropped = self.drops.of(rule)
             if life.is_switched_off:
                 standing = "switched off"
+            elif self.is_doubted(rule):
+                standing = "doubted"
             elif self._epsilon <= 0:
                 standing = "not tested"
             elif self.is_held(rule):
@@ -302,8 +306,9 @@ class RuleEvidence:
         Returns
         -------
         str | None
-            The rule that has to go and counts as switched off from now on; if more fail, the most suspicious alone.
-            What the others did wrong together with it is taken back.
+            The rule that has to go and counts as switched off from now on: it was doubted before, or is wrong too often
+            for that. If more fail, the most suspicious alone is doubted or has to go, and what the others did wrong
+            together with it is taken back.
         """
         sharing = tuple(dict.fromkeys(rules))
         if is_same:
@@ -313,6 +318,7 @@ class RuleEvidence:
         self.drops.explored(sharing, is_same=is_same)
         if not is_same:
             sharing = tuple(rule for rule in sharing if rule not in self._standard) or sharing
+        doubted = set() if is_same else {rule for rule in sharing if self.is_doubted(rule)}
         for rule in sharing:
             life = self._life_of(rule)
             life.n_explored += 1
@@ -327,10 +333,13 @@ class RuleEvidence:
                 life.n_disagreed += not is_same
             if life.n_here == HELD or not is_same:
                 self._held_and_failed.clear()
-        failing = [] if is_same else [rule for rule in sharing if self.is_failing(rule)]
+        failing = [] if is_same else [rule for rule in sharing if self.is_doubted(rule)]
         if not failing:
             return None
         worst = min(failing, key=lambda rule: (-self.expected_error(rule), -self.suspicion(rule), rule))
+        if worst not in doubted and self.suspicion(worst) <= 1:
+            self._excuse_others(worst)
+            return None
         self.switch_off(worst)
         return worst
 
@@ -347,17 +356,21 @@ class RuleEvidence:
         """Share (0-1) of wrong drops that is to be expected of a rule, by all that is known of it."""
         return expected_error(*self._known(rule, self._life_of(rule)))
 
-    def is_failing(self, rule: str) -> bool:
+    def is_doubted(self, rule: str) -> bool:
         """Return True if a rule that was not switched off, and was wrong in this life, breaks its promise."""
         life = self._lives.get(rule)
         if life is None or life.is_switched_off or not life.n_disagreed:
             return False
-        return self.suspicion(rule) > 1 or self.expected_error(rule) > self.promised_error(rule)
+        return self.expected_error(rule) > self.promised_error(rule) or self.suspicion(rule) > 1
 
     def switch_off(self, rule: str) -> None:
-        """Count a rule as switched off, and blame on it alone what it did wrong together with others."""
+        """Count a rule as switched off; it alone is to blame for what it did wrong together with others."""
         self._life_of(rule).is_switched_off = True
         self._held_and_failed.clear()
+        self._excuse_others(rule)
+
+    def _excuse_others(self, rule: str) -> None:
+        """Blame on *rule* alone what it did wrong together with others."""
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
@@ -379,7 +392,7 @@ class RuleEvidence:
 
     def _rate(self, rule: str) -> float:
         life = self._life_of(rule)
-        if life.n_undecided >= MAX_UNDECIDED:
+        if life.n_undecided >= MAX_UNDECIDED or self.is_doubted(rule):
             return 1.0
         if life.n_here + life.n_under_way < self._n_first(rule):
             return max(self._epsilon, FIRST_RATE)

@@ -1,5 +1,8 @@
 """``python -m dedup_crawler.live.learning.learn_job DATABASE MODEL_FOLDER``: learn beside a crawl, in its own process.
 
+With ``-`` as the database it is ready before it is needed: its first line of stdin names the database, each further
+line has it read the texts of the pages that are new, and at the end of stdin it learns.
+
 What became of it is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.refit_report`) and status 0, or one
 line on stderr and status 1. The process gives way to others, and with ``--parent PID`` it ends by itself when that
 process has gone. However it ends, short of ``kill -9``, its temporary files are removed.
@@ -39,9 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
     if given.parent is not None:
         threading.Thread(target=_watch, args=[given.parent], daemon=True).start()
     try:
-        from dedup_crawler.live.learning.refit import refit
+        from dedup_crawler.live.learning.refit import read_texts, refit
 
-        database = given.database if given.database != "-" else os.fsdecode(sys.stdin.buffer.read())
+        database = given.database
+        if database == "-":
+            database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
+            for _ in sys.stdin.buffer:
+                read_texts(database, n_workers=_n_workers())
         print(refit(database, given.folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl
     except DedupError as error:
         return _fail(str(error))

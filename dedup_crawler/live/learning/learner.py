@@ -24,6 +24,8 @@ from dedup_crawler.live.learning.refit_report import RefitReport
 
 GROWTH = 1.3
 """Pages of one time of learning over pages of the time before."""
+GROWTH_OF_TEXTS = 1.08
+"""... and of one time of reading texts ahead over those of the time before."""
 _NEEDED = {
     "simhash": ("simhash", "Fingerprinting the text of pages"),
     "sklearn": ("scikit-learn", "Scoring pages by cosine"),
@@ -42,16 +44,34 @@ def check_learning() -> None:
             raise MissingExtraError(purpose, package, "learn")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
     process: subprocess.Popen[bytes]
-    n_pages: int
     scratch: Path
     """Takes what it says, and whatever it leaves when it is killed."""
+    n_pages: int = 0
+    """Pages of the crawl when it was told to learn; 0: it waits."""
+
+    def tell(self, line: bytes) -> None:
+        """Write to a job; one that has ended already (a broken pipe) says why."""
+        with contextlib.suppress(BrokenPipeError):
+            cast(IO[bytes], self.process.stdin).write(line)
+
+    def learn(self, n_pages: int) -> None:
+        """Tell it to learn."""
+        self.n_pages = n_pages
+        self.close()
+
+    def close(self) -> None:
+        """Tell it nothing more."""
+        cast(IO[bytes], self.process.stdin).close()
 
 
 class Learner:
     """Has a model learnt from the pages of a crawl, again each time that there are 30 % more.
+
+    The next job is started as soon as one has ended. It loads its libraries and reads the texts of new pages ahead, so
+    that little is left to do when it is told to learn: a late model saves less.
 
     Parameters
     ----------
@@ -81,25 +101,37 @@ class Learner:
         self._on_model = on_model
         self._on_trouble = on_trouble
         self._n_pages = 0
+        self._n_texts = 0  # pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
     @property
     def is_learning(self) -> bool:
-        """Return True if a job is under way."""
-        return self._job is not None
+        """Return True if a job was told to learn, and has not ended."""
+        return self._job is not None and self._job.n_pages > 0
 
     def pages(self, n: int) -> None:
         """Say how many pages the crawl has fetched so far, those of earlier runs into the same database included."""
         self._n_pages = n
 
     def tick(self) -> None:
-        """Start a job if it is time, or see whether the one under way has ended."""
-        if self._job is not None:
-            if self._job.process.poll() is not None:
-                job, self._job = self._job, None
+        """Start a job, tell it what to do if it is time, or see whether it has ended."""
+        job, n_pages = self._job, self._n_pages
+        if job is not None and job.process.poll() is not None:
+            self._job = None
+            if job.n_pages:
                 self._take(job)
-        elif self._n_pages >= self._next:
-            self._start()
+            else:
+                _clear(job)  # it was killed while it waited; the next one says what is wrong, if anything is
+        elif job is None or job.n_pages == 0:
+            if n_pages >= self._next:
+                self._learn()
+            elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
+                self._n_texts = n_pages
+                if job is not None:
+                    job.tell(b"\n")
+                else:
+                    with contextlib.suppress(OSError):  # said when it is needed
+                        self._job = self._started()
 
     def close(self) -> None:
         """End a job that is under way; the models that are there stay."""
@@ -111,19 +143,20 @@ class Learner:
             job.process.wait(_WAIT_S)
         _clear(job)
 
-    def _start(self) -> None:
+    def _learn(self) -> None:
         n_pages = self._n_pages
         while self._next <= n_pages:
             self._next = math.ceil(GROWTH * self._next)
         try:
-            scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
-            process = self._process(scratch)
+            self._job = self._job or self._started()
         except OSError as error:
             self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
             return
-        self._job = _Job(process, n_pages, scratch)
+        self._job.learn(n_pages)
 
-    def _process(self, scratch: Path) -> subprocess.Popen[bytes]:
+    def _started(self) -> _Job:
+        """Start a job that waits."""
+        scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
         command = [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", "--parent", str(os.getpid())]
         try:
             with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
@@ -134,15 +167,15 @@ class Learner:
                     stderr=complained,
                     env={**_ONE_THREAD, **os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))},
                     start_new_session=True,  # its own processes are to end with it; Ctrl-C is for the crawl
+                    bufsize=0,
                 )
-            # not as an argument: everybody can read those, and it may hold a password; a job that has ended already
-            # (a broken pipe) says why
-            with contextlib.suppress(BrokenPipeError), cast(IO[bytes], process.stdin) as pipe:
-                pipe.write(os.fsencode(self._database))
-            return process
         except OSError:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
+        job = _Job(process, scratch)
+        # not as an argument: everybody can read those, and it may hold a password
+        job.tell(os.fsencode(self._database) + b"\n")
+        return job
 
     def _take(self, job: _Job) -> None:
         """Hand over what a job that has ended has to say."""
@@ -178,6 +211,7 @@ def _last_line(path: Path) -> str:
 
 def _clear(job: _Job) -> None:
     """End whatever is left of a job, and remove its files."""
+    job.close()
     status = job.process.returncode
     if status is None or status < 0:  # it could not end its own processes
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -60,14 +60,30 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:
         n_pages = len(store)
-        with closing(clean_pages(store.uncleaned_pages(), n_workers=n_workers)) as texts:
-            store.write_texts(texts)
+        _read_texts(store, n_workers)
         pages = list(islice(store.labelled_pages(), n_pages))  # those that the crawl has added meanwhile have no text
     data = TrainingData.of_pages(pages, cluster_labelled(pages))
     done = RefitReport(len(data.urls))
     for place, part in _parts(folder, data):
         _learn(place, part, done)
     return done
+
+
+def read_texts(database: str, *, n_workers: int | None = None) -> None:
+    """Read the texts of the pages that *database* holds by now, so that :func:`refit` need not.
+
+    Raises
+    ------
+    DedupError, OSError
+        If the database cannot be read or written.
+    """
+    with PageStore(database, create=False) as store:
+        _read_texts(store, n_workers)
+
+
+def _read_texts(store: PageStore, n_workers: int | None) -> None:
+    with closing(clean_pages(store.uncleaned_pages(), n_workers=n_workers)) as texts:
+        store.write_texts(texts)
 
 
 def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingData]]:
