@@ -1,6 +1,9 @@
 """Whole crawls of the recorded sites over real HTTP, from the first recorded URL, links and all: fetched and lost.
 
-    python benchmarks/replay.py SITES WORK [WORD...]      words choose sites and kinds of crawls; default: all
+    python benchmarks/replay.py SITES WORK [WORD...]
+
+Words choose sites, kinds of crawls and their order (breadth-first, depth-first, random); default: all sites and kinds,
+breadth-first.
 
 SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. Avoidable are
 the fetches of an unfiltered crawl that show a page, by truth, which another fetch shows. A page is lost that this crawl
@@ -34,6 +37,15 @@ from dedup_crawler.pages.store import PageStore
 HERE = Path(__file__).resolve().parent
 LEARN_AFTER = 100
 UNFILTERED = "no filter"
+ORDERS: dict[str, dict[str, Any]] = {
+    "breadth-first": {},  # as the spider says
+    "depth-first": {
+        "DEPTH_PRIORITY": 0,
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.LifoMemoryQueue",
+    },
+    "random": {"DEPTH_PRIORITY": 0},
+}
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
 
 
@@ -90,13 +102,13 @@ def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def crawl(replayed: Replayed, settings: Mapping[str, Any]) -> Crawled:
+def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth-first") -> Crawled:
     """Crawl the served site once; from outside of the project, whose settings would enable the filter for all."""
     site, out = replayed.site, replayed.folder / "out.json"
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / "replay_spider.py")]
-    arguments = {"url": replayed.start, "known": replayed.known, "out": out}
+    arguments = {"url": replayed.start, "known": replayed.known, "out": out, "order": order}
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
-    command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    command += [word for name, value in {**ORDERS[order], **settings}.items() for word in ("-s", f"{name}={value}")]
     path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     begun = time.perf_counter()
     done = subprocess.run(
@@ -158,23 +170,23 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
         yield Replayed(site, folder, known, urls[0], Path(model), truth, referrers)
 
 
-def rows(name: str, sites: Path, work: Path, kinds: Sequence[str]) -> Iterator[str]:
-    """Lines of one site."""
+def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -> Iterator[str]:
+    """Lines of one site, crawled in one order."""
     with served(name, sites, work) as replayed:
         first: Crawled | None = None
         for kind, settings in settings_of(replayed.model, replayed.folder).items():
             if kinds and kind not in (UNFILTERED, *kinds):
                 continue
             replayed.model.with_name("model.evidence.json").unlink(missing_ok=True)  # of the crawl before
-            done = crawl(replayed, settings)
+            done = crawl(replayed, settings, order)
             first = first or done
             lost = first.clusters - done.clusters
             n_left = len(beyond_the_recording(replayed, lost, done.unrecorded))
             avoidable = first.n_fetched - first.n_needed
             saved = first.n_fetched - done.n_fetched
             yield (
-                f"| {name} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | {done.n_explored:,} | "
-                f"{len(done.clusters):,} | {len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
+                f"| {name} | {order} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | "
+                f"{done.n_explored:,} | {len(done.clusters):,} | {len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
             )
 
 
@@ -198,13 +210,16 @@ def beyond_the_recording(replayed: Replayed, lost: Set[str], unrecorded: Set[str
 
 def main(sites: Path, work: Path, words: Sequence[str]) -> None:
     """Print the table."""
-    print("| site | filter | fetched | saved of the avoidable | explored | pages reached | lost | not recorded | s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    columns = "site", "order", "filter", "fetched", "saved of the avoidable", "explored", "pages reached", "lost"
+    print("|", " | ".join([*columns, "not recorded", "s"]), "|")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     names = sorted(path.parent.name for path in sites.glob("*/crawl.warc.zst"))
-    kinds = [word for word in words if word not in names]
+    orders = [word for word in words if word in ORDERS] or ["breadth-first"]
+    kinds = [word for word in words if word not in (*names, *ORDERS)]
     for name in [name for name in names if name in words] or names:
-        for row in rows(name, sites, work, kinds):
-            print(row, flush=True)
+        for order in orders:
+            for row in rows(name, sites, work, kinds, order):
+                print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urldefrag, urljoin
+from zlib import crc32
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -66,8 +67,9 @@ class ReplaySpider(Spider):
         "TELNETCONSOLE_ENABLED": False,
     }
 
-    def __init__(self, url: str, known: str, out: str, **kwargs: Any) -> None:
+    def __init__(self, url: str, known: str, out: str, order: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.is_random = order == "random"
         self.start_urls = [url]
         self.site = urljoin(url, "/")
         self.known = frozenset(Path(known).read_text(encoding="utf-8").splitlines())
@@ -93,7 +95,7 @@ class ReplaySpider(Spider):
         self.reached.append([*response.meta.get("redirect_urls", []), response.url])
         for url in links_of(response):
             if url in self.known:
-                yield Request(url)
+                yield Request(url, priority=crc32(url.encode()) % 1000 if self.is_random else 0)
             elif url.startswith(self.site):
                 self.unrecorded.add(url)
 
