@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, print_json, say
-
-if TYPE_CHECKING:
-    from dedup_crawler.doctor import Checkup
-
-_WIDTH = 23
 
 
 @main.command()
@@ -30,47 +25,44 @@ def doctor(context: click.Context, db: str | None, model: Path | None, as_json: 
 
     Example: dedup-crawler doctor --db crawl.db --model models/forum
     """
-    from dedup_crawler.doctor import check_up
+    from dedup_crawler.doctor import Checkup
 
-    checkup = check_up(db, model)
+    checkup = Checkup()
+    checkup.look_at_packages()
+    checkup.look_at_torch()
+    if db is not None:
+        checkup.look_at_database(db)
+    if model is not None:
+        checkup.look_at_models(model)
     if as_json:
         print_json(**asdict(checkup))
     else:
-        for name, text in _lines(checkup):
-            say(f"{name:<{_WIDTH}} {text}")
+        for name, text in _lines(asdict(checkup)):
+            say(f"{name:<23} {text}")
     context.exit(1 if checkup.problems else 0)
 
 
-def _lines(checkup: Checkup) -> Iterator[tuple[str, str]]:
-    yield "dedup-crawler", checkup.version
-    yield "python", checkup.python
-    yield "platform", f"{checkup.platform}, {checkup.cores} cores"
-    yield from checkup.packages.items()
-    for extra, missing in checkup.extras.items():
+def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "dedup-crawler", found["version"]
+    yield "python", found["python"]
+    yield "platform", f"{found['platform']}, {found['cores']} cores"
+    yield from found["packages"].items()
+    for extra, missing in found["extras"].items():
         way_out = f"lacks {', '.join(missing)}: pip install 'dedup-crawler[{extra}]'"
         yield f"extra {extra}", way_out if missing else "complete"
-    yield "torch", _torch(checkup.torch)
-    for found in filter(None, [checkup.database]):
-        yield "database", _said(found, "name")
-    for found in checkup.models:
-        yield "model", _said(found, "folder")
-    for problem in checkup.problems:
+    yield "torch", _said(found["torch"]) if isinstance(found["torch"], dict) else found["torch"] or "not installed"
+    for name, facts in (("database", found["database"]), *(("model", model) for model in found["models"])):
+        if facts is not None:
+            yield name, _said(facts)
+    for problem in found["problems"]:
         yield "problem", problem
 
 
-def _torch(facts: Mapping[str, Any] | str | None) -> str:
-    if facts is None:
-        return "not installed"
-    if isinstance(facts, str):
-        return "cannot be imported"
-    cuda = f"CUDA {facts['cuda']}" if facts["cuda"] else "no CUDA"
-    return f"{facts['version']}, {cuda}, {', '.join(facts['devices']) or 'no card'}, {facts['threads']} threads"
-
-
-def _said(found: Mapping[str, Any], title: str) -> str:
-    rest = [f"{name.removeprefix('n_')} {_value(value)}" for name, value in found.items() if name != title]
-    return ": ".join(filter(None, [str(found[title]), ", ".join(rest)]))
-
-
-def _value(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _said(facts: Mapping[str, Any]) -> str:
+    """The first fact, which is a name, and the others behind it."""
+    first, *rest = facts.items()
+    said = ", ".join(
+        f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
+        for name, value in rest
+    )
+    return f"{first[1]}: {said}" if said else str(first[1])

@@ -70,7 +70,7 @@ class SiteValidator:
         self, rules: Sequence[AnyRule], progress: Callable[[str, int, int], None] | None = None
     ) -> SiteValidation:
         """Try rules in their order; *progress* gets a note, rules done, and how many there are."""
-        with TextReader() as reader:
+        with TextReader(n_workers=1) as reader:
             for done, rule in enumerate(rules):
                 if progress is not None:
                     progress(
@@ -132,7 +132,7 @@ def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
     if left.content == right.content:
         return len(left.content) > 0
     texts = reader.read((left, right))
-    first, second = cluster_labelled([_labelled(text, place) for place, text in enumerate(texts)])
+    first, second = cluster_labelled([_labelled(text, place) for place, (text, _) in enumerate(texts)])
     return first == second
 
 
