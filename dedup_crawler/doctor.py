@@ -55,7 +55,9 @@ class Checkup:
             if extra is not None:
                 self.extras.setdefault(extra, []).extend(missing)
             else:
-                self.problems += [f"{each} is needed, found {found or 'none'}: pip install '{each}'" for each in missing]
+                self.problems += [
+                    f"{each} is needed, found {found or 'none'}: pip install '{each}'" for each in missing
+                ]
         if not self.packages:
             self.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
         self.packages["SQLite"] = sqlite3.sqlite_version

@@ -41,10 +41,9 @@ def report(
     if db is None and (not others or Path("crawl.db").exists()):
         db = "crawl.db"
     with progress("report") as advance:
-        made = make_report(ReportInput(db, models, dropped, truth, comparison), output, advance)
+        facts = make_report(ReportInput(db, models, dropped, truth, comparison), output, advance)
     n_bytes = output.stat().st_size
     if as_json:
-        facts = made.crawl.facts if made.crawl is not None else None
         counts = {} if facts is None else {"urls": facts.n_urls, "pages": facts.n_pages, "repeats": facts.n_repeats}
         print_json(report=str(output), bytes=n_bytes, **counts, models=len(models))
     else:
