@@ -19,7 +19,7 @@ from dedup_crawler.errors import DedupError
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.addresses import shown_location
+from dedup_crawler.pages.store.database import shown_location
 
 _DISTRIBUTION = "dedup-crawler"
 _FOR_DEVELOPERS = frozenset({"docs", "lint", "release", "test"})

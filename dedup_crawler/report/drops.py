@@ -14,8 +14,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, EvidenceError
 from dedup_crawler.evaluation.lost_pages import LostPages, lost_pages
 from dedup_crawler.methods.model.evidence_file import RuleCounts, evidence_path, read_evidence
-from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.text_lines import bounded_lines
+from dedup_crawler.pages.compression import bounded_lines, read_chunks
 
 MAX_RULES = 500
 """Rules whose drops are counted by themselves."""

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import xxhash
 
-from dedup_crawler.pages.compression import Gap, OnDamage
+from dedup_crawler.pages.compression import Gap, OnDamage, bounded_lines
 from dedup_crawler.pages.records import Page, Step
-from dedup_crawler.pages.text_lines import bounded_lines
 
 MAX_LINE = 2**16
 """Bytes of a line, its end included."""
@@ -56,15 +55,7 @@ class Access:
 
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
-    """Accesses of one file, in its order.
-
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason, which names the line, for each line that holds no access.
-    """
+    """Accesses of one file, in its order; *on_damage* gets offset and reason of each line that holds none."""
     places: Mapping[str, int] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
         if line is None or isinstance(line, Gap):

@@ -18,7 +18,7 @@ from dedup_crawler.pages.store.rows import (
     FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
-    RowTypes,
+    checked,
     row_facts,
     row_labelled_page,
     row_page,
@@ -168,21 +168,20 @@ class PageStore:
         self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
     ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
         """The few rows of a query."""
-        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
+        return checked(connection.execute(query).all(), query, self._database.name)
 
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
         """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
         self.flush()
-        types = RowTypes(query, self._database.name)
         last = None
         while True:
             chunk_query = query.order_by(key).limit(n_rows)
             if last is not None:
                 chunk_query = chunk_query.where(key > last)
             with self._database.reading() as connection:
-                rows = types.checked(connection.execute(chunk_query).all())
+                rows = self._execute(connection, chunk_query)
             yield from rows
             if len(rows) < n_rows:
                 return
