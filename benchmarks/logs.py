@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from dedup_crawler.evaluation.site_validation import SiteValidator
+from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.pages.compression import read_chunks

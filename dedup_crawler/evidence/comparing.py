@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.alike import alike_pages
-from dedup_crawler.evidence.digests import PageDigests, words_of
+from dedup_crawler.evidence.digests import PageDigests, alike_pages, words_of
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.pages.records import LabelledPage

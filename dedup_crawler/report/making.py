@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.comparison_file import read_comparison
+from dedup_crawler.evaluation.comparison import read_comparison
 from dedup_crawler.evaluation.tables import cells
 from dedup_crawler.evaluation.truth import label_quality, read_truth
 from dedup_crawler.methods import load_model
