@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.urls.starts import different_starts
+from dedup_crawler.urls.tokens import different_starts
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """DustBuster on web-server logs, from the files to the model: read, mine, try on the live site.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", poster, WWW 2006: a rule holds if both pages of
-nearly all sampled pairs exist and say the same; with 20 samples a rule the precision was 1.0 on a forum. Rules are tried in
-their order, the best supported first; a trial ends as soon as its outcome is certain, and a rule that the rules which
-held already imply is not tried. Two pages say the same if their bytes are equal or the labeller, asked about these two
-pages alone, says so.
+nearly all sampled pairs exist and say the same; with 20 samples a rule the precision was 1.0 on a forum. Rules are
+tried in their order, the best supported first; a trial ends as soon as its outcome is certain, and a rule that the
+rules which held already imply is not tried. Two pages say the same if their bytes are equal or the labeller, asked
+about these two pages alone, says so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
-from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine

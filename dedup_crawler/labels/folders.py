@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.signatures import Signature
-from dedup_crawler.urls.starts import different_starts
+from dedup_crawler.urls.tokens import different_starts
 
 MIN_CONTENTS = 20
 """Different contents that two folders share, at least; the orders of one list count once."""

@@ -6,6 +6,7 @@ continued where it stopped. Scores and clusters are made anew each time, for a n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from dedup_crawler.labels.clusters import REORDERED, cluster_pages
 from dedup_crawler.labels.cosine import cluster_by_cosine, score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
+from dedup_crawler.labels.lines import lines_of, n_words
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.labels.simhash import cluster_by_simhash
-from dedup_crawler.labels.sinks import Sink, find_sinks
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -35,9 +36,30 @@ LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
 BATCH_PAGES = 100
 """Texts that an interrupted run may have to read again, at most."""
 REPORTED_SKIPS = 100
+MIN_SINK_URLS = 10
+"""A sink has so many URLs ..."""
+MIN_SINK_SHARE = 0.02
+"""... and this share of all ..."""
+MAX_SINK_WORDS = 100
+"""... and at most so many words besides lines that the pages of the site share; error pages may have more."""
+COMMON_SHARE = 0.05
+"""A line on this share of the pages says nothing about one of them ..."""
+SHARED = 1.5
+"""... nor one on more than so many pages for each of the cluster."""
 
 Progress = Callable[[str, int], None]
 """Called with the step (``main text``, ``scores``, ``clusters``) and the number of pages it has done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A cluster to which very many URLs lead: the login form, the not-found page, the empty result."""
+
+    cluster: int
+    n_urls: int
+    url: str
+    """Its first."""
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +208,46 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
         )
     joins = labeller_of(labeller)(store.labelled_pages).explain(urls.index(url), urls.index(other))
     return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
+
+
+def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
+    """Find the sinks among *clusters* (one number a page), the largest first; redirects do not count as URLs.
+
+    They are clusters like others, and "this kind of URL always ends here" is worth learning; but that two URLs end
+    there says nothing about what else they would show.
+    """
+    n_urls: Counter[int] = Counter()
+    for page, cluster in zip(pages(), clusters, strict=True):
+        n_urls[cluster] += bool(page.main_text)
+    least = max(MIN_SINK_URLS, MIN_SINK_SHARE * n_urls.total())
+    first = _first_pages(pages, clusters, {cluster for cluster, n in n_urls.items() if n >= least})
+    n_pages = _pages_with(pages, {line for page in first.values() for line in lines_of(page)})
+    found: list[Sink] = []
+    for cluster, page in first.items():
+        most = max(COMMON_SHARE * n_urls.total(), SHARED * n_urls[cluster])
+        own = sum(n_words(line) for line in set(lines_of(page)) if n_pages[line] <= most)
+        if page.status >= 400 or own <= MAX_SINK_WORDS:
+            found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
+    return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))
+
+
+def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dict[int, LabelledPage]:
+    """The first page with text of each of some clusters, of which there are few."""
+    first: dict[int, LabelledPage] = {}
+    if wanted:
+        for page, cluster in zip(pages(), clusters, strict=True):
+            if page.main_text and cluster in wanted:
+                first.setdefault(cluster, page)
+    return first
+
+
+def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
+    """On how many pages each of these lines is."""
+    found: Counter[str] = Counter()
+    if lines:
+        for page in pages():
+            found.update(lines.intersection(lines_of(page)))
+    return found
 
 
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:

@@ -11,24 +11,19 @@ only), and pages over the limits below.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import multiprocessing
 import os
 import re
-import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, TimeoutError
-from concurrent.futures.process import BrokenProcessPool
-
-from pebble import ProcessExpired, ProcessPool
+from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
 from dedup_crawler.labels.lines import decode
 from dedup_crawler.labels.simhash import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
+from dedup_crawler.pages.workers import WorkerDiedError, Workers
 
 MAX_BYTES = 5_000_000
 """A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""
@@ -49,9 +44,8 @@ Outcome = tuple[PageText, str | None]
 class TextReader:
     """Reads the texts of pages in worker processes; a context manager.
 
-    Workers are started afresh (``spawn``), never forked: the parent may have threads. A page that crashes its worker
-    or takes it more than :data:`MAX_SECONDS` costs its own text alone. A script that is run directly needs the usual
-    ``if __name__ == "__main__":``.
+    A page that crashes its worker or takes it more than :data:`MAX_SECONDS` costs its own text alone. A script that is
+    run directly needs the usual ``if __name__ == "__main__":``.
 
     Parameters
     ----------
@@ -75,14 +69,13 @@ class TextReader:
             raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
         stop_words(language)  # fail here, not in a worker
         simhash_package()
-        self._pool = ProcessPool(self._n_workers, context=multiprocessing.get_context("spawn"))
+        self._workers = Workers(self._n_workers, MAX_SECONDS)
 
     def __enter__(self) -> TextReader:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._pool.stop()  # type: ignore[no-untyped-call]
-        self._pool.join()
+    def __exit__(self, *exception: object) -> None:
+        self._workers.__exit__(*exception)
 
     def read(self, pages: Iterable[Page]) -> Iterator[Outcome]:
         """Text of each page, in order; takes new pages only as texts are taken."""
@@ -90,20 +83,14 @@ class TextReader:
         waiting: deque[tuple[Page, Future[Outcome]]] = deque()
         while True:
             for page in itertools.islice(upcoming, self._n_workers * _PAGES_PER_WORKER - len(waiting)):
-                with _interrupts_held_back():
-                    waiting.append((page, self._pool.schedule(clean_page, (page, self._language), timeout=MAX_SECONDS)))
+                waiting.append((page, self._workers.call(clean_page, page, self._language)))
             if not waiting:
                 return
             page, text = waiting.popleft()
             try:
-                yield text.result()
-            except (TimeoutError, ProcessExpired):
+                yield self._workers.result_of(text)
+            except WorkerDiedError:
                 yield _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
-            except BrokenProcessPool:
-                raise BadInputError(
-                    "worker processes cannot be started: in a script that is run directly, put what it does under "
-                    "if __name__ == '__main__':, because each of them imports the script"
-                ) from None
 
 
 def clean_pages(
@@ -128,19 +115,6 @@ def _texts(reader: TextReader, pages: Iterable[Page], on_skip: OnSkip | None) ->
             if reason is not None and on_skip is not None:
                 on_skip(text.url, reason)
             yield text
-
-
-@contextlib.contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back while workers are started: they inherit the mask, so it cannot hit them half imported."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def clean_page(page: Page, language: str = "English") -> Outcome:

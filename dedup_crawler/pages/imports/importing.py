@@ -28,7 +28,7 @@ from dedup_crawler.pages.imports.items import (
     read_table,
 )
 from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
-from dedup_crawler.pages.logs.access_log import access_pages, accesses_of
+from dedup_crawler.pages.logs.access_log import access_pages, read_accesses
 from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def kind_of(path: Path, names: Names, host: str | None) -> Kind:
     if head.lstrip()[:1] in (b"{", b"[") and _is_json(path, head, names):
         return Kind.JSON
     lines = head.decode(errors="replace").splitlines()[:_FEW_LINES]
-    if accesses := accesses_of(lines):
+    if accesses := list(read_accesses(["\n".join(lines).encode()], lambda offset, reason: None)):
         if host is None and any(access.url.startswith("/") for access in accesses):
             raise BadInputError(f"{path} is an access log that names paths only: say of which site with --host.")
         return Kind.ACCESS_LOG

@@ -93,17 +93,6 @@ def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int,
         yield n_read, page
 
 
-def accesses_of(lines: Iterable[str]) -> list[Access]:
-    """Accesses of the first lines of a file, as far as they are some; for those who ask whether it is a log."""
-    found = []
-    places: Mapping[str, int] | None = None
-    for number, line in enumerate(lines):
-        if number == 0 and (places := _columns(line)) is not None:
-            continue
-        found.append(_from_columns(line, places) if places is not None else _from_line(line))
-    return [access for access in found if access is not None]
-
-
 def _is_page(access: Access) -> bool:
     return (
         access.method == "GET"
