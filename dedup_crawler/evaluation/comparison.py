@@ -87,10 +87,7 @@ def judged_crawl(
 ) -> JudgedCrawl:
     """Cut a crawl (in crawl order) and find its judge.
 
-    Raises
-    ------
-    BadInputError
-        If the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
+    BadInputError if the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
     """
     if not 0 < train_fraction < 1:
         raise BadInputError(f"train fraction is {train_fraction}; give a share between 0 and 1, such as 0.75.")

@@ -48,18 +48,10 @@ class SiteValidation:
 
 
 class SiteValidator:
-    """Tries rules on a live site; what held so far is there at any time, also after Ctrl-C.
+    """Tries rules on the site of a fetcher; what held so far is there at any time, also after Ctrl-C.
 
-    Parameters
-    ----------
-    urls
-        Known URLs in normal form, from which the samples are drawn; the site's and others.
-    fetcher
-        Of the site.
-    n, epsilon
-        Pairs for each rule, and the share (0-1) of them that may fail.
-    seed
-        Draws the samples.
+    The samples are drawn, by the *seed*, from known *urls* in normal form, the site's and others: *n* pairs for each
+    rule, of which a share of *epsilon* (0-1) may fail.
     """
 
     def __init__(
@@ -159,22 +151,10 @@ Progress = Callable[[str, int, int], None]
 class LogMiner:
     """Learns the rules of one site from its logs.
 
-    Parameters
-    ----------
-    host
-        Of the logged paths; None takes that of *site*, or that of most referrers.
-    min_support
-        Pairs of URLs that speak for a rule, at least.
-    n_samples
-        Pairs of pages that are fetched for each likely rule; None fetches nothing, and rules are tried on the sizes of
-        the log instead.
-    site
-        Where to fetch.
-
-    Raises
-    ------
-    BadInputError
-        If there is something to fetch and no *site*, or the other way round.
+    *host* is that of the logged paths; None takes that of *site*, or that of most referrers. *min_support* pairs of
+    URLs have to speak for a rule. *n_samples* pairs of pages are fetched from *site* for each likely rule; where both
+    are None nothing is fetched, and rules are tried on the sizes of the log instead. BadInputError if only one of them
+    is given.
     """
 
     def __init__(self, *, host: str | None, min_support: int, n_samples: int | None, site: str | None) -> None:

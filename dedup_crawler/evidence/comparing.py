@@ -59,14 +59,9 @@ class _Left:
 
 
 class PageEvidence:
-    """Compares pages of one crawl.
+    """Compares pages of one crawl, by the digests of all of them.
 
-    Parameters
-    ----------
-    digests
-        Of all its pages.
-    site
-        What the site says; if it is not given, what these pages say.
+    What the *site* says is, if it is not given, what these pages say.
     """
 
     def __init__(self, digests: PageDigests, site: SiteText | None = None) -> None:

@@ -50,22 +50,10 @@ Key = Callable[[Signature], Hashable | None]
 
 
 def cluster_pages(pages: Pages) -> Clustering:
-    """Put the pages of a crawl into duplicate clusters.
+    """Put the pages of a crawl into duplicate clusters, of positions in crawl order; depends on the pages alone.
 
-    Parameters
-    ----------
-    pages
-        Gives the pages in crawl order, each URL once, with their texts; called up to three times. Their simhashes and
-        cluster numbers are not looked at.
-
-    Returns
-    -------
-    Clustering
-        Positions in crawl order; depends on the pages alone.
-
-    Notes
-    -----
-    Memory holds a signature a page and counts of bounded size, never the texts.
+    *pages* gives each URL once, with its text, and is called up to three times. Simhashes and cluster numbers are not
+    looked at. Memory holds a signature a page and counts of bounded size, never the texts.
     """
     site = SitePages(pages)
     clustering = _joined(site.redirects, site.digests)

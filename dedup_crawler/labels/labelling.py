@@ -94,29 +94,16 @@ def label_store(
     labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
-    """Read the texts of the pages that have none yet, then score and cluster all pages.
+    """Read the texts of the pages of *store* that have none yet, then score and cluster all pages.
 
-    Parameters
-    ----------
-    store
-        Read and written.
-    n_workers, language
-        See :func:`~dedup_crawler.labels.main_text.clean_pages`.
-    seed
-        Of the sample of scores below the threshold.
-    labeller
-        One of :data:`LABELLERS`.
-    progress
-        Called after each batch of pages and after each step.
+    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`, *seed* draws the scores
+    below the threshold, *labeller* is one of :data:`LABELLERS`, *progress* is called after each batch of pages and
+    after each step. Ctrl-C, or an error, leaves the texts read so far in the store.
 
     Raises
     ------
     BadInputError, MissingExtraError
         As :func:`~dedup_crawler.labels.main_text.clean_pages` and :func:`~dedup_crawler.labels.cosine.score_pairs`.
-
-    Notes
-    -----
-    Ctrl-C, or an error, leaves the texts read so far in the store.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
@@ -158,19 +145,9 @@ def labeller_of(name: str) -> Callable[[Pages], Clustering]:
 
 
 def cluster_labelled(pages: Sequence[LabelledPage], labeller: str = "default") -> list[int]:
-    """Cluster pages by themselves, as :func:`label_store` would if the crawl had been just these.
+    """Cluster pages (any part of a crawl, in its order) as :func:`label_store` would if the crawl had been just these.
 
-    Parameters
-    ----------
-    pages
-        In crawl order, with their texts; any part of a crawl.
-    labeller
-        One of :data:`LABELLERS`.
-
-    Returns
-    -------
-    list of int
-        One number a page, 0, 1, ... by first appearance.
+    Returns one number a page, 0, 1, ... by first appearance; *labeller* is one of :data:`LABELLERS`.
     """
     return labeller_of(labeller)(lambda: pages).numbers()
 
@@ -187,12 +164,8 @@ class LabelStep:
 def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "default") -> tuple[LabelStep, ...]:
     """The steps by which the labels lead from one page of a crawl to another; none if they are different pages.
 
-    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written.
-
-    Raises
-    ------
-    BadInputError
-        If the crawl has not labelled one of the URLs.
+    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written. BadInputError if
+    the crawl has not labelled one of the URLs.
     """
     urls: list[str] = []
     n_unlabelled = 0

@@ -30,11 +30,7 @@ def fingerprint(text: str) -> int | None:
     """64-bit simhash of the words of a text, lower-cased, with their counts; None of too few.
 
     Words, not shingles: of true near-duplicates words find more, and what they find is verified anyway.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package ``simhash`` is not installed.
+    MissingExtraError if the package ``simhash`` is not installed.
     """
     words = words_of(text.lower())
     return int(simhash_package().Simhash(words).value) if len(words) >= MIN_WORDS else None

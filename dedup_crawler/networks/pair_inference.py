@@ -223,14 +223,8 @@ class EncodingMemory:
 def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
     """The threshold with the highest F measure, between two answers that were given; 0.5 without a duplicate.
 
-    Parameters
-    ----------
-    probabilities
-        (N,), 0-1.
-    is_same
-        (N,) of bool.
-    recall_weight
-        Beta: recall counts beta times as much as precision.
+    *probabilities* (N,) are 0-1, *is_same* (N,) is of bool; recall counts *recall_weight* (beta) times as much as
+    precision.
 
     >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
     0.65

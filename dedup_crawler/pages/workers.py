@@ -51,12 +51,7 @@ class Workers:
     def result_of(self, call: Future[T]) -> T:
         """Wait for a call, and return or raise what it does.
 
-        Raises
-        ------
-        WorkerDiedError
-            If it has no outcome.
-        BadInputError
-            If no process can be started.
+        WorkerDiedError if it has no outcome, BadInputError if no process can be started.
         """
         try:
             result = call.result()

@@ -133,23 +133,10 @@ def live_facts(
     truth: Mapping[str, str],
     progress: Progress,
 ) -> LiveFacts:
-    """Read the drops of a crawl, and the evidence beside each model.
+    """Read the drops of a crawl (JSON lines, plain, gzip or zstd; None for none), and the evidence beside each model.
 
-    Parameters
-    ----------
-    dropped
-        JSON lines, plain, gzip or zstd; None for none.
-    folders
-        Of models; the evidence of each stands beside it.
-    sentences
-        What the rules of these models say.
-    truth
-        URL -> page, where there is one.
-
-    Raises
-    ------
-    BadInputError
-        If the file of drops cannot be read, or holds no drop but other lines.
+    *sentences* is what the rules of these models say, *truth* gives the page of each URL, where there is one.
+    BadInputError if the file of drops cannot be read, or holds no drop but other lines.
     """
     trouble: list[str] = []
     counts = {rule: its for folder in folders for rule, its in _counts_of(folder, trouble).items()}

@@ -112,18 +112,9 @@ def model_facts(
     *,
     crawl_digest: str | None = None,
 ) -> ModelFacts:
-    """Describe a model, and try it on a crawl.
+    """Describe a model, read from *folder*, and try it on the *pages* of a crawl, in its order, if there is one.
 
-    Parameters
-    ----------
-    folder, model
-        Where it was read from, and what was read.
-    pages
-        Of the crawl, in its order; None where there is none.
-    page_of
-        What each of them shows.
-    crawl_digest
-        Training digest of the crawl.
+    *page_of* says what each of them shows; *crawl_digest* is the training digest of the crawl.
     """
     is_pair_classifier = isinstance(model, PairClassifier)
     of_rules: dict[str, RuleOnCrawl] = {}

@@ -29,10 +29,7 @@ MARK = b'<meta name="generator" content="dedup-crawler report">'
 def render(report: Mapping[str, Any]) -> str:
     """The whole file; *report* is what :func:`~dedup_crawler.report.making.make_report` has put together.
 
-    Raises
-    ------
-    MissingExtraError
-        If Jinja is not installed.
+    MissingExtraError if Jinja is not installed.
     """
     try:
         from jinja2 import Environment, StrictUndefined

@@ -151,13 +151,7 @@ class SiteGrammar:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> SiteGrammar:
-        """Read what :meth:`to_json` gave.
-
-        Raises
-        ------
-        BadInputError
-            If it cannot have.
-        """
+        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
         parameters, segments = value["parameters"].texts(), value["segments"].texts()
         lists = {name: separator.text() for name, separator in value["lists"].table().items()}
         if not all(map(path_parameters.is_name, parameters)):

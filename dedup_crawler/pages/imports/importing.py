@@ -87,21 +87,11 @@ def import_files(
     fields: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> ImportReport:
-    """Read the pages of *paths* into *store*.
+    """Read the pages of *paths*, plain, gzip or zstd files of any :class:`Kind`, into *store*.
 
-    Parameters
-    ----------
-    paths
-        Files of any of the kinds of :class:`Kind`, plain, gzip or zstd; told by what
-        they hold.
-    store
-        Where the pages go. Whatever ends the import (Ctrl-C too), the records read until then are written.
-    progress
-        Called with the file's name, the bytes of it that were read, and its size in bytes.
-    fields
-        Our field -> what it is called in JSON and CSV; nothing where it is to be left out.
-    host
-        Host of the paths in access logs, with or without its scheme.
+    Whatever ends the import (Ctrl-C too), the records read until then are written. *progress* is called with the file's
+    name, the bytes of it that were read, and its size in bytes. *fields* says what our fields are called in JSON and
+    CSV (nothing where one is to be left out), *host* where the paths in access logs belong, with or without its scheme.
 
     Raises
     ------

@@ -64,10 +64,7 @@ _OF_NOTHING = {
 def names_with(given: Mapping[str, str]) -> Names:
     """Give the names of all fields, where the user calls some otherwise; an empty name: the field is not there.
 
-    Raises
-    ------
-    BadInputError
-        If there is no such field.
+    BadInputError if there is no such field.
     """
     for field in given:
         if field not in NAMES:
