@@ -16,8 +16,7 @@ import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.labels.clusters import cluster_redirects
-from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.pages.records import LabelledPage
 
@@ -132,7 +131,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
     A whole group is looked at at once, for every two of its pages may be connected.
     """
     counted = count_pages(pages())
-    clustering = cluster_redirects(pages())
+    clustering = cluster_without_text(pages())
     for group in counted.groups:
         texts, text_of_page = np.unique(counted.texts[group], return_inverse=True)
         component = _components(_dense_columns(counted.rows[texts]))[text_of_page]

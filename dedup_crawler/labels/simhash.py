@@ -12,8 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.labels.clusters import cluster_redirects
-from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import words_of
 
@@ -39,7 +38,7 @@ def fingerprint(text: str) -> int | None:
 def cluster_by_simhash(pages: Pages) -> Clustering:
     """Cluster as SIGIR'17 does: pages without a fingerprint, which have hardly any text, stay alone."""
     package = simhash_package()
-    clustering = cluster_redirects(pages())
+    clustering = cluster_without_text(pages())
     of_title: defaultdict[str, dict[int, int]] = defaultdict(dict)
     reason = f"the same title and simhashes within {MAX_DISTANCE} bits"
     for position, page in enumerate(pages()):
