@@ -30,6 +30,7 @@ from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
+_MAX_FAILED = 0.05  # share of the samples
 _MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted
 
 
@@ -50,20 +51,16 @@ class SiteValidation:
 class SiteValidator:
     """Tries rules on the site of a fetcher; what held so far is there at any time, also after Ctrl-C.
 
-    The samples are drawn, by the *seed*, from known *urls* in normal form, the site's and others: *n* pairs for each
-    rule, of which a share of *epsilon* (0-1) may fail.
+    The samples are drawn from known *urls* in normal form, the site's and others: *n* pairs for each rule.
     """
 
-    def __init__(
-        self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int = 20, epsilon: float = 0.05, seed: int = 0
-    ) -> None:
+    def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int) -> None:
         self._urls = list(urls)
-        random.Random(seed).shuffle(self._urls)  # noqa: S311 - draws examples, guards nothing
+        random.Random(0).shuffle(self._urls)  # noqa: S311 - draws examples, guards nothing
         unchanged = RuleEngine([])
         self._published = {unchanged.form(url): url for url in reversed(self._urls)}
         self._fetcher = fetcher
         self._n = n
-        self._epsilon = epsilon
         self.outcome = SiteValidation([], 0, 0, 0, 0)
 
     def validate(
@@ -81,7 +78,7 @@ class SiteValidator:
         return self.outcome
 
     def _try(self, rule: AnyRule, reader: TextReader) -> None:
-        trial = Trial(self._n, self._epsilon)
+        trial = Trial(self._n, _MAX_FAILED)
         pairs = [] if self._fetcher.is_spent else self._pairs(rule)
         known = RuleEngine(self.outcome.held)
         if pairs and all(known.form(url) == known.form(target) for url, target in pairs):

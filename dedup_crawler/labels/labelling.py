@@ -90,15 +90,14 @@ def label_store(
     *,
     n_workers: int | None = None,
     language: str = "English",
-    seed: int = 0,
     labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
     """Read the texts of the pages of *store* that have none yet, then score and cluster all pages.
 
-    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`, *seed* draws the scores
-    below the threshold, *labeller* is one of :data:`LABELLERS`, *progress* is called after each batch of pages and
-    after each step. Ctrl-C, or an error, leaves the texts read so far in the store.
+    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`, *labeller* is one of
+    :data:`LABELLERS`, *progress* is called after each batch of pages and after each step. Ctrl-C, or an error, leaves
+    the texts read so far in the store.
 
     Raises
     ------
@@ -115,7 +114,7 @@ def label_store(
         on_skip=lambda url, reason: skipped.append((url, reason)),
     )
     n_cleaned = _write_texts(store, texts, report)
-    store.write_scores(score_pairs(store.labelled_pages(), seed=seed))
+    store.write_scores(score_pairs(store.labelled_pages()))
     report("scores", len(store))
     clustering = cluster(store.labelled_pages)
     clusters = clustering.numbers()
@@ -144,12 +143,12 @@ def labeller_of(name: str) -> Callable[[Pages], Clustering]:
     return LABELLERS[name]
 
 
-def cluster_labelled(pages: Sequence[LabelledPage], labeller: str = "default") -> list[int]:
+def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
     """Cluster pages (any part of a crawl, in its order) as :func:`label_store` would if the crawl had been just these.
 
-    Returns one number a page, 0, 1, ... by first appearance; *labeller* is one of :data:`LABELLERS`.
+    Returns one number a page, 0, 1, ... by first appearance.
     """
-    return labeller_of(labeller)(lambda: pages).numbers()
+    return cluster_pages(lambda: pages).numbers()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,11 +80,6 @@ class SiteGrammar:
         """Tell whether any URL is read otherwise than it stands."""
         return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
 
-    @property
-    def reads_queries(self) -> bool:
-        """Tell whether queries are read otherwise than they stand."""
-        return self.has_semicolons or not all(name[:1] == _MARK for name in self.lists)
-
     def read(self, url: str) -> str:
         """*url* in the usual grammar; itself where it says nothing that has to be read.
 
