@@ -26,6 +26,7 @@ setup(
         "lxml_html_clean>=0.4",  # jusText needs it beside lxml 6 and does not say so
         "numpy>=1.26",
         "packaging>=21",
+        "Pebble>=5",
         "Protego>=0.3",
         "rich>=13",
         "safetensors>=0.4",

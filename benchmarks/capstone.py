@@ -78,8 +78,8 @@ def measure(pairs: Sequence[UrlPair], by: str, spec: str, seed: int) -> Run:
         "n_training": len(training),
         "fit_s": round(fit_s, 1),
         "threshold": method.threshold_,
-        **pair_quality(probabilities, labels, method.threshold_).as_dict(),
-        "at_half": pair_quality(probabilities, labels, 0.5).as_dict(),
+        **pair_quality(probabilities, labels, method.threshold_),
+        "at_half": pair_quality(probabilities, labels, 0.5),
     }
 
 

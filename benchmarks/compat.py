@@ -27,7 +27,6 @@ TESTS = (
     "test_middleware.py",
     "test_content_spider.py",
     "test_collector.py",
-    "test_fetching.py",
     "test_serving.py",
     "test_site.py",
 )

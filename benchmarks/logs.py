@@ -16,11 +16,11 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from dedup_crawler.evaluation.site_validation import SiteValidator
+from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.access_log import Access, read_accesses
 from dedup_crawler.pages.logs.url_sizes import SizeRange, sizes_of
 from dedup_crawler.pages.serving import RecordedSite

@@ -180,25 +180,24 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
 
 def outcome_table(outcome: DemoOutcome) -> Table:
     """Pages needed, fetched and lost, as a table."""
-    table = Table(title="the crawl after learning", title_justify="left", box=box.MARKDOWN)
-    table.add_column("what")
-    table.add_column("count", justify="right")
-    for what, count in (
-        ("pages needed (not shown by the first part)", outcome.n_needed),
-        ("fetched without the filter", outcome.n_fetched_without),
-        ("fetched with the filter", outcome.n_fetched_with),
-        ("saved", f"{outcome.n_saved} of {outcome.n_avoidable} avoidable"),
-        ("pages lost, by the recorded truth", outcome.n_lost),
-    ):
-        table.add_row(what, str(count))
-    return table
+    counts = {
+        "pages needed (not shown by the first part)": outcome.n_needed,
+        "fetched without the filter": outcome.n_fetched_without,
+        "fetched with the filter": outcome.n_fetched_with,
+        "saved": f"{outcome.n_saved} of {outcome.n_avoidable} avoidable",
+        "pages lost, by the recorded truth": outcome.n_lost,
+    }
+    return _table("the crawl after learning", ("what", "count"), counts)
 
 
 def time_table(seconds: Mapping[str, float]) -> Table:
     """Seconds that each step took."""
-    table = Table(title="time", title_justify="left", box=box.MARKDOWN)
-    table.add_column("step")
-    table.add_column("seconds", justify="right")
-    for title, taken in seconds.items():
-        table.add_row(title, f"{taken:.1f}")
+    return _table("time", ("step", "seconds"), {title: f"{taken:.1f}" for title, taken in seconds.items()})
+
+
+def _table(title: str, columns: tuple[str, str], rows: Mapping[str, object]) -> Table:
+    table = Table(columns[0], title=title, title_justify="left", box=box.MARKDOWN)
+    table.add_column(columns[1], justify="right")
+    for name, value in rows.items():
+        table.add_row(name, str(value))
     return table

@@ -6,22 +6,20 @@ import os
 import platform
 import re
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from packaging.requirements import Requirement
 
 from dedup_crawler import __version__
 from dedup_crawler.errors import DedupError
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION
-from dedup_crawler.networks.device import TorchFacts, torch_facts
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.addresses import shown_location
-
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
+from dedup_crawler.pages.store.database import shown_location
 
 _DISTRIBUTION = "dedup-crawler"
 _FOR_DEVELOPERS = frozenset({"docs", "lint", "release", "test"})
@@ -32,75 +30,97 @@ _MAX_MODELS = 20
 class Checkup:
     """Findings; *problems* has a line for each thing that cannot work."""
 
-    version: str
-    python: str
-    platform: str
-    cores: int
+    version: str = __version__
+    python: str = f"{platform.python_implementation()} {platform.python_version()}"
+    platform: str = f"{platform.system()} {platform.release()} {platform.machine()}"
+    cores: int = os.cpu_count() or 1
     packages: dict[str, str] = field(default_factory=dict)
     """Required package -> installed version."""
     extras: dict[str, list[str]] = field(default_factory=dict)
     """Extra -> what it lacks."""
-    torch: TorchFacts | str | None = None
+    torch: dict[str, Any] | str | None = None
+    """What it can compute on; why it cannot be imported; None where it is not installed."""
     database: dict[str, Any] | None = None
     models: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def look_at_packages(self) -> None:
+        """Compare what is installed with what the distribution requires."""
+        for requirement, extra in _requirements():
+            found = _installed(requirement.name)
+            is_usable = found is not None and requirement.specifier.contains(found, prereleases=True)
+            if found is not None:
+                self.packages[requirement.name] = found
+            missing = [] if is_usable else [f"{requirement.name}{requirement.specifier}"]
+            if extra is not None:
+                self.extras.setdefault(extra, []).extend(missing)
+            else:
+                self.problems += [
+                    f"{each} is needed, found {found or 'none'}: pip install '{each}'" for each in missing
+                ]
+        if not self.packages:
+            self.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
+        self.packages["SQLite"] = sqlite3.sqlite_version
+        self.packages.pop("torch", None)  # it has a line of its own
 
-def check_up(database: str | None, model: Path | None) -> Checkup:
-    """Look at the installation and, where they are given, at a database and at a model folder (or a folder of them)."""
-    checkup = Checkup(
-        version=__version__,
-        python=f"{platform.python_implementation()} {platform.python_version()}",
-        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
-        cores=os.cpu_count() or 1,
-    )
-    _check_packages(checkup)
-    checkup.packages["SQLite"] = sqlite3.sqlite_version
-    checkup.torch = torch_facts()
-    checkup.packages.pop("torch", None)  # it has a line of its own
-    if isinstance(checkup.torch, str):
-        checkup.problems.append(f"torch is installed and cannot be imported: {checkup.torch}")
-    if database is not None:
-        _check_database(checkup, database)
-    if model is not None:
-        _check_models(checkup, model)
-    return checkup
+    def look_at_torch(self) -> None:
+        """Ask torch, where it is installed, what it can compute on."""
+        if find_spec("torch") is None:
+            return
+        try:
+            import torch
+        except (ImportError, OSError) as error:  # a library that it needs is missing, or was built for another machine
+            self.torch = " ".join(str(error).split()) or type(error).__name__
+            self.problems.append(f"torch is installed and cannot be imported: {self.torch}")
+            return
+        self.torch = {
+            "version": torch.__version__,
+            "cuda": torch.version.cuda,
+            "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
+            "threads": torch.get_num_threads(),
+        }
+
+    def look_at_database(self, location: str) -> None:
+        """Count what a crawl database holds."""
+        self.database = {"name": shown_location(location)}
+        try:
+            with PageStore(location, create=False) as store:
+                self.database |= asdict(store.overview())
+        except DedupError as error:
+            self.problems.append(f"database {error}")
+        if "://" not in location and Path(location).is_file():
+            self.database["bytes"] = Path(location).stat().st_size
+
+    def look_at_models(self, folder: Path) -> None:
+        """Load a model, or all models of a folder."""
+        inner = [] if (folder / DESCRIPTION).exists() else sorted(folder.glob(f"*/{DESCRIPTION}"))
+        for each in [path.parent for path in inner[:_MAX_MODELS]] or [folder]:
+            found: dict[str, Any] = {"folder": str(each)}
+            self.models.append(found)
+            try:
+                model = load_model(each)
+            except DedupError as error:
+                self.problems.append(f"model {error}")
+                continue
+            found |= {"method": model.name, "hosts": sorted(model.hosts)}
+            found |= {"urls": model.n_urls_, "pages": model.n_clusters_}
+            found |= {"size": model.n_learnt(), "digest": model.digest[:12]}
 
 
-def _check_packages(checkup: Checkup) -> None:
-    needed = list(_requirements())
-    if not needed:
-        checkup.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
-    for requirement, extra in needed:
-        found = _installed(requirement.name)
-        is_usable = found is not None and requirement.specifier.contains(found, prereleases=True)
-        if found is not None:
-            checkup.packages[requirement.name] = found
-        lacks = f"{requirement.name}{requirement.specifier}"
-        if extra is not None:
-            missing = checkup.extras.setdefault(extra, [])
-            if not is_usable:
-                missing.append(lacks)
-        elif not is_usable:
-            checkup.problems.append(f"{lacks} is needed, found {found or 'none'}: pip install '{lacks}'")
-
-
-def _requirements() -> Iterator[tuple[Requirement, str | None]]:
+def _requirements() -> list[tuple[Requirement, str | None]]:
     """Packages that the installed package needs on this machine, each with its extra."""
-    from packaging.requirements import Requirement
-
     try:
         lines = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        return
-    for line in lines:
-        requirement = Requirement(line)
-        extra = re.search(r"""extra == ['"](\w+)['"]""", line)
-        name = extra[1] if extra is not None else None
-        if name in _FOR_DEVELOPERS:
-            continue
-        if requirement.marker is None or requirement.marker.evaluate({"extra": name or ""}):
-            yield requirement, name
+        return []
+    extras = [re.search(r"""extra == ['"](\w+)['"]""", line) for line in lines]
+    found = [(Requirement(line), extra and extra[1]) for line, extra in zip(lines, extras, strict=True)]
+    return [
+        (requirement, extra)
+        for requirement, extra in found
+        if extra not in _FOR_DEVELOPERS
+        and (requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""}))
+    ]
 
 
 def _installed(name: str) -> str | None:
@@ -108,36 +128,3 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _check_database(checkup: Checkup, location: str) -> None:
-    checkup.database = {"name": shown_location(location)}
-    try:
-        with PageStore(location, create=False) as store:
-            checkup.database |= asdict(store.overview())
-    except DedupError as error:
-        checkup.problems.append(f"database {error}")
-    if "://" not in location and Path(location).is_file():
-        checkup.database["bytes"] = Path(location).stat().st_size
-
-
-def _check_models(checkup: Checkup, folder: Path) -> None:
-    folders = [folder]
-    if folder.is_dir() and not (folder / DESCRIPTION).exists():
-        folders = sorted(path.parent for path in folder.glob(f"*/{DESCRIPTION}"))[:_MAX_MODELS] or [folder]
-    for each in folders:
-        found: dict[str, Any] = {"folder": str(each)}
-        checkup.models.append(found)
-        try:
-            model = load_model(each)
-        except DedupError as error:
-            checkup.problems.append(f"model {error}")
-            continue
-        found |= {
-            "method": model.name,
-            "hosts": sorted(model.hosts),
-            "urls": model.n_urls_,
-            "pages": model.n_clusters_,
-            "size": model.n_learnt(),
-            "digest": model.digest[:12],
-        }

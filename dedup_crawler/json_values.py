@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -55,27 +56,16 @@ class JsonValue:
 
     def texts(self) -> list[str]:
         """The texts of a list."""
-        values = self._list()
-        for value in values:
-            if not isinstance(value, str):
-                self.refuse("a list of texts", value)
-        return values
+        return self._all("texts", lambda value: isinstance(value, str))
 
     def integers(self, least: int = 0, most: int = MAX_COUNT) -> list[int]:
         """The whole numbers of a list, from *least* to *most*."""
-        values = self._list()
-        for value in values:
-            if type(value) is not int or not least <= value <= most:
-                self.refuse(f"a list of whole numbers from {least} to {most}", value)
-        return values
+        kind = f"whole numbers from {least} to {most}"
+        return self._all(kind, lambda value: type(value) is int and least <= value <= most)
 
     def numbers(self) -> list[float]:
         """The finite numbers of a list."""
-        values = self._list()
-        for value in values:
-            if not _is_number(value):
-                self.refuse("a list of numbers", value)
-        return values
+        return self._all("numbers", _is_number)
 
     def text(self) -> str:
         """A text."""
@@ -105,6 +95,12 @@ class JsonValue:
     def refuse(self, expected: str, *found: Any) -> NoReturn:
         """Say what should stand there, instead of the value or of what was *found* in it."""
         raise BadInputError(f"{self.place}: expected {expected}, found {_shown(*found or [self.raw])}.")
+
+    def _all(self, kind: str, is_one: Callable[[Any], bool]) -> list[Any]:
+        for value in self._list():
+            if not is_one(value):
+                self.refuse(f"a list of {kind}", value)
+        return self._list()
 
     def _list(self) -> list[Any]:
         return self.raw if isinstance(self.raw, list) else self.refuse("a list")

@@ -11,10 +11,7 @@ from pathlib import Path
 def write_whole(path: Path, data: bytes) -> None:
     """Write *data* beside its place and rename it; what is no file, such as a pipe, is written to as it is.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; a file that was there is left as it was.
+    OSError if it cannot be written; a file that was there is left as it was.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)

@@ -21,7 +21,7 @@ from dedup_crawler.cli import main
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.addresses import shown_location, without_secrets
+from dedup_crawler.pages.store.database import shown_location, without_secrets
 from planted_site import session_ids
 
 PASSWORD = "Sesame4711"

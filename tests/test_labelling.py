@@ -14,8 +14,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.truth import label_quality, read_truth
-from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, label_store
-from dedup_crawler.labels.sinks import find_sinks
+from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, find_sinks, label_store
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore

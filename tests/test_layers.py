@@ -136,3 +136,9 @@ def test_a_seen_set_costs_what_it_needs():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines() == ["[]", "['sqlalchemy']"]
+
+
+def test_no_room_is_crowded():
+    """A folder of the package holds at most 15 files."""
+    for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
+        assert len(list(folder.glob("*.py"))) <= 15, folder

@@ -13,7 +13,6 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page, clean_pages
-from dedup_crawler.labels.workers import WorkerPool
 from dedup_crawler.pages.records import Page, PageText
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -246,56 +245,7 @@ def test_a_reader_is_asked_now_and_then():
     """The worker that read two pages reads the next one; the texts are those of this process."""
     pages = [Page(f"http://site.example/{n}", content=f"<html><p>text {n}".encode()) for n in range(3)]
 
-    with TextReader() as reader:
+    with TextReader(n_workers=1) as reader:
         texts = [*reader.read(pages[:2]), *reader.read(pages[2:])]
 
-    assert texts == [clean_page(page)[0] for page in pages]
-
-
-def double(chunk: list[int]) -> list[int]:
-    return [2 * item for item in chunk]
-
-
-def die_of_seven(chunk: list[int]) -> list[int]:
-    if 7 in chunk:
-        os._exit(9)
-    return double(chunk)
-
-
-def refuse(chunk: list[int]) -> list[int]:
-    raise ValueError(f"no {chunk}")
-
-
-def lost(item: int) -> int:
-    return -item
-
-
-def test_results_come_in_order_and_items_are_taken_as_needed() -> None:
-    """Fifty chunks come back in order, and never many more are taken than results were asked for."""
-    taken = 0
-
-    def chunks() -> Iterator[list[int]]:
-        nonlocal taken
-        for start in range(0, 100, 2):
-            taken += 1
-            yield [start, start + 1]
-
-    with WorkerPool(double, lost, 2) as pool:
-        results = pool.map(chunks())
-        assert next(results) == 0
-        assert taken <= 8
-        assert [0, *results] == [2 * item for item in range(100)]
-
-
-def test_an_item_that_kills_its_worker_is_lost_alone() -> None:
-    """The process dies of one item; all others, before, beside and after it, have their results, in order."""
-    with WorkerPool(die_of_seven, lost, 1) as pool:
-        results = list(pool.map([item, item + 1] for item in range(0, 30, 2)))
-
-    assert results == [-7 if item == 7 else 2 * item for item in range(30)]
-
-
-def test_an_exception_of_the_function_is_passed_on() -> None:
-    """What the function raises on purpose is not taken for a death; the pool ends."""
-    with pytest.raises(ValueError, match=r"no \[1\]"), WorkerPool(refuse, lost, 1) as pool:
-        list(pool.map([[1]]))
+    assert texts == [clean_page(page) for page in pages]

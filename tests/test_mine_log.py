@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from dedup_crawler.cli import main
-from dedup_crawler.evaluation.site_validation import SiteValidator
+from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
-from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from live_site import Answer, Site
 

@@ -1,4 +1,4 @@
-"""What the store gives a report: facts without bodies, and scored pairs with what is known of both pages."""
+"""What the store gives a report: facts without bodies."""
 
 import sqlite3
 
@@ -70,29 +70,3 @@ def test_pages_go_on_while_somebody_writes(store):
     assert first.url == f"{HOST}/0"
     assert sum(1 for _ in facts) == 4  # of the chunk that was read
     assert sum(1 for _ in store.page_facts()) == 1505
-
-
-def test_scored_pairs_say_what_both_pages_are(store):
-    """Lengths of URLs and texts, and whether the labels say one page; a pair with an unlabelled page is left out."""
-    store.write_scores(
-        [
-            (f"{HOST}/0", f"{HOST}/1", 0.99),
-            (f"{HOST}/1", f"{HOST}/2", 0.25),
-            (f"{HOST}/1", f"{HOST}/4", 0.5),
-            (f"{HOST}/1", f"{HOST}/nowhere", 0.5),
-        ]
-    )
-
-    pairs = list(store.scored_pairs())
-
-    assert [(each.score, each.is_same) for each in pairs] == [(0.99, True), (0.25, False)]
-    assert pairs[0].text_lengths == (0, 4)
-    assert pairs[1].text_lengths == (4, 8)
-    assert pairs[0].url_lengths == (len(HOST) + 2,) * 2
-
-
-def test_many_scored_pairs_come_once_each(store):
-    """They are read in chunks by number; none is lost between two, none comes twice."""
-    store.write_scores([(f"{HOST}/0", f"{HOST}/{n % 4}", n / 5000) for n in range(5000)])
-
-    assert [each.score for each in store.scored_pairs()] == pytest.approx([n / 5000 for n in range(5000)])

@@ -17,10 +17,10 @@ def test_the_confusion_matrix_of_the_capstone():
     answers = [0.0] * 2520 + [1.0] * 4 + [0.0] * 753 + [1.0] * 134
     quality = pair_quality(answers, labels, 0.5)
 
-    assert quality.precision == pytest.approx(0.971, abs=5e-4)
-    assert quality.recall == pytest.approx(0.151, abs=5e-4)
-    assert quality.accuracy == pytest.approx(0.778, abs=5e-4)
-    assert quality.as_dict()["confusion"]["truth same"] == {"answer different": 753, "answer same": 134}
+    assert quality["precision"] == pytest.approx(0.971, abs=5e-4)
+    assert quality["recall"] == pytest.approx(0.151, abs=5e-4)
+    assert quality["accuracy"] == pytest.approx(0.778, abs=5e-4)
+    assert quality["confusion"]["truth same"] == {"answer different": 753, "answer same": 134}
 
 
 @given(ANSWERS, st.sampled_from([0.1, 0.5, 0.6]))
@@ -30,12 +30,12 @@ def test_rates_are_those_of_scikit_learn(answers, threshold):
     called = probabilities >= threshold
     quality = pair_quality(probabilities, labels, threshold)
 
-    assert quality.accuracy == pytest.approx(metrics.accuracy_score(labels, called))
-    assert quality.f1 == pytest.approx(metrics.f1_score(labels, called, zero_division=0.0))
+    assert quality["accuracy"] == pytest.approx(metrics.accuracy_score(labels, called))
+    assert quality["f1"] == pytest.approx(metrics.f1_score(labels, called, zero_division=0.0))
     if called.any():
-        assert quality.precision == pytest.approx(metrics.precision_score(labels, called))
+        assert quality["precision"] == pytest.approx(metrics.precision_score(labels, called))
     if labels.any():
-        assert quality.recall == pytest.approx(metrics.recall_score(labels, called))
+        assert quality["recall"] == pytest.approx(metrics.recall_score(labels, called))
     if labels.any() and not labels.all():
         assert area_under_curve(probabilities, labels) == pytest.approx(metrics.roc_auc_score(labels, probabilities))
 
@@ -44,4 +44,4 @@ def test_what_is_undefined_is_none():
     """Nothing called the same has no precision, no duplicates no recall, one kind of pairs no curve."""
     quality = pair_quality([0.1, 0.2], [False, False], 0.5)
 
-    assert (quality.precision, quality.recall, quality.auc, quality.f1) == (None, None, None, 0.0)
+    assert (quality["precision"], quality["recall"], quality["auc"], quality["f1"]) == (None, None, None, 0.0)

@@ -11,9 +11,9 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls
 from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs, stream_pairs
 from dedup_crawler.methods.pairs.sampling import sample_pairs
-from dedup_crawler.networks import pair_memory
+from dedup_crawler.networks import pair_inference
 from dedup_crawler.networks.alphabet import PADDING, UNKNOWN, Alphabet
-from dedup_crawler.networks.pair_memory import EncodingMemory
+from dedup_crawler.networks.pair_inference import EncodingMemory
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids
 from url_strategies import urls
@@ -209,7 +209,7 @@ class CountingNetwork:
 
 def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
     """Asked again it costs nothing; beyond the limit the key that was not asked for longest goes."""
-    monkeypatch.setattr(pair_memory, "_MAX_BYTES", 3 * 4 * 2)
+    monkeypatch.setattr(pair_inference, "_MAX_BYTES", 3 * 4 * 2)
     network = CountingNetwork()
     memory = EncodingMemory(network, lambda keys: np.array([[int(key), 0] for key in keys]))
 
@@ -224,7 +224,7 @@ def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
 
 def test_more_than_can_be_kept_is_answered_all_the_same(monkeypatch):
     """One batch may be larger than the memory."""
-    monkeypatch.setattr(pair_memory, "_MAX_BYTES", 1)
+    monkeypatch.setattr(pair_inference, "_MAX_BYTES", 1)
     memory = EncodingMemory(CountingNetwork(), lambda keys: np.array([[int(key), 0] for key in keys]))
 
     assert len(memory.encoded(map(str, range(9)))) == 9

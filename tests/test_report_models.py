@@ -154,7 +154,7 @@ def test_every_method_can_be_told_of(name, tmp_path):
     """Methods without rules of their own have at least what the protocol says of them."""
     found = described(make_method(name).fit(CRAWL.urls, CRAWL.clusters), tmp_path)
 
-    assert found.method == name
+    assert found.model.name == name
     assert found.summary
     assert found.on_crawl.outcome.n_urls == len(PAGES)
     assert all(rule.sentence for rule in found.rules)
@@ -166,7 +166,7 @@ def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
 
     assert found.is_pair_classifier
     assert found.on_crawl is None
-    assert found.history.held_out is not None
+    assert found.model.history().held_out is not None
 
 
 def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):

@@ -160,7 +160,7 @@ def test_the_site_at_a_glance_counts_what_the_crawl_holds():
     assert (found.n_bytes, found.n_repeat_bytes, found.repeat_share) == (2400, 1200, 0.5)
     assert found.statuses == (("answered", 240),)
     assert found.hosts == (("forum.example", 240),)
-    assert {each.n_urls for each in found.largest} == {3}
+    assert {n_urls for _, n_urls in found.largest} == {3}
     assert found.growth[0] == (0, 0)
     assert found.growth[-1] == (240, 120)
     assert list(found.growth) == sorted(found.growth)

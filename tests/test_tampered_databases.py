@@ -103,7 +103,6 @@ def read_all(path: Path) -> None:
         for facts in store.page_facts(with_sizes=True):
             assert (facts.n_bytes or 0) >= 0
         assert all(score >= 0 for _, _, score in store.scores())
-        assert all(pair.score >= 0 for pair in store.scored_pairs())
         assert type(store.import_position("a file")) is int
         assert store.get(URL.format(1)) is None or store.overview().n_pages
         store.add_many([Page(URL.format(n), status=200, content=b"new") for n in range(10)])

@@ -1,10 +1,10 @@
-"""A URL as tokens."""
+"""A URL as tokens, and where two addresses that end alike begin to do so."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.urls.tokens import detokenize, split, tokenize
+from dedup_crawler.urls.tokens import detokenize, different_starts, split, tokenize
 from url_strategies import urls
 
 
@@ -34,3 +34,27 @@ def test_comes_back_exactly(url, deep):
     """Tokens and pieces give back every string, to the letter."""
     assert detokenize(tokenize(url, deep=deep), deep=deep) == url
     assert "".join(split(url, deep=deep)) == url
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "starts"),
+    [
+        ("/pub/mirrors/a/x.txt", "/mirror/a/x.txt", ("/pub/mirrors/", "/mirror/")),
+        ("/people/anna/x", "/~anna/x", ("/people/", "/~")),
+        ("/a1/xy", "/b1/xy", ("/a1/", "/b1/")),
+        ("/a", "/b", ("", "")),
+    ],
+)
+def test_whole_words_are_compared(one: str, other: str, starts: tuple[str, str]) -> None:
+    """The common end begins with a whole token, and the slash before it belongs to the folder."""
+    assert different_starts(one, other) == starts
+
+
+@given(st.text("/ab~.?", max_size=12), st.text("/ab~.?", max_size=12))
+def test_what_follows_the_starts_is_the_same(one: str, other: str) -> None:
+    """Both addresses end alike behind their starts, if starts are given at all."""
+    left, right = different_starts(one, other)
+    if left or right:
+        assert one.startswith(left)
+        assert other.startswith(right)
+        assert one[len(left) :] == other[len(right) :]

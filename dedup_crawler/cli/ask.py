@@ -1,17 +1,24 @@
-"""Commands that ask a model."""
+"""Commands that ask a model, or compare two."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_json_line, say
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.model.crawl_order import forms_in_order, record_of
-from dedup_crawler.methods.static_front import with_static_files
+from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.pairs.labelled import stream_pairs
+from dedup_crawler.methods.static_front import StaticFront, with_static_files
 
 
 @main.command()
@@ -28,16 +35,11 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
     loaded = with_static_files(load_model(model), static_files)
-    for asked in forms_in_order(loaded, map(_visit, urls or sys.stdin)):
+    for asked in forms_in_order(loaded, _visits(urls or sys.stdin)):
         if as_json:
             print_json_line(**record_of(loaded, asked))
         else:
             click.echo(asked.form)
-
-
-def _visit(line: str) -> tuple[str, str | None]:
-    url, _, referrer = line.rstrip("\n").partition("\t")
-    return url, referrer or None
 
 
 @main.command()
@@ -75,3 +77,121 @@ def explain(
         say(f"{each.url}\n  form: {each.form}\n  {each.reason}")
     if other is not None:
         say("believed to be the same page" if same else "believed to be different pages")
+
+
+@main.command()
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("urls", nargs=-1)
+@click.option("--db", default=None, help="Take the URLs and referrers of a crawl database, in crawl order.")
+@click.option("--examples", default=3, show_default=True, help="URLs shown for each rule.")
+@AS_JSON
+def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: int, as_json: bool) -> None:
+    """List the URLs that only one of the models OLD and NEW would drop, rule by rule.
+
+    The URLs come from the arguments, from --db, or from stdin (`url` or `url<TAB>referrer` a line), and are read as a
+    crawl in order: the first URL of each form is fetched, the others are dropped.
+
+    \b
+    Example: dedup-crawler diff models/forum models/forum-new --db forum.db
+    Example: dedup-crawler diff models/forum models/forum-new < urls.txt
+    """  # noqa: D301 - click reads the control character
+    from dedup_crawler.live.models.model_diff import RuleDrops, diff_models
+
+    if urls and db is not None:
+        raise click.UsageError("give URLs or --db, not both.")
+    found = diff_models(load_model(old), load_model(new), _links(urls, db), n_examples=examples)
+    if as_json:
+        print_json(
+            urls=found.n_urls,
+            both=found.n_both,
+            only_new=[asdict(drops) for drops in found.only_new],
+            only_old=[asdict(drops) for drops in found.only_old],
+        )
+        return
+
+    def say_drops(rules: Sequence[RuleDrops]) -> None:
+        for drops in rules:
+            say(f"  {drops.n_urls}: {drops.sentence}")
+            for link in drops.examples:
+                say(f"      {link.url} = {link.form}" + (f" on {link.referrer}" if link.referrer else ""))
+
+    say(f"{found.n_urls} URLs, {found.n_both} dropped by both models")
+    say(f"{found.n_only_new} dropped by {new} alone")
+    say_drops(found.only_new)
+    say(f"{found.n_only_old} dropped by {old} alone")
+    say_drops(found.only_old)
+
+
+def _links(urls: tuple[str, ...], db: str | None) -> Iterator[tuple[str, str | None]]:
+    """URLs with their referrers, as they come."""
+    if db is not None:
+        from dedup_crawler.pages.store import PageStore
+
+        with PageStore(db, create=False) as store:
+            yield from ((page.url, page.referrer) for page in store.labelled_pages())
+        return
+    yield from (visit for visit in _visits(urls or sys.stdin) if visit[0])
+
+
+def _visits(lines: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """URLs with their referrers, one or both of them a line."""
+    for line in lines:
+        url, _, referrer = line.rstrip("\n").partition("\t")
+        yield url, referrer or None
+
+
+_PAIRS_AT_ONCE = 1000
+
+
+@main.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder of a pair classifier.")
+@click.option("--pairs", type=click.Path(path_type=Path), required=True, help="CSV with url1,url2 and maybe score.")
+@AS_JSON
+def compare(model: Path, pairs: Path, as_json: bool) -> None:
+    """Print the probability that two URLs are one page for each pair (url1, url2, probability).
+
+    If the pairs have scores, the quality of the answers goes to stderr; a score of 0.99 or more is a duplicate.
+
+    Example: dedup-crawler compare --model models/forum --pairs pairs.csv
+    """
+    from dedup_crawler.evaluation.pair_quality import pair_quality
+
+    loaded = load_model(model)
+    loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are of the URLs as given
+    if not isinstance(loaded, PairClassifier):
+        raise BadInputError(
+            f"{model} holds a {loaded.name} model, which gives no probabilities: train siamese or random-forest, "
+            f"or ask `dedup-crawler explain --model {model} URL URL`."
+        )
+    answers: list[tuple[str, str, float]] = []
+    labels: list[bool] = []
+    lines = stream_pairs(pairs)
+    while batch := list(islice(lines, _PAIRS_AT_ONCE)):
+        probabilities = loaded.duplicate_probabilities([(pair.left, pair.right) for pair in batch])
+        labels += [pair.is_duplicate for pair in batch if pair.is_duplicate is not None]
+        found = [(pair.left, pair.right, p) for pair, p in zip(batch, probabilities, strict=True)]
+        answers += found
+        if not as_json:
+            click.echo("\n".join(f"{left}\t{right}\t{probability:.4f}" for left, right, probability in found))
+    threshold = 1.0 if loaded.threshold_ is None else loaded.threshold_
+    quality = pair_quality([p for _, _, p in answers], labels, threshold) if labels else {}
+    if as_json:
+        rows = [{"url1": left, "url2": right, "probability": p} for left, right, p in answers]
+        print_json(threshold=threshold, pairs=rows, **({"quality": quality} if quality else {}))
+        return
+    for line in _quality_lines(quality, threshold):
+        click.echo(line, err=True)
+
+
+def _quality_lines(quality: Mapping[str, Any], threshold: float) -> Iterator[str]:
+    """Rates of a pair classifier, a line each, then its confusion matrix with both axes named."""
+    if not quality:
+        return
+    yield f"{quality['pairs']} pairs with a score, the same page from probability {threshold} on"
+    for name in ("accuracy", "precision", "recall", "f1", "auc"):
+        yield f"{name}: " + ("-" if quality[name] is None else f"{quality[name]:.4f}")
+    columns = ("answer different", "answer same")
+    yield " " * 16 + "".join(f"{column:>18}" for column in columns)
+    for row, counts in quality["confusion"].items():
+        yield f"{row:<16}" + "".join(f"{counts[column]:>18}" for column in columns)

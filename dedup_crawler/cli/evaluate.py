@@ -1,9 +1,11 @@
-"""Commands that judge methods, and that show the whole job."""
+"""Commands that judge methods and models, and that show the whole job."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -95,3 +97,99 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
         print_json(**asdict(outcome), n_saved=outcome.n_saved, n_avoidable=outcome.n_avoidable, seconds=seconds)
         return
     print_table(outcome_table(outcome), time_table(seconds), width=100)
+
+
+_PATH = click.Path(path_type=Path)
+
+
+@main.command()
+@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db where it is.")
+@click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
+@click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
+@click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
+@click.option("--comparison", type=_PATH, help="Output of `dedup-crawler evaluate --json`.")
+@click.option("--output", "-o", type=_PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
+@AS_JSON
+def report(
+    db: str | None,
+    models: tuple[Path, ...],
+    dropped: Path | None,
+    truth: Path | None,
+    comparison: Path | None,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Write one HTML file about a crawl and its models: the waste, the rules with their evidence, the losses.
+
+    It opens without a network and on a phone, and can be printed. A section without data says what would fill it.
+
+    Example: dedup-crawler report --db crawl.db --model models/forum --dropped drops.jsonl
+    """
+    from dedup_crawler.report.making import ReportInput, make_report
+
+    others = (*models, *filter(None, (dropped, truth, comparison)))
+    if db is None and (not others or Path("crawl.db").exists()):
+        db = "crawl.db"
+    with progress("report") as advance:
+        facts = make_report(ReportInput(db, models, dropped, truth, comparison), output, advance)
+    n_bytes = output.stat().st_size
+    if as_json:
+        counts = {} if facts is None else {"urls": facts.n_urls, "pages": facts.n_pages, "repeats": facts.n_repeats}
+        print_json(report=str(output), bytes=n_bytes, **counts, models=len(models))
+    else:
+        say(f"{output}: {n_bytes / 1000:,.0f} kB")
+
+
+@main.command()
+@click.option("--db", default=None, help="Look at this crawl database, too.")
+@click.option("--model", type=click.Path(path_type=Path), help="Look at this model folder, or folder of them, too.")
+@AS_JSON
+@click.pass_context
+def doctor(context: click.Context, db: str | None, model: Path | None, as_json: bool) -> None:
+    """Print what a bug report needs: versions, extras, torch, a crawl database, a model; passwords are left out.
+
+    The exit status is 1 if it finds a problem.
+
+    Example: dedup-crawler doctor --db crawl.db --model models/forum
+    """
+    from dedup_crawler.doctor import Checkup
+
+    checkup = Checkup()
+    checkup.look_at_packages()
+    checkup.look_at_torch()
+    if db is not None:
+        checkup.look_at_database(db)
+    if model is not None:
+        checkup.look_at_models(model)
+    if as_json:
+        print_json(**asdict(checkup))
+    else:
+        for name, text in _lines(asdict(checkup)):
+            say(f"{name:<23} {text}")
+    context.exit(1 if checkup.problems else 0)
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "dedup-crawler", found["version"]
+    yield "python", found["python"]
+    yield "platform", f"{found['platform']}, {found['cores']} cores"
+    yield from found["packages"].items()
+    for extra, missing in found["extras"].items():
+        way_out = f"lacks {', '.join(missing)}: pip install 'dedup-crawler[{extra}]'"
+        yield f"extra {extra}", way_out if missing else "complete"
+    yield "torch", _said(found["torch"]) if isinstance(found["torch"], dict) else found["torch"] or "not installed"
+    for name, facts in (("database", found["database"]), *(("model", model) for model in found["models"])):
+        if facts is not None:
+            yield name, _said(facts)
+    for problem in found["problems"]:
+        yield "problem", problem
+
+
+def _said(facts: Mapping[str, Any]) -> str:
+    """The first fact, which is a name, and the others behind it."""
+    first, *rest = facts.items()
+    said = ", ".join(
+        f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
+        for name, value in rest
+    )
+    return f"{first[1]}: {said}" if said else str(first[1])

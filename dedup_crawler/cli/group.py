@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from dedup_crawler.cli.output import Manners, fail, manners, set_manners, tell
+from dedup_crawler.cli.output import fail, set_manners, tell, verbosity
 from dedup_crawler.errors import DedupError, did_you_mean
 from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
 
@@ -42,7 +42,7 @@ class _Commands(click.Group):
             sys.stdout.flush()  # a full disk is told of here, not in a traceback at the very end
             return done
         except DedupError as error:
-            if manners().verbosity > 1:
+            if verbosity() > 1:
                 traceback.print_exception(error)
             fail(str(error), 1)
         except KeyboardInterrupt:
@@ -90,7 +90,7 @@ def main(context: click.Context, quiet: bool, verbose: int, no_color: bool) -> N
     """  # noqa: D301 - click reads the control character
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose contradict each other.")
-    set_manners(context, Manners(is_quiet=quiet, verbosity=verbose), is_colourless=no_color)
+    set_manners(context, -1 if quiet else verbose, is_colourless=no_color)
     level = logging.ERROR if quiet else {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logging.basicConfig(level=level, format="%(levelname)s: %(message)s")
     start = time.perf_counter()

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,32 +37,25 @@ MAX_LINES = 20
 Advance = Callable[[str, int, int], None]
 """Takes a note, the steps done and the steps in all."""
 
-_KEY = "dedup_crawler.manners"
+_KEY = "dedup_crawler.verbosity"
 _TOLD_EVERY_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Manners:
-    """Verbosity and colours, as the user wanted them before the command."""
-
-    is_quiet: bool = False
-    """No progress and no warnings; results and errors stay."""
-    verbosity: int = 0
-    """1: steps with their times; 2: also what the libraries log, and the traceback of an error."""
-
-
-def set_manners(context: click.Context, manners: Manners, *, is_colourless: bool) -> None:
-    """Have all that is printed from now on follow *manners*."""
-    context.meta[_KEY] = manners
+def set_manners(context: click.Context, verbosity: int, *, is_colourless: bool) -> None:
+    """Have all that is printed from now on follow what the user wanted before the command."""
+    context.meta[_KEY] = verbosity
     if is_colourless or os.environ.get("NO_COLOR"):
         context.color = False
 
 
-def manners() -> Manners:
-    """Return the manners of the running command; the defaults outside of a command."""
+def verbosity() -> int:
+    """Return how much the running command tells beside its result; 0 outside of a command.
+
+    -1: neither progress nor warnings; 1: steps with their times; 2: also what the libraries log, and the traceback of
+    an error.
+    """
     context = click.get_current_context(silent=True)
-    told = context.meta.get(_KEY) if context is not None else None
-    return told if isinstance(told, Manners) else Manners()
+    return int(context.meta.get(_KEY, 0)) if context is not None else 0
 
 
 def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
@@ -81,13 +73,13 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print what the user should know beside the result."""
-    if not manners().is_quiet:
+    if verbosity() >= 0:
         click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
 
 
 def tell(text: str) -> None:
     """Print a step, for those who asked for more words."""
-    if manners().verbosity and not manners().is_quiet:
+    if verbosity() > 0:
         click.echo(click.style(text, dim=True), err=True)
 
 
@@ -132,11 +124,11 @@ def _console(*, stderr: bool = False, width: int | None = None) -> Console:
 def progress(title: str) -> Iterator[Advance]:
     """A bar on a terminal; elsewhere nothing, or a line now and then for those who asked for more words."""
     console = _console(stderr=True)
-    if not console.is_terminal and manners().verbosity:
+    if not console.is_terminal and verbosity() > 0:
         yield _lines(title)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    is_silent = manners().is_quiet or not console.is_terminal
+    is_silent = verbosity() < 0 or not console.is_terminal
     with Progress(*columns, console=console, disable=is_silent, transient=True) as progress:
         task = progress.add_task(title, total=None)
 

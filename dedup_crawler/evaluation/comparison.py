@@ -8,18 +8,25 @@ labels of the whole crawl.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.json_values import JsonValue, read_json
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
+
+MAX_BYTES = 16 * 2**20
+MAX_SITES = 20
+MAX_METHODS = 40
+_MAX_COUNT = 10**12
 
 
 @dataclass(frozen=True)
@@ -80,10 +87,7 @@ def judged_crawl(
 ) -> JudgedCrawl:
     """Cut a crawl (in crawl order) and find its judge.
 
-    Raises
-    ------
-    BadInputError
-        If the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
+    BadInputError if the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
     """
     if not 0 < train_fraction < 1:
         raise BadInputError(f"train fraction is {train_fraction}; give a share between 0 and 1, such as 0.75.")
@@ -108,12 +112,10 @@ def judged_crawl(
     )
 
 
-def evaluate(
-    method: Canonicalizer, label: str, crawl: JudgedCrawl, clock: Callable[[], float] = time.perf_counter
-) -> Row:
+def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
     """Fit *method* on the training part and judge it on the rest."""
     evidence = crawl.evidence
-    start = clock()
+    start = time.perf_counter()
     method.fit(
         [page.url for page in crawl.training],
         crawl.training_clusters,
@@ -121,12 +123,12 @@ def evaluate(
         [page.redirect_to for page in crawl.training],
         evidence,
     )
-    fit_s = clock() - start
+    fit_s = time.perf_counter() - start
     passes = []
     for _ in range(3):
-        start = clock()
+        start = time.perf_counter()
         forms = method.canonicalize_many(crawl.test_urls)
-        passes.append(clock() - start)
+        passes.append(time.perf_counter() - start)
     return Row(
         method=label,
         cold=replay(forms, crawl.test_pages),
@@ -143,3 +145,57 @@ def evaluate(
         canonicalize_us=sorted(passes)[1] / len(crawl.test_urls) * 1e6,
         n_learnt=method.n_learnt(),
     )
+
+
+def read_comparison(path: Path) -> dict[str, list[Row]]:
+    """Read the output of ``evaluate --json``: site -> a row a method, at most 20 sites with 40 methods each.
+
+    Only counts are taken; every rate is computed from them. BadInputError if the file cannot be read, or is something
+    else.
+    """
+    way_out = "Make one with `dedup-crawler evaluate --json > FILE`."
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}). {way_out}") from None
+    if len(data) > MAX_BYTES:
+        raise BadInputError(f"{path} has more than {MAX_BYTES} bytes and is no comparison. {way_out}")
+    try:
+        sites = list(read_json(data, "it").table().items())[:MAX_SITES]
+        if not sites:
+            raise BadInputError("no site")
+        return {site: [_row(value) for value in rows.values(MAX_METHODS)] for site, rows in sites}
+    except BadInputError as error:
+        raise BadInputError(f"{path} is not what `dedup-crawler evaluate --json` prints ({error}) {way_out}") from None
+
+
+def _row(value: JsonValue) -> Row:
+    times = value["fit_s"], value["canonicalize_us"]
+    for time_taken in times:
+        if time_taken.number() < 0:
+            time_taken.refuse("a time")
+    learnt = value["n_learnt"]
+    quality = NormalizationQuality(**_counts(value["normalization"], NormalizationQuality))
+    if not 0 < quality.n_forms <= quality.n_urls:
+        value["normalization"].refuse("as many forms as URLs at most")
+    return Row(
+        method=value["method"].text(),
+        cold=_outcome(value["cold"]),
+        warm=_outcome(value["warm"]),
+        normalization=quality,
+        fit_s=times[0].number(),
+        canonicalize_us=times[1].number(),
+        n_learnt=None if learnt.raw is None else learnt.count(_MAX_COUNT),
+    )
+
+
+def _outcome(value: JsonValue) -> CrawlOutcome:
+    outcome = CrawlOutcome(**_counts(value, CrawlOutcome))
+    if not outcome.n_covered <= outcome.n_needed <= outcome.n_urls >= outcome.n_fetched >= outcome.n_covered:
+        value.refuse("counts of one crawl")
+    return outcome
+
+
+def _counts(value: JsonValue, of: type[CrawlOutcome | NormalizationQuality]) -> dict[str, int]:
+    return {field.name: value[field.name].count(_MAX_COUNT) for field in fields(of)}

@@ -1,19 +1,146 @@
-"""DustBuster on web-server logs, from the files to the model: read, mine, try on the live site."""
+"""DustBuster on web-server logs, from the files to the model: read, mine, try on the live site.
+
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", poster, WWW 2006: a rule holds if both pages of
+nearly all sampled pairs exist and say the same; with 20 samples a rule the precision was 1.0 on a forum. Rules are
+tried in their order, the best supported first; a trial ends as soon as its outcome is certain, and a rule that the
+rules which held already imply is not tried. Two pages say the same if their bytes are equal or the labeller, asked
+about these two pages alone, says so.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.site_validation import SiteValidation, SiteValidator
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
-from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
+from dedup_crawler.pages.records import LabelledPage, Page, PageText
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.dust.trials import Trial
+from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
+
+_MAX_FAILED = 0.05  # share of the samples
+_MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted
+
+
+@dataclass(frozen=True)
+class SiteValidation:
+    """Results of the rules."""
+
+    held: list[AnyRule]
+    """With the fetched pairs as their evidence."""
+    n_rejected: int
+    n_implied: int
+    """Not tried, for rules that held do what they say."""
+    n_untried: int
+    """Without a sample, or beyond the limit of fetches."""
+    n_fetches: int
+
+
+class SiteValidator:
+    """Tries rules on the site of a fetcher; what held so far is there at any time, also after Ctrl-C.
+
+    The samples are drawn from known *urls* in normal form, the site's and others: *n* pairs for each rule.
+    """
+
+    def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int) -> None:
+        self._urls = list(urls)
+        random.Random(0).shuffle(self._urls)  # noqa: S311 - draws examples, guards nothing
+        unchanged = RuleEngine([])
+        self._published = {unchanged.form(url): url for url in reversed(self._urls)}
+        self._fetcher = fetcher
+        self._n = n
+        self.outcome = SiteValidation([], 0, 0, 0, 0)
+
+    def validate(
+        self, rules: Sequence[AnyRule], progress: Callable[[str, int, int], None] | None = None
+    ) -> SiteValidation:
+        """Try rules in their order; *progress* gets a note, rules done, and how many there are."""
+        with TextReader(n_workers=1) as reader:
+            for done, rule in enumerate(rules):
+                if progress is not None:
+                    progress(
+                        f"{len(self.outcome.held)} rules hold, {self._fetcher.n_fetches} fetches", done, len(rules)
+                    )
+                self._try(rule, reader)
+                self.outcome = replace(self.outcome, n_fetches=self._fetcher.n_fetches)
+        return self.outcome
+
+    def _try(self, rule: AnyRule, reader: TextReader) -> None:
+        trial = Trial(self._n, _MAX_FAILED)
+        pairs = [] if self._fetcher.is_spent else self._pairs(rule)
+        known = RuleEngine(self.outcome.held)
+        if pairs and all(known.form(url) == known.form(target) for url, target in pairs):
+            self.outcome = replace(self.outcome, n_implied=self.outcome.n_implied + 1)
+            return
+        for url, target in pairs:
+            if trial.is_decided or trial.n_right + trial.n_wrong == self._n:
+                break
+            is_same = self._is_same(url, target, reader)
+            if is_same is not None:
+                trial.add(is_same)
+        is_cut_short = self._fetcher.is_spent and not trial.is_decided
+        if is_cut_short or not trial.n_right + trial.n_wrong:
+            self.outcome = replace(self.outcome, n_untried=self.outcome.n_untried + 1)
+        elif trial.is_passed:
+            evidence = MergeEvidence(trial.n_right + trial.n_wrong, trial.n_wrong)
+            rule = replace(rule, statistics=replace(rule.statistics, evidence=evidence))
+            self.outcome = replace(self.outcome, held=[*self.outcome.held, rule])
+        else:
+            self.outcome = replace(self.outcome, n_rejected=self.outcome.n_rejected + 1)
+
+    def _pairs(self, rule: AnyRule) -> list[tuple[str, str]]:
+        """URLs that the rule changes, with what it makes of them; more than are needed, for some say nothing."""
+        engine, nothing = RuleEngine([rule]), RuleEngine([])
+        pairs: list[tuple[str, str]] = []
+        for url in self._urls:
+            target = engine.form(url)
+            if target != url and target != nothing.form(url):
+                pairs.append((url, target))
+                if len(pairs) == self._n * (1 + _MAX_SKIPPED):
+                    break
+        return pairs
+
+    def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
+        """Return True if both say the same; None where the sample says nothing."""
+        # a form has its query sorted; where the site is known to publish that page, it is asked in its own words
+        right = self._fetcher.fetch(_rest(self._published.get(target, target)))
+        if right.is_forbidden or self._fetcher.is_spent:
+            return None
+        left = self._fetcher.fetch(_rest(url)).page
+        if left is None or left.status != 200:
+            return None
+        return right.page is not None and right.page.status == 200 and say_the_same(left, right.page, reader)
+
+
+def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
+    """Return True if two pages with status 200 show a reader the same."""
+    if left.content == right.content:
+        return len(left.content) > 0
+    texts = reader.read((left, right))
+    first, second = cluster_labelled([_labelled(text, place) for place, (text, _) in enumerate(texts)])
+    return first == second
+
+
+def _labelled(text: PageText, place: int) -> LabelledPage:
+    # both may be the same URL, behind redirects; the labeller wants two
+    return LabelledPage(f"{text.url}#{place}", None, 200, None, text.title, text.main_text, text.simhash, None)
+
+
+def _rest(url: str) -> str:
+    return "/" + url.partition("://")[2].partition("/")[2]
+
 
 Progress = Callable[[str, int, int], None]
 
@@ -21,22 +148,10 @@ Progress = Callable[[str, int, int], None]
 class LogMiner:
     """Learns the rules of one site from its logs.
 
-    Parameters
-    ----------
-    host
-        Of the logged paths; None takes that of *site*, or that of most referrers.
-    min_support
-        Pairs of URLs that speak for a rule, at least.
-    n_samples
-        Pairs of pages that are fetched for each likely rule; None fetches nothing, and rules are tried on the sizes of
-        the log instead.
-    site
-        Where to fetch.
-
-    Raises
-    ------
-    BadInputError
-        If there is something to fetch and no *site*, or the other way round.
+    *host* is that of the logged paths; None takes that of *site*, or that of most referrers. *min_support* pairs of
+    URLs have to speak for a rule. *n_samples* pairs of pages are fetched from *site* for each likely rule; where both
+    are None nothing is fetched, and rules are tried on the sizes of the log instead. BadInputError if only one of them
+    is given.
     """
 
     def __init__(self, *, host: str | None, min_support: int, n_samples: int | None, site: str | None) -> None:

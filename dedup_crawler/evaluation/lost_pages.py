@@ -21,16 +21,8 @@ def lost_pages(n_dropped: int, n_agreed: int, n_disagreed: int, n_untested: int 
 
     The explored are a random sample of the would-be drops, so their share of disagreements is that of the dropped
     (interval of Clopper and Pearson). It is an upper estimate of pages, for a page may be reached through another link
-    too.
-
-    Parameters
-    ----------
-    n_dropped
-        Drops by the rules that were explored.
-    n_agreed, n_disagreed
-        What the explorations said.
-    n_untested
-        Drops of which no exploration says anything: none of them may be lost, or all.
+    too. *n_dropped* counts drops by the rules that were explored, *n_untested* drops of which no exploration says
+    anything: none of them may be lost, or all.
     """
     n_explored = n_agreed + n_disagreed
     if not n_explored:

@@ -67,12 +67,8 @@ def replay(
 ) -> CrawlOutcome:
     """Crawl URLs in order, fetching those whose form was not seen.
 
-    Parameters
-    ----------
-    forms, clusters
-        Canonical form and page of each URL; same length.
-    seen_forms, seen_clusters
-        What an earlier crawl saw; empty for a cold crawl.
+    *forms* and *clusters*, of the same length, are the canonical form and the page of each URL; *seen_forms* and
+    *seen_clusters* are what an earlier crawl saw.
     """
     seen = set(seen_forms)
     needed = set(clusters) - set(seen_clusters)
@@ -97,14 +93,8 @@ def crawl_on(
 ) -> CrawlOutcome:
     """Go on with a crawl as the live filter does: by the form that a URL has on the page that links to it.
 
-    Parameters
-    ----------
-    method
-        Fitted.
-    urls, referrers, clusters
-        What comes next, the URL that each was found on, and the page that it shows; same length.
-    crawled_urls, crawled_clusters
-        What was fetched before.
+    *urls*, *referrers* and *clusters*, of the same length, are what comes next, the URL that each was found on, and the
+    page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. The *method* is fitted.
     """
     form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))
     seen = set(form_of.values())

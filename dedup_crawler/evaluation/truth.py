@@ -37,10 +37,7 @@ class LabelQuality:
 def read_truth(path: str | Path) -> dict[str, str]:
     """Read a CSV file (plain or ``.gz``) with at least the columns ``url`` and ``cluster``: URL -> cluster name.
 
-    Raises
-    ------
-    BadInputError
-        If the file is missing or unreadable, lacks a column or a value, or gives a URL two clusters.
+    BadInputError if the file is missing or unreadable, lacks a column or a value, or gives a URL two clusters.
     """
     path = Path(path)
     truth: dict[str, str] = {}
@@ -60,10 +57,7 @@ def read_truth(path: str | Path) -> dict[str, str]:
 def label_quality(clusters: Mapping[str, int], truth: Mapping[str, str]) -> LabelQuality:
     """Judge *clusters* (URL -> number) by *truth* (URL -> name), over the URLs in both.
 
-    Raises
-    ------
-    BadInputError
-        If no URL is in both.
+    BadInputError if no URL is in both.
     """
     both = [(cluster, truth[url]) for url, cluster in clusters.items() if url in truth]
     if not both:

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.alike import alike_pages
-from dedup_crawler.evidence.digests import PageDigests, words_of
+from dedup_crawler.evidence.digests import PageDigests, alike_pages, words_of
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.pages.records import LabelledPage
@@ -60,14 +59,9 @@ class _Left:
 
 
 class PageEvidence:
-    """Compares pages of one crawl.
+    """Compares pages of one crawl, by the digests of all of them.
 
-    Parameters
-    ----------
-    digests
-        Of all its pages.
-    site
-        What the site says; if it is not given, what these pages say.
+    What the *site* says is, if it is not given, what these pages say.
     """
 
     def __init__(self, digests: PageDigests, site: SiteText | None = None) -> None:

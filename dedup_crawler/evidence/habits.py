@@ -81,12 +81,7 @@ def all_habits(habits: Iterable[Habits]) -> Habits:
 class HabitCounts:
     """Counts the kinds of lines that are left in the merge groups of one rule.
 
-    Parameters
-    ----------
-    left
-        Merge group and lines of each pair.
-    n_same
-        Groups more of which nothing is left.
+    *left* has the merge group and the lines of each pair; of *n_same* groups more nothing is left.
     """
 
     def __init__(self, left: Sequence[tuple[int, Sequence[Line]]], n_same: int) -> None:

@@ -18,12 +18,11 @@ body (:mod:`~dedup_crawler.labels.joins`). An error page is never joined with on
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 
 from dedup_crawler.labels.folders import join_folders
-from dedup_crawler.labels.joins import Clustering, KnownDigests, Redirects
+from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import (
     MAX_CHANGED_LINES,
@@ -34,7 +33,6 @@ from dedup_crawler.labels.lines import (
     is_reordered,
 )
 from dedup_crawler.labels.signatures import Signature, SitePages, changes
-from dedup_crawler.pages.records import LabelledPage
 
 MIN_OWN_WORDS = 20
 """Words of its own that a page needs for its content to outweigh the name in its title."""
@@ -46,79 +44,42 @@ MAX_TRIES = 20
 REORDERED = "the same title and lines in another order"
 """Reason of the joins of lists that are sorted otherwise."""
 
-Key = Callable[[Signature], Hashable | None]
+Key = Callable[[Signature], int | None]
+EQUAL: tuple[tuple[Key, str], ...] = (
+    (lambda page: page.text if page.n_text_words >= MIN_WORDS else None, "the same title and text"),
+    (
+        lambda page: page.content if page.n_words >= MIN_WORDS and page.title else None,
+        "the same title and text but for decoration",
+    ),
+    (lambda page: page.main if page.n_words >= MIN_NEAR_WORDS else None, "the same title and main text"),
+)
+"""What pages of one status and title may have in common to be the same."""
 
 
 def cluster_pages(pages: Pages) -> Clustering:
-    """Put the pages of a crawl into duplicate clusters.
+    """Put the pages of a crawl into duplicate clusters, of positions in crawl order; depends on the pages alone.
 
-    Parameters
-    ----------
-    pages
-        Gives the pages in crawl order, each URL once, with their texts; called up to three times. Their simhashes and
-        cluster numbers are not looked at.
-
-    Returns
-    -------
-    Clustering
-        Positions in crawl order; depends on the pages alone.
-
-    Notes
-    -----
-    Memory holds a signature a page and counts of bounded size, never the texts.
+    *pages* gives each URL once, with its text, and is called up to three times. Simhashes and cluster numbers are not
+    looked at. Memory holds a signature a page and counts of bounded size, never the texts.
     """
     site = SitePages(pages)
-    clustering = _joined(site.redirects, site.digests)
-    _join_equal(clustering, site.signatures, _text_key, "the same title and text")
-    _join_equal(clustering, site.signatures, _content_key, "the same title and text but for decoration")
-    _join_equal(clustering, site.signatures, _main_key, "the same title and main text")
+    clustering = site.textless.clustering()
+    for key, reason in EQUAL:
+        _join_equal(clustering, site.signatures, key, reason)
     _join_reordered(clustering, site.signatures)
     _join_named(clustering, site)
     _join_near(clustering, site)
-    join_folders(clustering, site.redirects.positions, site.signatures)
+    join_folders(clustering, site.textless.positions, site.signatures)
     return clustering
-
-
-def cluster_redirects(pages: Iterable[LabelledPage]) -> Clustering:
-    """Join each redirect with what it leads to, and equal bodies; for labellers that know texts only."""
-    redirects, digests = Redirects(), KnownDigests()
-    for position, page in enumerate(pages):
-        redirects.see(page)
-        digests.see(position, page)
-    return _joined(redirects, digests)
-
-
-def _joined(redirects: Redirects, digests: KnownDigests) -> Clustering:
-    clustering = Clustering(redirects.n_pages)
-    for source, target, reason in itertools.chain(redirects.joins(), digests.joins()):
-        clustering.join(source, target, reason)
-    return clustering
-
-
-def _text_key(signature: Signature) -> Hashable | None:
-    if signature.n_text_words < MIN_WORDS:
-        return None
-    return signature.status, signature.title, signature.text
-
-
-def _content_key(signature: Signature) -> Hashable | None:
-    if signature.n_words < MIN_WORDS or not signature.title:
-        return None
-    return signature.status, signature.title, signature.content
-
-
-def _main_key(signature: Signature) -> Hashable | None:
-    if signature.n_words < MIN_NEAR_WORDS or signature.main is None:
-        return None
-    return signature.status, signature.title, signature.main
 
 
 def _join_equal(clustering: Clustering, signatures: dict[int, Signature], key: Key, reason: str) -> None:
+    """Join pages of one status and title that are equal by a key, where they have it."""
     first: dict[Hashable, int] = {}
     for position, signature in signatures.items():
-        found = key(signature)
-        if found is not None:
-            clustering.join(first.setdefault(found, position), position, reason)
+        if (found := key(signature)) is not None:
+            same = signature.status, signature.title, found
+            clustering.join(first.setdefault(same, position), position, reason)
 
 
 def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) -> None:

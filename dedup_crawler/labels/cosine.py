@@ -16,8 +16,7 @@ import numpy.typing as npt
 import xxhash
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.labels.clusters import cluster_redirects
-from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.pages.records import LabelledPage
 
@@ -57,10 +56,7 @@ class CountedPages(NamedTuple):
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     """Count the words of pages as they come; texts are not kept.
 
-    Raises
-    ------
-    MissingExtraError
-        If scikit-learn is not installed.
+    MissingExtraError if scikit-learn is not installed.
     """
     vectorizer, vstack = _vectorizer()
     position: dict[str, int] = {}
@@ -90,35 +86,17 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
 
 
 def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
-    """Score the pairs of each referrer group: the duplicates, and a sample of the others.
+    """Score the pairs of each referrer group: the duplicates, and a sample (by *seed*) of the others.
 
-    Parameters
-    ----------
-    pages
-        In crawl order, with their texts, which are counted as they come and not kept.
-    seed
-        Of the sample.
+    Yields (url1, url2, score): *url1* was crawled before *url2*, the score is 0-1. A pair is scored once, in its
+    referrer's group. Of the pairs that score 0.99 or more, equal texts among them, each page is given with the first 50
+    that were crawled before it: all pairs where up to 51 pages are the same. Of the others each is given with the
+    probability :func:`sampled_share`: 5 %, in groups of more than 161 pages ``8 / (n_pages - 1)``. So a group has some
+    54 scores a page at most, whatever its size. A group of more than 1,000 pages is scored in parts of consecutive
+    pages.
 
-    Yields
-    ------
-    (url1, url2, score)
-        *url1* was crawled before *url2*; score 0-1. A pair is scored once, in its referrer's group.
-
-        Of the pairs that score 0.99 or more, equal texts among them, each page is given with the first 50 that were
-        crawled before it: all pairs where up to 51 pages are the same. Of the others each is given with the probability
-        :func:`sampled_share`: 5 %, in groups of more than 161 pages ``8 / (n_pages - 1)``. So a group has some 54
-        scores a page at most, whatever its size.
-
-        A group of more than 1,000 pages is scored in parts, consecutive pages each, as if these were groups.
-
-    Raises
-    ------
-    MissingExtraError
-        If scikit-learn is not installed.
-
-    Notes
-    -----
-    Memory holds URLs, links and 8 bytes for each different word of each different text.
+    Memory holds URLs, links and 8 bytes for each different word of each different text. MissingExtraError if
+    scikit-learn is not installed.
     """
     generator = np.random.default_rng(seed)
     counted = count_pages(pages)
@@ -153,7 +131,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
     A whole group is looked at at once, for every two of its pages may be connected.
     """
     counted = count_pages(pages())
-    clustering = cluster_redirects(pages())
+    clustering = cluster_without_text(pages())
     for group in counted.groups:
         texts, text_of_page = np.unique(counted.texts[group], return_inverse=True)
         component = _components(_dense_columns(counted.rows[texts]))[text_of_page]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.signatures import Signature
-from dedup_crawler.urls.starts import different_starts
+from dedup_crawler.urls.tokens import different_starts
 
 MIN_CONTENTS = 20
 """Different contents that two folders share, at least; the orders of one list count once."""
@@ -46,16 +46,9 @@ class FolderAlias:
 
 
 def join_folders(clustering: Clustering, positions: Positions, signatures: Signatures) -> None:
-    """Join the pages of folders that have two addresses.
+    """Join the pages of folders that have two addresses; what is joined by then counts as alike.
 
-    Parameters
-    ----------
-    clustering
-        What is joined by then counts as alike.
-    positions
-        URL in normal form -> position of the page.
-    signatures
-        Of the pages with text.
+    *positions* gives the position of each URL in normal form, *signatures* those of the pages with text.
     """
     for alias in _proposed(positions, signatures):
         alike: list[tuple[int, int]] = []

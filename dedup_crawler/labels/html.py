@@ -104,13 +104,7 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
 
 @functools.lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
-    """Give the frequent words of a language, from the lists of jusText.
-
-    Raises
-    ------
-    BadInputError
-        If jusText has no list of that name.
-    """
+    """Give the frequent words of a language, from the lists of jusText; BadInputError if it has none of that name."""
     known = justext.get_stoplists()
     if language not in known:
         raise BadInputError(f"language = {language!r} has no stop words; known: {', '.join(sorted(known))}")

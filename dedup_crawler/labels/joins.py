@@ -9,7 +9,7 @@ count: the body of a redirect or an error is not what it is about.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dedup_crawler.labels.lines import digest
@@ -98,49 +98,47 @@ class Clustering:
         return way_to.get(right, [])
 
 
-class Redirects:
-    """Learns from the pages of a crawl, shown in crawl order, where each redirect leads."""
+class TextlessJoins:
+    """Finds the joins that need no text, from the pages of a crawl, shown in crawl order."""
 
     def __init__(self) -> None:
-        self.n_pages = 0
-        """Shown so far."""
         self.positions: dict[str, int] = {}
         """URL in normal form -> position of the first page that it is the address of."""
+        self._n_pages = 0
         self._targets: list[tuple[int, str]] = []
+        self._body_of: dict[int, int] = {}
 
     def see(self, page: LabelledPage) -> None:
         """Learn from the next page."""
-        self.positions.setdefault(normal_form(page.url), self.n_pages)
+        position = self._n_pages
+        self._n_pages += 1
+        self.positions.setdefault(normal_form(page.url), position)
         if page.redirect_to is not None:
-            self._targets.append((self.n_pages, normal_form(page.redirect_to)))
-        self.n_pages += 1
+            self._targets.append((position, normal_form(page.redirect_to)))
+        if page.digest is not None and not page.main_text and 200 <= page.status < 300:
+            self._body_of[position] = digest(f"{page.status} {page.digest}")
 
-    def joins(self) -> Iterator[tuple[int, int, str]]:
-        """Position of each redirect, position of what it leads to, reason."""
+    def clustering(self) -> Clustering:
+        """Join each redirect with what it leads to, and equal bodies."""
+        clustering = Clustering(self._n_pages)
         not_crawled: dict[str, int] = {}
         for position, target in self._targets:
             found = self.positions.get(target)
             if found is None:  # of redirects to a page that was not crawled the first stands for it
                 found = not_crawled.setdefault(target, position)
-            yield position, found, f"a redirect to {target}"
-
-
-class KnownDigests:
-    """Learns the digests of a crawl's pages, shown in crawl order."""
-
-    def __init__(self) -> None:
-        self._digest_of: dict[int, int] = {}
-
-    def see(self, position: int, page: LabelledPage) -> None:
-        """Learn from the page at *position*."""
-        if page.digest is not None and not page.main_text and 200 <= page.status < 300:
-            self._digest_of[position] = digest(f"{page.status} {page.digest}")
-
-    def joins(self) -> Iterator[tuple[int, int, str]]:
-        """Position of each page, position of the first of the same body, reason."""
-        n_urls = Counter(self._digest_of.values())
-        most = max(FEW_URLS, MAX_SHARE * len(self._digest_of))
+            clustering.join(position, found, f"a redirect to {target}")
+        n_urls = Counter(self._body_of.values())
+        most = max(FEW_URLS, MAX_SHARE * len(self._body_of))
         first: dict[int, int] = {}
-        for position, body in self._digest_of.items():
+        for position, body in self._body_of.items():
             if n_urls[body] <= most:
-                yield first.setdefault(body, position), position, SAME_BODY
+                clustering.join(first.setdefault(body, position), position, SAME_BODY)
+        return clustering
+
+
+def cluster_without_text(pages: Iterable[LabelledPage]) -> Clustering:
+    """Join redirects and equal bodies; for labellers that know texts only."""
+    joins = TextlessJoins()
+    for page in pages:
+        joins.see(page)
+    return joins.clustering()

@@ -6,6 +6,7 @@ continued where it stopped. Scores and clusters are made anew each time, for a n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from dedup_crawler.labels.clusters import REORDERED, cluster_pages
 from dedup_crawler.labels.cosine import cluster_by_cosine, score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
+from dedup_crawler.labels.lines import lines_of, n_words
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.labels.simhash import cluster_by_simhash
-from dedup_crawler.labels.sinks import Sink, find_sinks
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -35,9 +36,30 @@ LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
 BATCH_PAGES = 100
 """Texts that an interrupted run may have to read again, at most."""
 REPORTED_SKIPS = 100
+MIN_SINK_URLS = 10
+"""A sink has so many URLs ..."""
+MIN_SINK_SHARE = 0.02
+"""... and this share of all ..."""
+MAX_SINK_WORDS = 100
+"""... and at most so many words besides lines that the pages of the site share; error pages may have more."""
+COMMON_SHARE = 0.05
+"""A line on this share of the pages says nothing about one of them ..."""
+SHARED = 1.5
+"""... nor one on more than so many pages for each of the cluster."""
 
 Progress = Callable[[str, int], None]
 """Called with the step (``main text``, ``scores``, ``clusters``) and the number of pages it has done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """A cluster to which very many URLs lead: the login form, the not-found page, the empty result."""
+
+    cluster: int
+    n_urls: int
+    url: str
+    """Its first."""
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +90,19 @@ def label_store(
     *,
     n_workers: int | None = None,
     language: str = "English",
-    seed: int = 0,
     labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
-    """Read the texts of the pages that have none yet, then score and cluster all pages.
+    """Read the texts of the pages of *store* that have none yet, then score and cluster all pages.
 
-    Parameters
-    ----------
-    store
-        Read and written.
-    n_workers, language
-        See :func:`~dedup_crawler.labels.main_text.clean_pages`.
-    seed
-        Of the sample of scores below the threshold.
-    labeller
-        One of :data:`LABELLERS`.
-    progress
-        Called after each batch of pages and after each step.
+    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`, *labeller* is one of
+    :data:`LABELLERS`, *progress* is called after each batch of pages and after each step. Ctrl-C, or an error, leaves
+    the texts read so far in the store.
 
     Raises
     ------
     BadInputError, MissingExtraError
         As :func:`~dedup_crawler.labels.main_text.clean_pages` and :func:`~dedup_crawler.labels.cosine.score_pairs`.
-
-    Notes
-    -----
-    Ctrl-C, or an error, leaves the texts read so far in the store.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
@@ -106,7 +114,7 @@ def label_store(
         on_skip=lambda url, reason: skipped.append((url, reason)),
     )
     n_cleaned = _write_texts(store, texts, report)
-    store.write_scores(score_pairs(store.labelled_pages(), seed=seed))
+    store.write_scores(score_pairs(store.labelled_pages()))
     report("scores", len(store))
     clustering = cluster(store.labelled_pages)
     clusters = clustering.numbers()
@@ -135,22 +143,12 @@ def labeller_of(name: str) -> Callable[[Pages], Clustering]:
     return LABELLERS[name]
 
 
-def cluster_labelled(pages: Sequence[LabelledPage], labeller: str = "default") -> list[int]:
-    """Cluster pages by themselves, as :func:`label_store` would if the crawl had been just these.
+def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
+    """Cluster pages (any part of a crawl, in its order) as :func:`label_store` would if the crawl had been just these.
 
-    Parameters
-    ----------
-    pages
-        In crawl order, with their texts; any part of a crawl.
-    labeller
-        One of :data:`LABELLERS`.
-
-    Returns
-    -------
-    list of int
-        One number a page, 0, 1, ... by first appearance.
+    Returns one number a page, 0, 1, ... by first appearance.
     """
-    return labeller_of(labeller)(lambda: pages).numbers()
+    return cluster_pages(lambda: pages).numbers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +163,8 @@ class LabelStep:
 def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "default") -> tuple[LabelStep, ...]:
     """The steps by which the labels lead from one page of a crawl to another; none if they are different pages.
 
-    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written.
-
-    Raises
-    ------
-    BadInputError
-        If the crawl has not labelled one of the URLs.
+    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written. BadInputError if
+    the crawl has not labelled one of the URLs.
     """
     urls: list[str] = []
     n_unlabelled = 0
@@ -186,6 +180,46 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
         )
     joins = labeller_of(labeller)(store.labelled_pages).explain(urls.index(url), urls.index(other))
     return tuple(LabelStep(urls[join.left], urls[join.right], join.reason) for join in joins)
+
+
+def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
+    """Find the sinks among *clusters* (one number a page), the largest first; redirects do not count as URLs.
+
+    They are clusters like others, and "this kind of URL always ends here" is worth learning; but that two URLs end
+    there says nothing about what else they would show.
+    """
+    n_urls: Counter[int] = Counter()
+    for page, cluster in zip(pages(), clusters, strict=True):
+        n_urls[cluster] += bool(page.main_text)
+    least = max(MIN_SINK_URLS, MIN_SINK_SHARE * n_urls.total())
+    first = _first_pages(pages, clusters, {cluster for cluster, n in n_urls.items() if n >= least})
+    n_pages = _pages_with(pages, {line for page in first.values() for line in lines_of(page)})
+    found: list[Sink] = []
+    for cluster, page in first.items():
+        most = max(COMMON_SHARE * n_urls.total(), SHARED * n_urls[cluster])
+        own = sum(n_words(line) for line in set(lines_of(page)) if n_pages[line] <= most)
+        if page.status >= 400 or own <= MAX_SINK_WORDS:
+            found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
+    return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))
+
+
+def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dict[int, LabelledPage]:
+    """The first page with text of each of some clusters, of which there are few."""
+    first: dict[int, LabelledPage] = {}
+    if wanted:
+        for page, cluster in zip(pages(), clusters, strict=True):
+            if page.main_text and cluster in wanted:
+                first.setdefault(cluster, page)
+    return first
+
+
+def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
+    """On how many pages each of these lines is."""
+    found: Counter[str] = Counter()
+    if lines:
+        for page in pages():
+            found.update(lines.intersection(lines_of(page)))
+    return found
 
 
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:

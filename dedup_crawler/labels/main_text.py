@@ -11,25 +11,27 @@ only), and pages over the limits below.
 
 from __future__ import annotations
 
-import functools
+import itertools
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
 from dedup_crawler.labels.lines import decode
 from dedup_crawler.labels.simhash import fingerprint, simhash_package
-from dedup_crawler.labels.workers import WorkerPool, time_limit
 from dedup_crawler.pages.records import Page, PageText
+from dedup_crawler.pages.workers import WorkerDiedError, Workers
 
 MAX_BYTES = 5_000_000
 """A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""
 MAX_SECONDS = 30.0
 """A page that takes a worker longer is skipped."""
 
-CHUNK_PAGES = 32
-CHUNK_BYTES = 1_000_000
+_PAGES_PER_WORKER = 64
+"""In flight: a slow page must not leave the other workers without work."""
 
 _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
@@ -37,6 +39,58 @@ OnSkip = Callable[[str, str], None]
 """Called with the URL and the reason for each page whose text could not be read."""
 Outcome = tuple[PageText, str | None]
 """The text of a page, and why it could not be read, or None."""
+
+
+class TextReader:
+    """Reads the texts of pages in worker processes; a context manager.
+
+    A page that crashes its worker or takes it more than :data:`MAX_SECONDS` costs its own text alone. A script that is
+    run directly needs the usual ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    language
+        Whose stop words jusText counts on pages that do not tell theirs; one of ``justext.get_stoplists()``.
+    n_workers
+        Processes; by default one a core.
+
+    Raises
+    ------
+    BadInputError
+        If *n_workers* is less than 1 or the language is not known; from :meth:`read`, if no process can be started.
+    MissingExtraError
+        If the package simhash is not installed.
+    """
+
+    def __init__(self, language: str = "English", n_workers: int | None = None) -> None:
+        self._language = language
+        self._n_workers = (os.cpu_count() or 1) if n_workers is None else n_workers
+        if self._n_workers < 1:
+            raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
+        stop_words(language)  # fail here, not in a worker
+        simhash_package()
+        self._workers = Workers(self._n_workers, MAX_SECONDS)
+
+    def __enter__(self) -> TextReader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._workers.__exit__(*exception)
+
+    def read(self, pages: Iterable[Page]) -> Iterator[Outcome]:
+        """Text of each page, in order; takes new pages only as texts are taken."""
+        upcoming = iter(pages)
+        waiting: deque[tuple[Page, Future[Outcome]]] = deque()
+        while True:
+            for page in itertools.islice(upcoming, self._n_workers * _PAGES_PER_WORKER - len(waiting)):
+                waiting.append((page, self._workers.call(clean_page, page, self._language)))
+            if not waiting:
+                return
+            page, text = waiting.popleft()
+            try:
+                yield self._workers.result_of(text)
+            except WorkerDiedError:
+                yield _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
 def clean_pages(
@@ -48,88 +102,19 @@ def clean_pages(
 ) -> Generator[PageText, None, None]:
     """Read the texts of *pages*: one each, in their order, with a bounded number of pages in memory.
 
-    Closing the iterator early stops the processes.
-
-    Parameters
-    ----------
-    pages
-        Any number; taken as results are.
-    n_workers
-        Processes; by default one a core, and never more than there is work for. Even one page is read in a process of
-        its own, for it may never come back. A script that is run directly needs the usual
-        ``if __name__ == "__main__":``.
-    language
-        Whose stop words jusText counts on pages that do not tell theirs; one of ``justext.get_stoplists()``.
-    on_skip
-        Called for each page that is over a limit (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on
-        or that killed its worker; such a page has an empty text.
-
-    Raises
-    ------
-    BadInputError
-        If *n_workers* is less than 1 or the language is not known; later, if no process can be started.
-    MissingExtraError
-        If the package simhash is not installed.
+    Closing the iterator early stops the processes. *on_skip* is called for each page that is over a limit
+    (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on or that killed its worker; such a page has an
+    empty text. The other options and the errors are those of :class:`TextReader`.
     """
-    n_workers = (os.cpu_count() or 1) if n_workers is None else n_workers
-    if n_workers < 1:
-        raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
-    _check(language)
-    return _texts(pages, n_workers, functools.partial(_clean_in_time, language=language), on_skip)
+    return _texts(TextReader(language, n_workers), pages, on_skip)
 
 
-class TextReader:
-    """Reads texts now and then, under the same limits, with one worker that is kept in between; a context manager."""
-
-    def __init__(self, language: str = "English") -> None:
-        _check(language)
-        self._pool = WorkerPool(functools.partial(_clean_in_time, language=language), _worker_died, 1)
-
-    def __enter__(self) -> TextReader:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._pool.__exit__(*exc_info)
-
-    def read(self, pages: Iterable[Page]) -> list[PageText]:
-        """Text of each page; empty where it could not be read."""
-        return [text for text, _ in self._pool.map([list(pages)])]
-
-
-def _texts(
-    pages: Iterable[Page], n_workers: int, clean: Callable[[list[Page]], list[Outcome]], on_skip: OnSkip | None
-) -> Generator[PageText, None, None]:
-    with WorkerPool(clean, _worker_died, n_workers) as pool:
-        for text, reason in pool.map(_chunks(pages)):
+def _texts(reader: TextReader, pages: Iterable[Page], on_skip: OnSkip | None) -> Generator[PageText, None, None]:
+    with reader:
+        for text, reason in reader.read(pages):
             if reason is not None and on_skip is not None:
                 on_skip(text.url, reason)
             yield text
-
-
-def _chunks(pages: Iterable[Page]) -> Iterator[list[Page]]:
-    """Enough pages for one message to a worker, but not much more than a megabyte of them."""
-    chunk: list[Page] = []
-    n_bytes = 0
-    for page in pages:
-        chunk.append(page)
-        n_bytes += len(page.content)
-        if len(chunk) == CHUNK_PAGES or n_bytes >= CHUNK_BYTES:
-            yield chunk
-            chunk, n_bytes = [], 0
-    if chunk:
-        yield chunk
-
-
-def _clean_in_time(pages: list[Page], language: str) -> list[Outcome]:
-    outcomes = []
-    for page in pages:
-        with time_limit(MAX_SECONDS):
-            outcomes.append(clean_page(page, language))
-    return outcomes
-
-
-def _worker_died(page: Page) -> Outcome:
-    return _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
 def clean_page(page: Page, language: str = "English") -> Outcome:
@@ -156,12 +141,6 @@ def _read(page: Page, language: str) -> Outcome:
         return PageText(page.url, html.title, html.canonical_link, "", None), reason
     text = _marked(html)
     return PageText(page.url, html.title, html.canonical_link, text, fingerprint(text)), None
-
-
-def _check(language: str) -> None:
-    """Fail here, not in a worker."""
-    stop_words(language)
-    simhash_package()
 
 
 def _no_text(page: Page) -> PageText:

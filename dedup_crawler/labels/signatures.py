@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dedup_crawler.labels.arguments import Argument, address_free
-from dedup_crawler.labels.joins import KnownDigests, Redirects
+from dedup_crawler.labels.joins import TextlessJoins
 from dedup_crawler.labels.layout import Pages, SiteLayout
 from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, line_facts, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
@@ -82,10 +82,9 @@ class SitePages:
         def facts_of(line: str) -> LineFacts:
             return remembered(line) if len(line) <= MEMO_LENGTH else line_facts(line)
 
-        self.redirects, self.digests, self.layout = Redirects(), KnownDigests(), SiteLayout()
-        for position, page in enumerate(pages()):
-            self.redirects.see(page)
-            self.digests.see(position, page)
+        self.textless, self.layout = TextlessJoins(), SiteLayout()
+        for page in pages():
+            self.textless.see(page)
             self.layout.see(page)
         self.layout.settle(pages)
         self.signatures = {

@@ -12,8 +12,7 @@ from collections import defaultdict
 from typing import Any
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.labels.clusters import cluster_redirects
-from dedup_crawler.labels.joins import Clustering
+from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import words_of
 
@@ -30,11 +29,7 @@ def fingerprint(text: str) -> int | None:
     """64-bit simhash of the words of a text, lower-cased, with their counts; None of too few.
 
     Words, not shingles: of true near-duplicates words find more, and what they find is verified anyway.
-
-    Raises
-    ------
-    MissingExtraError
-        If the package ``simhash`` is not installed.
+    MissingExtraError if the package ``simhash`` is not installed.
     """
     words = words_of(text.lower())
     return int(simhash_package().Simhash(words).value) if len(words) >= MIN_WORDS else None
@@ -43,7 +38,7 @@ def fingerprint(text: str) -> int | None:
 def cluster_by_simhash(pages: Pages) -> Clustering:
     """Cluster as SIGIR'17 does: pages without a fingerprint, which have hardly any text, stay alone."""
     package = simhash_package()
-    clustering = cluster_redirects(pages())
+    clustering = cluster_without_text(pages())
     of_title: defaultdict[str, dict[int, int]] = defaultdict(dict)
     reason = f"the same title and simhashes within {MAX_DISTANCE} bits"
     for position, page in enumerate(pages()):

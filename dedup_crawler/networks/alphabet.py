@@ -20,16 +20,9 @@ _MAX_LENGTH = 10_000  # of a row that a file may ask for
 
 
 class Alphabet:
-    """A fixed list of symbols and a fixed length.
+    """A fixed list of distinct symbols, in the order of their numbers, and a fixed length of rows.
 
-    Parameters
-    ----------
-    symbols
-        Distinct, in the order of their numbers.
-    length
-        Symbols of a row.
-    is_faulty
-        Whether to count as the capstone did.
+    *is_faulty* counts as the capstone did.
     """
 
     def __init__(self, symbols: Sequence[str], length: int, *, is_faulty: bool = False) -> None:

@@ -8,7 +8,8 @@ Axes: U URLs, P pairs, T positions, C characters, H hidden units, K numbers of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from dedup_crawler.networks.alphabet import PADDING
 
 Array = np.ndarray
 _AT_ONCE = 64  # URLs encoded together: more fill the cache of the processor, fewer leave it idle
+_MAX_BYTES = 1 << 26  # of encodings that are kept
 
 
 class PairNetwork(Protocol):
@@ -41,7 +43,7 @@ class NumpyPaperSiamese:
         _check_shapes(
             weights,
             {
-                **_lstm_shapes("lstm", n_characters, embedding, hidden),
+                **_lstm_shapes(n_characters, embedding, hidden),
                 "read.weight": (hidden, hidden),
                 "read.bias": (hidden,),
                 "compare.weight": (hidden, 2 * hidden),
@@ -50,7 +52,7 @@ class NumpyPaperSiamese:
                 "decide.bias": (2,),
             },
         )
-        self._lstm = _Lstm(weights, "lstm")
+        self._lstm = _Lstm(weights)
         self._read, self._read_bias = weights["read.weight"].T, weights["read.bias"]
         compare = weights["compare.weight"]
         # the dense layer over both branches is a sum of two, so that each URL's half is made once
@@ -86,7 +88,7 @@ class NumpyCuredSiamese:
         _check_shapes(
             weights,
             {
-                **_lstm_shapes("lstm", n_symbols, embedding, hidden),
+                **_lstm_shapes(n_symbols, embedding, hidden),
                 "compare.weight": (hidden, 2 * hidden + n_agreements),
                 "compare.bias": (hidden,),
                 "weigh.weight": (hidden, hidden),
@@ -95,7 +97,7 @@ class NumpyCuredSiamese:
                 "decide.bias": (2,),
             },
         )
-        self._lstm = _Lstm(weights, "lstm")
+        self._lstm = _Lstm(weights)
         self._compare, self._compare_bias = weights["compare.weight"].T, weights["compare.bias"]
         self._weigh, self._weigh_bias = weights["weigh.weight"].T, weights["weigh.bias"]
         self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (H,)
@@ -142,10 +144,10 @@ class Committee:
 class _Lstm:
     """Gates in torch's order: input, forget, candidate, output."""
 
-    def __init__(self, weights: Mapping[str, Array], name: str) -> None:
-        bias = weights[f"{name}.bias_ih_l0"] + weights[f"{name}.bias_hh_l0"]
-        self._input = weights["embedding.weight"] @ weights[f"{name}.weight_ih_l0"].T + bias  # (C, 4H)
-        self._state = np.ascontiguousarray(weights[f"{name}.weight_hh_l0"].T)  # (H, 4H)
+    def __init__(self, weights: Mapping[str, Array]) -> None:
+        bias = weights["lstm.bias_ih_l0"] + weights["lstm.bias_hh_l0"]
+        self._input = weights["embedding.weight"] @ weights["lstm.weight_ih_l0"].T + bias  # (C, 4H)
+        self._state = np.ascontiguousarray(weights["lstm.weight_hh_l0"].T)  # (H, 4H)
 
     def states(self, rows: Array) -> Array:
         """State after each position: (U, T) -> (U, T, H)."""
@@ -175,13 +177,13 @@ def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
         raise DamagedModelError(f"weights.safetensors is not a Siamese network's: {error}. Train again.") from error
 
 
-def _lstm_shapes(name: str, n_characters: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:
+def _lstm_shapes(n_characters: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:
     return {
         "embedding.weight": (n_characters, embedding),
-        f"{name}.weight_ih_l0": (4 * hidden, embedding),
-        f"{name}.weight_hh_l0": (4 * hidden, hidden),
-        f"{name}.bias_ih_l0": (4 * hidden,),
-        f"{name}.bias_hh_l0": (4 * hidden,),
+        "lstm.weight_ih_l0": (4 * hidden, embedding),
+        "lstm.weight_hh_l0": (4 * hidden, hidden),
+        "lstm.bias_ih_l0": (4 * hidden,),
+        "lstm.bias_hh_l0": (4 * hidden,),
     }
 
 
@@ -192,3 +194,51 @@ def _check_shapes(weights: Mapping[str, Array], expected: Mapping[str, tuple[int
             raise DamagedModelError(f"weights.safetensors lacks {name}. Train again.")
         if weights[name].shape != shape:
             raise DamagedModelError(f"weights.safetensors: {name} has shape {weights[name].shape}, not {shape}.")
+
+
+class EncodingMemory:
+    """Encodes by key, and forgets the key that was not asked for longest: a crawl asks again and again.
+
+    *rows_of* gives keys their rows of symbol numbers (U, T).
+    """
+
+    def __init__(self, network: PairNetwork, rows_of: Callable[[Sequence[str]], Array]) -> None:
+        self._network, self._rows_of = network, rows_of
+        self._max_kept = _MAX_BYTES // (4 * network.encoding_size)
+        self._kept: OrderedDict[str, Array] = OrderedDict()
+
+    def encoded(self, keys: Iterable[str]) -> dict[str, Array]:
+        """Key -> encoding (K,) of each of *keys*."""
+        asked = list(dict.fromkeys(keys))
+        found = {key: self._kept.pop(key) for key in asked if key in self._kept}
+        new = [key for key in asked if key not in found]
+        if new:
+            found.update(zip(new, self._network.encode(self._rows_of(new)), strict=True))
+        self._kept.update(found)
+        while len(self._kept) > self._max_kept:
+            self._kept.popitem(last=False)
+        return found
+
+
+def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
+    """The threshold with the highest F measure, between two answers that were given; 0.5 without a duplicate.
+
+    *probabilities* (N,) are 0-1, *is_same* (N,) is of bool; recall counts *recall_weight* (beta) times as much as
+    precision.
+
+    >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
+    0.65
+    """
+    n_same = int(is_same.sum())
+    if not n_same:
+        return 0.5
+    order = np.argsort(-probabilities, kind="stable")
+    answers, n_right = probabilities[order], np.cumsum(is_same[order])
+    n_called = np.arange(1, len(answers) + 1)
+    square = recall_weight**2
+    f_measure = (1 + square) * n_right / (n_called + square * n_same)
+    # equal answers cannot be told apart: a cut lies behind the last of them
+    f_measure[:-1][answers[1:] == answers[:-1]] = -1.0
+    last = int(np.argmax(f_measure))
+    below = answers[last + 1] if last + 1 < len(answers) else 0.0
+    return round(float(answers[last] + below) / 2, 4)

@@ -81,12 +81,7 @@ def train_pairs(
 ) -> PairFit:
     """Train the network that *make_network* builds (it takes what :meth:`PairRows` holds and gives two logits a pair).
 
-    labels  (N,) int64, 1 for pairs that are the same page
-
-    Raises
-    ------
-    BadInputError
-        If *device* is not there.
+    *labels* (N,) int64 are 1 for pairs that are the same page. BadInputError if *device* is not there.
     """
     place = device_of(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), one_thread():

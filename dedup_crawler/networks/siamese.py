@@ -18,16 +18,7 @@ from dedup_crawler.networks.alphabet import PADDING
 class PaperSiamese(nn.Module):
     """Embedding 100, LSTM 256, a dense layer per position, concatenation, a dense layer per position, softmax.
 
-    Parameters
-    ----------
-    n_characters
-        C.
-    length
-        T, of every URL.
-    hidden
-        H (the capstone: 256).
-    embedding
-        E (the capstone: 100).
+    *n_characters* is C, *length* T of every URL, *hidden* H and *embedding* E.
     """
 
     def __init__(self, n_characters: int, length: int, hidden: int, embedding: int) -> None:
@@ -59,14 +50,7 @@ class PaperSiamese(nn.Module):
 class CuredSiamese(nn.Module):
     """The same idea with its faults cured: padding is not read, left and right are alike, agreement is told.
 
-    Parameters
-    ----------
-    n_symbols
-        C.
-    n_agreements
-        F, see :meth:`forward`.
-    hidden, embedding
-        H, E.
+    *n_symbols* is C, *n_agreements* F (see :meth:`forward`), *hidden* H and *embedding* E.
     """
 
     def __init__(self, n_symbols: int, n_agreements: int, hidden: int, embedding: int) -> None:

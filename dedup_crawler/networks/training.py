@@ -73,13 +73,7 @@ def train(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Fit:
-    """Train a translator.
-
-    Raises
-    ------
-    BadInputError
-        If *device* is not there.
-    """
+    """Train a translator; BadInputError if *device* is not there."""
     place = device_of(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)

@@ -18,12 +18,7 @@ from dedup_crawler.networks.vocabulary import END, PAD, START
 class Translator(nn.Module):
     """Sequence to sequence over small vocabularies.
 
-    Parameters
-    ----------
-    n_tokens
-        V, size of the vocabulary, special tokens included.
-    hidden
-        H and E (the paper: 512 for both).
+    *n_tokens* is V, special tokens included; *hidden* is H and E (the paper: 512 for both).
     """
 
     def __init__(self, n_tokens: int, hidden: int) -> None:

@@ -26,10 +26,7 @@ def dump_weights(weights: Mapping[str, ndarray]) -> bytes:
 def load_weights(data: bytes) -> dict[str, ndarray]:
     """Read what :func:`dump_weights` wrote.
 
-    Raises
-    ------
-    DamagedModelError
-        If *data* is something else, or holds a number that no trained network has.
+    DamagedModelError if *data* is something else, or holds a number that no trained network has.
     """
     import numpy as np
     from safetensors import SafetensorError

@@ -1,4 +1,4 @@
-"""Plain bytes of a file that may be compressed, however many gzip members or zstd frames it was written in.
+"""Plain bytes and lines of a file that may be compressed, in however many gzip members or zstd frames.
 
 Damage ends a member or frame, not the file: what follows the next start mark is read again, and a :class:`Gap` tells
 the reader that the bytes on both sides of it do not belong together. Readers count what they could not read in
@@ -77,14 +77,9 @@ def _silent(_n_bytes: int) -> None:
 
 
 def read_chunks(path: Path, on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
-    """Uncompressed chunks of *path*, told by its first bytes, not by its name.
+    """Uncompressed chunks of *path*, which is plain, gzip or zstd by its first bytes, whatever its name.
 
-    Parameters
-    ----------
-    path
-        Plain, gzip or zstd.
-    on_read
-        Called with the number of bytes (of the file) read so far.
+    *on_read* is called with the number of bytes (of the file) read so far.
     """
     with path.open("rb") as file:
         yield from file_chunks(file, on_read)
@@ -121,6 +116,36 @@ def as_utf8(chunks: Iterable[bytes | Gap]) -> Iterator[bytes | Gap]:
         if place == 0 and chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
         yield chunk if decoder is None else decoder.decode(chunk).encode(errors="replace")
+
+
+def bounded_lines(chunks: Iterable[bytes | Gap], max_bytes: int) -> Iterator[tuple[int, bytes | Gap | None]]:
+    """Offset and bytes of each line, without its end, in bounded memory whatever the file holds.
+
+    A line of more than *max_bytes* is given as None and never held; one that a gap cuts off is given as that gap.
+    """
+    offset = 0
+    parts: list[bytes] = []
+    n_bytes = 0
+    for chunk in chunks:
+        if isinstance(chunk, Gap):
+            yield offset, chunk
+            offset += n_bytes
+            parts, n_bytes = [], 0
+            continue
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            n_bytes += end + 1 - start
+            parts.append(chunk[start:end])
+            yield offset, b"".join(parts) if n_bytes <= max_bytes else None
+            offset += n_bytes
+            parts, n_bytes, start = [], 0, end + 1
+        n_bytes += len(chunk) - start
+        if n_bytes <= max_bytes:
+            parts.append(chunk[start:])
+        else:
+            parts = []
+    if n_bytes:
+        yield offset, b"".join(parts) if n_bytes <= max_bytes else None
 
 
 def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:

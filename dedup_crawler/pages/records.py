@@ -91,19 +91,5 @@ class PageFacts:
     """Bytes of the body as it was received; None where nobody asked, or the stored body does not say it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPair:
-    """Two pages whose main texts were compared."""
-
-    score: float
-    """Cosine, 0-1."""
-    is_same: bool
-    """True if they are in one duplicate cluster."""
-    url_lengths: tuple[int, int]
-    """In characters."""
-    text_lengths: tuple[int, int]
-    """Of the pages' texts, in characters."""
-
-
 Step = tuple[int, Page | None]
 """A step of a reader: entries of the file whose pages have all been given out, and the next page, if any."""

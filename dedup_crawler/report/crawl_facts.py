@@ -20,14 +20,6 @@ _N_HOSTS = 5
 
 
 @dataclass(frozen=True)
-class LargestPage:
-    """A page that very many URLs show."""
-
-    page: Hashable
-    n_urls: int
-
-
-@dataclass(frozen=True)
 class CrawlFacts:
     """Counts of one crawl."""
 
@@ -47,7 +39,8 @@ class CrawlFacts:
     """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
     """After so many judged URLs so many different pages had been seen."""
-    largest: tuple[LargestPage, ...]
+    largest: tuple[tuple[Hashable, int], ...]
+    """Pages that very many URLs show, with the number of these."""
     unseen: frozenset[Hashable]
     """Pages that nobody saw: the crawl has only redirects to them."""
 
@@ -109,7 +102,7 @@ def crawl_facts(pages: Iterable[PageFacts], n_urls: int, page_of: PageOf) -> Cra
         fetched=(times[0], times[1]) if times else None,
         growth=tuple(growth),
         unseen=frozenset(unseen),
-        largest=tuple(LargestPage(page, n) for page, n in urls_of.most_common(N_LARGEST) if n > 1),
+        largest=tuple((page, n) for page, n in urls_of.most_common(N_LARGEST) if n > 1),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, EvidenceError
 from dedup_crawler.evaluation.lost_pages import LostPages, lost_pages
 from dedup_crawler.methods.model.evidence_file import RuleCounts, evidence_path, read_evidence
-from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.text_lines import bounded_lines
+from dedup_crawler.pages.compression import bounded_lines, read_chunks
 
 MAX_RULES = 500
 """Rules whose drops are counted by themselves."""
@@ -135,25 +133,13 @@ def live_facts(
     truth: Mapping[str, str],
     progress: Progress,
 ) -> LiveFacts:
-    """Read the drops of a crawl, and the evidence beside each model.
+    """Read the drops of a crawl (JSON lines, plain, gzip or zstd; None for none), and the evidence beside each model.
 
-    Parameters
-    ----------
-    dropped
-        JSON lines, plain, gzip or zstd; None for none.
-    folders
-        Of models; the evidence of each stands beside it.
-    sentences
-        What the rules of these models say.
-    truth
-        URL -> page, where there is one.
-
-    Raises
-    ------
-    BadInputError
-        If the file of drops cannot be read, or holds no drop but other lines.
+    *sentences* is what the rules of these models say, *truth* gives the page of each URL, where there is one.
+    BadInputError if the file of drops cannot be read, or holds no drop but other lines.
     """
-    counts, trouble = _evidence(folders)
+    trouble: list[str] = []
+    counts = {rule: its for folder in folders for rule, its in _counts_of(folder, trouble).items()}
     suspected = frozenset(rule for rule, its in counts.items() if its.is_switched_off or its.n_disagreed)
     drops = None if dropped is None else _read_drops(dropped, truth, suspected, progress)
     of_rules = drops.of_rules if drops is not None else {}
@@ -169,24 +155,14 @@ def live_facts(
     return LiveFacts(drops, lives[:MAX_SHOWN], len(lives), n_agreed, n_disagreed, lost, trouble)
 
 
-def _evidence(folders: Sequence[Path]) -> tuple[dict[str, RuleCounts], list[str]]:
-    """Counts by rule of all models, and why some could not be read."""
-    counts: dict[str, RuleCounts] = {}
-    trouble: list[str] = []
-    for folder in folders:
-        with _said_to(trouble):
-            evidence = read_evidence(evidence_path(folder))
-            counts.update(evidence.rules if evidence is not None else {})
-    return counts, trouble
-
-
-@contextmanager
-def _said_to(trouble: list[str]) -> Iterator[None]:
-    """Keep what is wrong with an evidence file: it is a hint, and the rest of the report does not need it."""
+def _counts_of(folder: Path, trouble: list[str]) -> Mapping[str, RuleCounts]:
+    """Counts by rule beside one model; what cannot be read is said in *trouble*, for the report does not need it."""
     try:
-        yield
+        evidence = read_evidence(evidence_path(folder))
     except EvidenceError as error:
         trouble.append(str(error))
+        return {}
+    return evidence.rules if evidence is not None else {}
 
 
 def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str], progress: Progress) -> DropFacts:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.methods.model.training_history import Curve, HeldOut
-from dedup_crawler.report.pair_scores import MAX_URL_DIFFERENCE, TEXT_BINS, TEXT_BINS_PER_DECADE, URL_BIN, PairCounts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +38,6 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
 }
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-_MAX_POINTS = 400  # of the curve of tokens
 _N_NAMED = 24  # characters of a method's name
 
 
@@ -66,60 +63,6 @@ def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
         axes.legend(loc="upper left")
         _thousands(axes)
         return figure(f"After {n_urls:,} fetches {n_pages:,} different pages had been seen; the area between is waste.")
-
-
-def token_figure(frequencies: Sequence[int], n_urls: int, threshold: float = 0.01) -> Figure:
-    """Document frequency of the tokens by rank (SIGIR'17, figure 2); *frequencies* in descending order."""
-    ranks = _log_spaced(len(frequencies))
-    n_functions = sum(n >= threshold * n_urls for n in frequencies)
-    with _drawing() as (axes, figure):
-        axes.loglog([rank + 1 for rank in ranks], [frequencies[rank] for rank in ranks], color=SAME)
-        axes.axhline(threshold * n_urls, color=DIFFERENT, linewidth=1, linestyle="--", label="1 % of the URLs")
-        axes.set(xlabel="rank of the token", ylabel="URLs that hold it")
-        _thousands(axes)
-        axes.legend(loc="upper right")
-        return figure(
-            f"{len(frequencies):,} different tokens by the number of URLs that hold them; "
-            f"{n_functions:,} are in 1 % of the URLs or more."
-        )
-
-
-def url_length_figure(same: PairCounts, different: PairCounts) -> Figure:
-    """Differences of the lengths of two URLs (capstone, figure 3)."""
-    edges = [place * URL_BIN for place in range(MAX_URL_DIFFERENCE // URL_BIN + 1)]
-    with _drawing() as (axes, figure):
-        _histograms(axes, edges, URL_BIN, same.url_differences, different.url_differences)
-        axes.set(xlabel=f"difference of the URLs' lengths, characters (last: {MAX_URL_DIFFERENCE} or more)")
-        return figure("How much the lengths of two URLs differ, for pairs that are one page and for other pairs.")
-
-
-def text_length_figure(same: PairCounts, different: PairCounts) -> Figure:
-    """Differences of the lengths of two pages' texts (capstone, figure 4), by their logarithm."""
-    edges = [float(place) for place in range(TEXT_BINS + 1)]
-    with _drawing() as (axes, figure):
-        _histograms(axes, edges, 1, same.text_differences, different.text_differences)
-        decades = range(TEXT_BINS // TEXT_BINS_PER_DECADE)
-        ticks = [0.5, *(1 + decade * TEXT_BINS_PER_DECADE for decade in decades[1:])]
-        axes.set_xticks(ticks, ["0", *(f"{10**decade:,}" for decade in decades[1:])])
-        axes.set(xlabel="difference of the texts' lengths, characters")
-        return figure("How much the lengths of two texts differ, for pairs that are one page and for other pairs.")
-
-
-def score_figure(same: PairCounts, different: PairCounts) -> Figure:
-    """Distribution of the scores (capstone, figure 9)."""
-    kinds = [(name, kind, color) for name, kind, color in _kinds(same, different) if kind.n_pairs]
-    with _drawing() as (axes, figure):
-        for place, (_, kind, color) in enumerate(kinds):
-            middles = [(score + 0.5) / len(kind.scores) for score in range(len(kind.scores))]
-            widths = [0.42 * n / max(kind.scores) for n in kind.scores]
-            left, right = [place - width for width in widths], [place + width for width in widths]
-            axes.fill_betweenx(middles, left, right, color=color, alpha=0.6, linewidth=0)
-            axes.plot([place - 0.2, place + 0.2], [kind.mean_score()] * 2, color="#111827", linewidth=1.5)
-        axes.set_xticks(range(len(kinds)), [f"{name}\n{kind.n_pairs:,} pairs" for name, kind, _ in kinds])
-        axes.set(ylabel="cosine of the texts", ylim=(0, 1), xlim=(-0.6, len(kinds) - 0.4))
-        axes.grid(visible=False, axis="x")
-        means = ", ".join(f"{name} {kind.mean_score():.2f}" for name, kind, _ in kinds)
-        return figure(f"Cosines of the texts by what the labels say; the line is the mean: {means}.")
 
 
 def promise_figure(promised_and_found: Sequence[tuple[float, float]]) -> Figure:
@@ -183,28 +126,6 @@ def saved_figure(methods: Sequence[tuple[str, float, int]]) -> Figure:
         axes.grid(visible=False, axis="y")
         lines = ", ".join(f"{_named(name)} {saved:.0%}, {n_lost:,} lost" for name, saved, n_lost in methods)
         return figure(f"Avoidable fetches saved, and pages lost, by method: {lines}.")
-
-
-def _kinds(same: PairCounts, different: PairCounts) -> tuple[tuple[str, PairCounts, str], ...]:
-    return ("one page", same, SAME), ("different pages", different, DIFFERENT)
-
-
-def _histograms(axes: Axes, edges: Sequence[float], width: float, same: Sequence[int], other: Sequence[int]) -> None:
-    """Two histograms over one another, each as shares of its pairs: there are many more pairs of the one kind."""
-    for name, counts, color in (("one page", same, SAME), ("different pages", other, DIFFERENT)):
-        total = sum(counts)
-        if total:
-            heights = [100 * n / total for n in counts]
-            axes.bar(edges, heights, width=width, align="edge", color=color, alpha=0.55, label=f"{name} ({total:,})")
-    axes.set(ylabel="pairs, %")
-    axes.legend()
-
-
-def _log_spaced(n: int) -> list[int]:
-    """Places of at most some hundred points, evenly on a logarithmic scale."""
-    if n <= _MAX_POINTS:
-        return list(range(n))
-    return sorted({round(math.exp(math.log(n) * i / (_MAX_POINTS - 1))) - 1 for i in range(_MAX_POINTS)})
 
 
 def _named(name: str, limit: int = _N_NAMED) -> str:

@@ -16,12 +16,10 @@ from typing import Any
 
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.model.training_history import TrainingHistory
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
 from dedup_crawler.rules.judging.error_bound import jeffreys_bound
-from dedup_crawler.rules.language.refusals import Refusal
 
 MAX_URLS = 100_000
 """URLs of a crawl that a model is tried on, the first ones: their forms are held."""
@@ -86,23 +84,17 @@ class ModelFacts:
 
     name: str
     """Of its folder."""
-    method: str
+    model: Canonicalizer
     summary: str
     """Summary of the method."""
     hosts: Sequence[str]
-    n_hosts: int
-    n_urls: int
-    n_clusters: int
-    """URLs and pages that it was trained on."""
-    digest: str
+    """The first of them, sorted."""
     is_own_crawl: bool
     """True if it was trained on the very pages of the crawl at hand."""
     options: Sequence[tuple[str, str]]
     quality: Sequence[tuple[str, str]]
     rules: Sequence[ShownRule]
     n_rules: int
-    refused: Sequence[Refusal]
-    history: TrainingHistory
     on_crawl: OnCrawl | None
     """None where there is no labelled crawl, or the method is asked about pairs."""
     is_pair_classifier: bool
@@ -120,18 +112,9 @@ def model_facts(
     *,
     crawl_digest: str | None = None,
 ) -> ModelFacts:
-    """Describe a model, and try it on a crawl.
+    """Describe a model, read from *folder*, and try it on the *pages* of a crawl, in its order, if there is one.
 
-    Parameters
-    ----------
-    folder, model
-        Where it was read from, and what was read.
-    pages
-        Of the crawl, in its order; None where there is none.
-    page_of
-        What each of them shows.
-    crawl_digest
-        Training digest of the crawl.
+    *page_of* says what each of them shows; *crawl_digest* is the training digest of the crawl.
     """
     is_pair_classifier = isinstance(model, PairClassifier)
     of_rules: dict[str, RuleOnCrawl] = {}
@@ -146,20 +129,14 @@ def model_facts(
     rules.sort(key=lambda rule: (-rule.on_crawl.n_dropped, -rule.n_groups))
     return ModelFacts(
         name=folder.absolute().name,
-        method=model.name,
+        model=model,
         summary=(type(model).__doc__ or "").partition("\n")[0],
         hosts=sorted(map(str, model.hosts))[:_MAX_HOSTS],
-        n_hosts=len(model.hosts),
-        n_urls=model.n_urls_,
-        n_clusters=model.n_clusters_,
-        digest=model.digest,
         is_own_crawl=crawl_digest is not None and model.data_digest_ == crawl_digest,
         options=_entries(model.options()),
         quality=_entries(model.quality_),
         rules=rules[:MAX_RULES],
         n_rules=len(rules),
-        refused=model.refused(),
-        history=model.history(),
         on_crawl=on_crawl,
         is_pair_classifier=is_pair_classifier,
     )

@@ -7,7 +7,6 @@ shown the page, so that the repeats of a branch are the sum of those of its leav
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 from collections.abc import Hashable, Iterable, Iterator
@@ -106,22 +105,12 @@ def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templat
 def shown_patterns(root: Pattern) -> ShownPattern:
     """The branches with most repeats, at most :data:`MAX_SHOWN`; a branch with a single one below it becomes one."""
     _collapse(root)
-    chosen: set[int] = set()
-    heap: list[tuple[int, int, int, Pattern]] = []
-    number = 0
-
-    def offer(node: Pattern) -> None:
-        nonlocal number
-        for child in _best(node):
-            number += 1
-            heapq.heappush(heap, (-child.n_repeats, -child.n_urls, number, child))
-
-    offer(root)
-    while heap and len(chosen) < MAX_SHOWN:
-        node = heapq.heappop(heap)[3]
-        chosen.add(id(node))
-        offer(node)
-    return _shown(root, chosen)
+    nodes = [root]
+    for node in nodes:
+        nodes += _best(node)
+    # stable, and no branch has more repeats or URLs than the one above it: what is chosen hangs together
+    most = sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN]
+    return _shown(root, set(map(id, most)))
 
 
 def examples_of(shown: ShownPattern) -> Iterator[tuple[str, Hashable]]:
@@ -179,9 +168,6 @@ def _shown(node: Pattern, chosen: set[int]) -> ShownPattern:
         children=tuple(_shown(child, chosen) for child in shown),
         n_hidden=hidden,
         n_hidden_urls=node.n_urls - node.n_own - sum(child.n_urls for child in shown),
-        n_hidden_repeats=_below(node) - sum(child.n_repeats for child in shown),
+        n_hidden_repeats=sum(child.n_repeats for child in node.children.values())
+        - sum(child.n_repeats for child in shown),
     )
-
-
-def _below(node: Pattern) -> int:
-    return sum(child.n_repeats for child in node.children.values())

@@ -1,4 +1,4 @@
-"""Strings of strangers and numbers of ours, as a page may show them.
+"""Strings of strangers and shares, as a page may show them.
 
 Titles, URLs and files are whatever somebody wrote. Jinja escapes what HTML would read; here goes what it would not
 notice: characters that cannot be seen, or that turn the direction of the text around them.
@@ -41,24 +41,6 @@ def web_link(url: str) -> str | None:
     return form if form.startswith(("http://", "https://")) and host_of(form) else None
 
 
-def count(number: int) -> str:
-    """A count with its thousands apart.
-
-    >>> count(1234567)
-    '1,234,567'
-    """
-    return f"{number:,}"
-
-
-def whole(number: float) -> str:
-    """A number that was estimated.
-
-    >>> whole(8028.6)
-    '8,029'
-    """
-    return f"{number:,.0f}"
-
-
 def percent(share: float) -> str:
     """A share (0-1) with as many digits as matter.
 
@@ -68,18 +50,6 @@ def percent(share: float) -> str:
     if share in (0, 1):
         return f"{share * 100:.0f} %"
     return f"{share * 100:.2f} %" if abs(share) < 0.01 else f"{share * 100:.1f} %"
-
-
-def size(n_bytes: float) -> str:
-    """A number of bytes.
-
-    >>> size(900), size(52_289_536)
-    ('900 bytes', '52.3 MB')
-    """
-    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.1f} {unit}"
-    return f"{n_bytes:.0f} bytes"
 
 
 def _visible(character: str) -> str:

@@ -45,17 +45,8 @@ class _Parts:
 class UrlReader:
     """Reads URLs with the frequent tokens and the numbers of a site.
 
-    Parameters
-    ----------
-    tokens
-        Tokens that are a symbol of their own.
-    numbers
-        Sorted; at most a few thousand of those that occur.
-
-    Attributes
-    ----------
-    n_agreements
-        Length of what :meth:`agreement` returns.
+    *tokens* are a symbol of their own each; *numbers* are sorted, at most a few thousand of those that occur. The
+    attribute *n_agreements* is the length of what :meth:`agreement` returns.
     """
 
     def __init__(self, tokens: Iterable[str], numbers: Sequence[int]) -> None:

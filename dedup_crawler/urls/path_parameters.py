@@ -34,11 +34,6 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and _IS_NAME(name) is not None
 
 
-def is_parameter(part: str) -> bool:
-    """Tell whether a part of a query stands for a parameter of the path."""
-    return _SAID(part) is not None
-
-
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
     """Names of parameters in at least 8 of a site's paths, in their order there.
 

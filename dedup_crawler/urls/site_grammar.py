@@ -80,11 +80,6 @@ class SiteGrammar:
         """Tell whether any URL is read otherwise than it stands."""
         return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
 
-    @property
-    def reads_queries(self) -> bool:
-        """Tell whether queries are read otherwise than they stand."""
-        return self.has_semicolons or not all(name[:1] == _MARK for name in self.lists)
-
     def read(self, url: str) -> str:
         """*url* in the usual grammar; itself where it says nothing that has to be read.
 
@@ -151,13 +146,7 @@ class SiteGrammar:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> SiteGrammar:
-        """Read what :meth:`to_json` gave.
-
-        Raises
-        ------
-        BadInputError
-            If it cannot have.
-        """
+        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
         parameters, segments = value["parameters"].texts(), value["segments"].texts()
         lists = {name: separator.text() for name, separator in value["lists"].table().items()}
         if not all(map(path_parameters.is_name, parameters)):

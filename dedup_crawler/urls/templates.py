@@ -67,14 +67,8 @@ def count_tokens(urls: Iterable[str]) -> TokenCounts:
 class Templater:
     """Finds the template of a URL, given the function tokens of its site.
 
-    Parameters
-    ----------
-    function_tokens
-        Tokens that stay as they are, scheme and host (``https://forum.example``) among them.
-    function_words
-        Words inside a token that stay as they are; only read by deep templates.
-    deep
-        Whether to go on inside a token.
+    *function_tokens* stay as they are, scheme and host (``https://forum.example``) among them; so do *function_words*
+    inside a token, which only *deep* templates read: they go on inside a token.
     """
 
     def __init__(
@@ -203,13 +197,7 @@ class Templater:
 
 
 def join(template: Template, arguments: Sequence[str]) -> str:
-    """Put arguments in the place of their placeholders.
-
-    Raises
-    ------
-    IndexError
-        If the template names an argument that is not given.
-    """
+    """Put arguments in the place of their placeholders; IndexError if one is missing."""
     return PLACEHOLDER.sub(lambda match: arguments[int(match[1]) - 1], template)
 
 

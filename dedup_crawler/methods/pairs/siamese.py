@@ -117,7 +117,7 @@ class Siamese(PairClassifier):
         """Answers of a first network at the threshold that is best for pairs of which a URL is new, as in a crawl."""
         import numpy as np
 
-        from dedup_crawler.networks.pair_threshold import best_threshold
+        from dedup_crawler.networks.pair_inference import best_threshold
 
         seen, new = cut_by_url(pairs, self.seed)
         if not seen or not new:
@@ -194,8 +194,12 @@ class Siamese(PairClassifier):
 
     def _wake(self) -> None:
         """The network in numpy, with an empty memory of encodings."""
-        from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese
-        from dedup_crawler.networks.pair_memory import EncodingMemory
+        from dedup_crawler.networks.pair_inference import (
+            Committee,
+            EncodingMemory,
+            NumpyCuredSiamese,
+            NumpyPaperSiamese,
+        )
 
         weights, reader, alphabet = load_weights(self.weights_), self.reader_, self.reader_.alphabet
         networks: list[PairNetwork] = []

@@ -1,7 +1,7 @@
 """Files of other programs into the store: WARC, WACZ, JSON lines, CSV and access logs.
 
-Read `importing.py` first (the way of a file), then `kinds.py` (which reader it gets) and the readers: `warc.py`,
-`http.py` and `warc_pages.py` (records, messages, pages), `wacz.py`, `items.py`. A reader turns chunks of bytes into
+Read `importing.py` first (the way of a file, and which reader it gets), then the readers: `warc.py`, `http.py` and
+`warc_pages.py` (records, messages, pages), `items.py`. A reader turns chunks of bytes into
 pages and tells what it could not read; it neither writes to the store nor judges what a page shows.
 """
 

@@ -7,12 +7,12 @@ encoding that does not hold is no reason to lose a page; the body is then kept a
 from __future__ import annotations
 
 import io
-import re
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import zstandard
+from warcio.bufferedreaders import ChunkedDataReader
 from warcio.statusandheaders import StatusAndHeadersParser
 
 try:
@@ -29,7 +29,6 @@ MAX_BODY = 2**27
 """Bytes; what an encoding makes of a body beyond this is cut off."""
 
 _PARSER = StatusAndHeadersParser([], verify=False)
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 
 
 class Lines(Protocol):
@@ -72,7 +71,7 @@ def decoded_body(message: Message) -> bytes:
     """
     body = message.body
     if "chunked" in message.headers.get("transfer-encoding", "").lower():
-        body = _join_chunks(body)
+        body = ChunkedDataReader(io.BytesIO(body)).read()
     for encoding in reversed(message.headers.get("content-encoding", "").lower().split(",")):
         undo = _DECODERS.get(encoding.strip())
         if undo is not None and body:
@@ -81,29 +80,6 @@ def decoded_body(message: Message) -> bytes:
             except _DECODING_ERRORS:
                 return body
     return body
-
-
-def _join_chunks(body: bytes) -> bytes:
-    """Undo chunked transfer; *body* itself where it is not chunked, what came where it was cut off."""
-    parts: list[bytes] = []
-    position = 0
-    while position < len(body):
-        size_line = _CHUNK_SIZE.match(body, position)
-        if size_line is None:
-            return body
-        size = int(size_line[1], 16)
-        if size == 0:
-            break
-        parts.append(body[size_line.end() : size_line.end() + size])
-        position = size_line.end() + size
-        for line_end in (b"\r\n", b"\n"):
-            if body.startswith(line_end, position):
-                position += len(line_end)
-                break
-        else:
-            if position < len(body):
-                return body
-    return b"".join(parts)
 
 
 def _inflate(body: bytes, window_bits: int) -> bytes:

@@ -7,18 +7,28 @@ whatever name the file is given, and a second import of a file changes nothing.
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from dedup_crawler.pages.compression import Damages, OnDamage, read_chunks
-from dedup_crawler.pages.imports.items import names_with, read_json, read_table
-from dedup_crawler.pages.imports.kinds import Kind, kind_of
-from dedup_crawler.pages.imports.wacz import read_wacz
-from dedup_crawler.pages.imports.warc_pages import read_warc
-from dedup_crawler.pages.logs.access_log import access_pages
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.compression import Damages, Gap, OnDamage, as_utf8, read_chunks
+from dedup_crawler.pages.imports.items import (
+    Names,
+    columns_of,
+    has_field,
+    names_with,
+    objects_of,
+    read_json,
+    read_table,
+)
+from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
+from dedup_crawler.pages.logs.access_log import access_pages, read_accesses
 from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
@@ -28,6 +38,25 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.store import PageStore
 
 _DIGEST_BYTES = 2**20
+_HEAD = 2**16
+_SHOWN = 40
+_FEW_LINES = 20
+_ZIP_MARK = b"PK\x03\x04"
+_WARC_MARK = re.compile(rb"\s*WARC/[01]\.\d")
+_ENDING = re.compile(r"\.(warc|jsonl|jl)(?:\.gz|\.zst)?", re.IGNORECASE)
+
+
+class Kind(Enum):
+    """The kinds of files that can be imported, as a user calls them."""
+
+    WARC = "WARC"
+    WACZ = "WACZ"
+    JSON = "JSON lines"
+    TABLE = "CSV"
+    ACCESS_LOG = "an access log"
+
+
+EXPECTED = ", ".join(kind.value for kind in Kind)
 
 
 @dataclass(slots=True)
@@ -58,21 +87,11 @@ def import_files(
     fields: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> ImportReport:
-    """Read the pages of *paths* into *store*.
+    """Read the pages of *paths*, plain, gzip or zstd files of any :class:`Kind`, into *store*.
 
-    Parameters
-    ----------
-    paths
-        Files of any of the kinds of :class:`~dedup_crawler.pages.imports.kinds.Kind`, plain, gzip or zstd; told by what
-        they hold.
-    store
-        Where the pages go. Whatever ends the import (Ctrl-C too), the records read until then are written.
-    progress
-        Called with the file's name, the bytes of it that were read, and its size in bytes.
-    fields
-        Our field -> what it is called in JSON and CSV; nothing where it is to be left out.
-    host
-        Host of the paths in access logs, with or without its scheme.
+    Whatever ends the import (Ctrl-C too), the records read until then are written. *progress* is called with the file's
+    name, the bytes of it that were read, and its size in bytes. *fields* says what our fields are called in JSON and
+    CSV (nothing where one is to be left out), *host* where the paths in access logs belong, with or without its scheme.
 
     Raises
     ------
@@ -165,6 +184,74 @@ def _import_file(
     report.n_new_pages += n_new
     report.n_known += n_pages - n_new
     report.n_skipped += n_done - n_pages
+
+
+def kind_of(path: Path, names: Names, host: str | None) -> Kind:
+    """Say what *path* (plain, gzip or zstd) holds, by its beginning; by its name where that is damaged or empty.
+
+    *host* is where the paths of an access log belong, if the user has said so. BadInputError if the file is missing,
+    cannot be read, or holds nothing that can be imported; the text says what was expected.
+    """
+    _check_readable(path)
+    head = b"".join(_head(path))[:_HEAD]
+    if head.startswith(_ZIP_MARK):
+        warc_members(path)  # says what is wrong with it
+        return Kind.WACZ
+    if _WARC_MARK.match(head):
+        return Kind.WARC
+    if head.lstrip()[:1] in (b"{", b"[") and _is_json(path, head, names):
+        return Kind.JSON
+    lines = head.decode(errors="replace").splitlines()[:_FEW_LINES]
+    if accesses := list(read_accesses(["\n".join(lines).encode()], lambda offset, reason: None)):
+        if host is None and any(access.url.startswith("/") for access in accesses):
+            raise BadInputError(f"{path} is an access log that names paths only: say of which site with --host.")
+        return Kind.ACCESS_LOG
+    if lines and columns_of(lines[0], names) is not None:
+        return Kind.TABLE
+    ending = _ENDING.fullmatch("".join(path.suffixes[-2:])) or _ENDING.fullmatch(path.suffix)
+    if ending is None:
+        raise BadInputError(f"{path} starts with {head[:_SHOWN]!r}, as nothing that can be imported does: {EXPECTED}.")
+    return Kind.WARC if ending[1].lower() == "warc" else Kind.JSON
+
+
+def _is_json(path: Path, head: bytes, names: Names) -> bool:
+    """Return True for objects a line; BadInputError if none of the first ones names a URL."""
+    entries = [entry for line in head.split(b"\n")[:_FEW_LINES] for entry in _entries(line)]
+    objects = [entry for entry in entries if isinstance(entry, dict)]
+    if objects and not any(has_field(fields, "url", names) for fields in objects):
+        fields = ", ".join(list(objects[0])[:8]) or "none"
+        raise BadInputError(
+            f"{path}: no object has a field {' or '.join(names['url'])!r} (fields: {fields}); "
+            "say which one holds the URL: --field url=NAME."
+        )
+    # one object over many lines is something else; a line that is longer than what was looked at may be anything
+    return bool(objects) or b"\n" not in head.strip()
+
+
+def _entries(line: bytes) -> list[Any]:
+    try:
+        return objects_of(line)
+    except (ValueError, RecursionError):
+        return []
+
+
+def _head(path: Path) -> Iterator[bytes]:
+    """Give the first chunks, unpacked and without a byte order mark."""
+    n_bytes = 0
+    for chunk in as_utf8(read_chunks(path)):
+        if isinstance(chunk, Gap) or n_bytes >= _HEAD:
+            return
+        yield chunk if n_bytes else chunk.removeprefix(b"\xef\xbb\xbf")
+        n_bytes += len(chunk)
+
+
+def _check_readable(path: Path) -> None:
+    if path.is_dir():
+        raise BadInputError(f"{path} is a folder: give the files in it")
+    if not path.is_file():
+        raise BadInputError(f"there is no file {path}")
+    if not os.access(path, os.R_OK):
+        raise BadInputError(f"{path} cannot be read: change its permissions")
 
 
 def _origin(host: str) -> str:

@@ -7,18 +7,20 @@ UTF-8 and the content type says so.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import csv
+import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
-from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8
-from dedup_crawler.pages.digests import body_digest
+from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8, bounded_lines
 from dedup_crawler.pages.imports.warc_pages import redirect_target, timestamp
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.text_lines import bounded_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,15 +50,21 @@ _MAX_ENTRY = 2**27  # bytes of a line
 _MAX_CELL = 2**26  # characters; an open quote would take in the rest of the file
 _SEPARATORS = ",;\t"
 _SHOWN_FIELDS = 8
+_NAMED = re.compile(r"([A-Za-z][A-Za-z0-9\-]{1,15}):(\S+)", re.ASCII)
+_PLAIN = re.compile("[!-~]+")
+_HEX = re.compile(r"[0-9a-fA-F]+", re.ASCII)
+_BASE_32 = re.compile(r"[A-Z2-7]{32}=*", re.ASCII)  # of the 20 bytes of SHA-1
+_ALGORITHM_OF_LENGTH = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
+_MIN_LENGTH, _MAX_LENGTH = 8, 256
+_OF_NOTHING = {
+    f"{name}:{hashlib.new(name, usedforsecurity=False).hexdigest()}" for name in _ALGORITHM_OF_LENGTH.values()
+}
 
 
 def names_with(given: Mapping[str, str]) -> Names:
     """Give the names of all fields, where the user calls some otherwise; an empty name: the field is not there.
 
-    Raises
-    ------
-    BadInputError
-        If there is no such field.
+    BadInputError if there is no such field.
     """
     for field in given:
         if field not in NAMES:
@@ -188,6 +196,39 @@ def page_of(fields: Any, names: Names = NAMES) -> Page | None:
         else body_digest(_text(values, names["digest"])),
         canonical_link=None if content else _text(values, names["canonical_link"]),
     )
+
+
+def body_digest(text: str | None) -> str | None:
+    """A digest as an export tells it, as ``algorithm:hex``; None where *text* is none, or that of an empty body.
+
+    Archives write SHA-1 in base 32, crawlers MD5 in base 16, some name the algorithm and some do not. Pages without a
+    body are not one page.
+
+    >>> body_digest("7444FDC17B8D887955783A1E3462E0E9")
+    'md5:7444fdc17b8d887955783a1e3462e0e9'
+    >>> body_digest("ZMSA5TNJUKKRYAIM5PRUJLL24DV7QYOO")
+    'sha1:cb240ecda9a2951c010cebe344ad7ae0ebf861ce'
+    >>> body_digest("3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), body_digest("-")
+    (None, None)
+    """
+    text = (text or "").strip()
+    named = _NAMED.fullmatch(text)
+    name, value = (named[1].lower().replace("-", ""), named[2]) if named else ("", text)
+    if not _MIN_LENGTH <= len(value) <= _MAX_LENGTH or not _PLAIN.fullmatch(value):
+        return None
+    if _BASE_32.fullmatch(value) and name in ("", "sha1"):
+        name, value = "sha1", _hex(value)
+    elif _HEX.fullmatch(value):
+        name, value = name or _ALGORITHM_OF_LENGTH.get(len(value), "unknown"), value.lower()
+    found = f"{name or 'unknown'}:{value}"
+    return None if found in _OF_NOTHING else found
+
+
+def _hex(value: str) -> str:
+    try:
+        return base64.b32decode(value).hex()
+    except binascii.Error:
+        return value
 
 
 def _key(name: str) -> str:

@@ -42,14 +42,9 @@ class _Damaged(Exception):  # noqa: N818 - says what a record is
 
 
 class RecordReader:
-    """Cuts the chunks of a file into records.
+    """Cuts the uncompressed chunks of a file into records.
 
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason for each place that was skipped.
+    *on_damage* is called with the offset and the reason for each place that was skipped.
     """
 
     def __init__(self, chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None]) -> None:

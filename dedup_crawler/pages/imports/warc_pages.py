@@ -1,4 +1,4 @@
-"""Pages out of the records of a WARC file.
+"""Pages out of the records of a WARC file, or of those in a WACZ file.
 
 A ``response`` record is a page; its ``request`` record, before or after it, gives the method and the Referer. The two
 belong together by WARC-Concurrent-To, or by their WARC-Target-URI where that is missing. Everything else is skipped:
@@ -9,23 +9,30 @@ answer), answers to other methods than GET, and other schemes than http and http
 from __future__ import annotations
 
 import re
+import zipfile
+import zlib
 from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.pages.compression import Gap, OnDamage, file_chunks
 from dedup_crawler.pages.imports.http import MAX_BODY, decoded_body, parse_message
 from dedup_crawler.pages.imports.warc import RecordReader
 from dedup_crawler.pages.records import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
-    from dedup_crawler.pages.compression import Gap, OnDamage
     from dedup_crawler.pages.imports.warc import Record
     from dedup_crawler.pages.records import Step
 
+_MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
+_MAX_GROWTH = 100
 _N_WAITING = 4  # responses, with their bodies, that wait for their request
 _N_REQUESTS = 1000  # that wait for their response
 _STATUS = re.compile(r"HTTP/\d(?:\.\d)? +(\d{3})(?: |$)")
@@ -55,16 +62,9 @@ def read_warc(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int = 0
 
 
 class _PageReader:
-    """Joins the records of one file to pages.
+    """Joins the *records* of one file to pages; those of the first *start* records are not made again.
 
-    Parameters
-    ----------
-    records
-        In the order of the file.
-    on_damage
-        Called with the offset and the reason for each response that is no HTTP answer or unpacks to too much.
-    start
-        Records that were imported before: their pages are not made again.
+    *on_damage* gets the offset and the reason for each response that is no HTTP answer or unpacks to too much.
     """
 
     def __init__(self, records: Iterable[Record], on_damage: OnDamage, start: int = 0) -> None:
@@ -141,6 +141,52 @@ class _PageReader:
             content=content[:MAX_BODY],
             fetched_at=timestamp(record.headers.get("warc-date", "")),
         )
+
+
+def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], start: int = 0) -> Iterator[Step]:
+    """Read the WARC files in a WACZ file where they lie: a ZIP with WARC files in its folder ``archive``.
+
+    Names in the ZIP choose what is read and are never the name of a file here. Offsets are those in the WARC file,
+    which each reason names.
+    """
+    n_before = n_bytes = 0
+    with zipfile.ZipFile(path) as archive:
+        for member in warc_members(path):
+            n_done = 0
+            told = partial(_tell, on_damage, member.filename)
+            for n_done, page in read_warc(_chunks(archive, member), told, start - n_before):
+                yield n_before + n_done, page
+            n_before += n_done
+            n_bytes += member.compress_size
+            on_read(n_bytes)
+
+
+def warc_members(path: Path) -> list[zipfile.ZipInfo]:
+    """List the WARC files; BadInputError if there are none, or if they claim to grow as only a bomb does."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if _MEMBER.fullmatch(member.filename)]
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+        raise BadInputError(f"{path} begins as a ZIP file and cannot be read as one ({error}).") from None
+    if not members:
+        raise BadInputError(
+            f"{path} is a ZIP file without archive/*.warc.gz, and so no WACZ; a spreadsheet can be saved as CSV."
+        )
+    if sum(member.file_size for member in members) > _MAX_GROWTH * path.stat().st_size:
+        raise BadInputError(f"{path} says that it grows more than {_MAX_GROWTH} times, as no crawl does: a ZIP bomb.")
+    return members
+
+
+def _chunks(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes | Gap]:
+    try:
+        with archive.open(member) as file:
+            yield from file_chunks(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:  # encrypted: RuntimeError
+        yield Gap(f"damaged ZIP member: {error}")
+
+
+def _tell(on_damage: OnDamage, name: str, offset: int, reason: str) -> None:
+    on_damage(offset, f"{name!r}: {reason}")
 
 
 def redirect_target(url: str, status: int, location: str | None) -> str | None:

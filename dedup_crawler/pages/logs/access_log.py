@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import xxhash
 
-from dedup_crawler.pages.compression import Gap, OnDamage
+from dedup_crawler.pages.compression import Gap, OnDamage, bounded_lines
 from dedup_crawler.pages.records import Page, Step
-from dedup_crawler.pages.text_lines import bounded_lines
 
 MAX_LINE = 2**16
 """Bytes of a line, its end included."""
@@ -56,15 +55,7 @@ class Access:
 
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
-    """Accesses of one file, in its order.
-
-    Parameters
-    ----------
-    chunks
-        Uncompressed bytes in order, with a :class:`Gap` where some are missing.
-    on_damage
-        Called with the offset and the reason, which names the line, for each line that holds no access.
-    """
+    """Accesses of one file, in its order; *on_damage* gets offset and reason of each line that holds none."""
     places: Mapping[str, int] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
         if line is None or isinstance(line, Gap):
@@ -100,17 +91,6 @@ def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int,
             if len(given) < _MAX_GIVEN:
                 given.add(told)
         yield n_read, page
-
-
-def accesses_of(lines: Iterable[str]) -> list[Access]:
-    """Accesses of the first lines of a file, as far as they are some; for those who ask whether it is a log."""
-    found = []
-    places: Mapping[str, int] | None = None
-    for number, line in enumerate(lines):
-        if number == 0 and (places := _columns(line)) is not None:
-            continue
-        found.append(_from_columns(line, places) if places is not None else _from_line(line))
-    return [access for access in found if access is not None]
 
 
 def _is_page(access: Access) -> bool:

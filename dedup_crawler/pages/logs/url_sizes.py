@@ -95,20 +95,10 @@ def read_logs(
 ) -> LogReport:
     """Read access logs of one site; plain, gzip or zstd.
 
-    Parameters
-    ----------
-    paths
-        Files in any of the forms of :mod:`dedup_crawler.pages.logs.access_log`.
-    host
-        Of the URLs that the log writes without one (with its port); None takes the host that most referrers are of,
-        for a visitor usually comes from a page of the site itself, and :data:`NO_HOST` where there are none.
-    progress
-        Called with the file's name, the bytes of it that were read, and its size in bytes.
-
-    Raises
-    ------
-    BadInputError
-        If a file is missing or holds no access at all; the text says what was expected.
+    *host* (with its port) is that of the URLs that the log writes without one. None takes the host that most referrers
+    are of, for a visitor usually comes from a page of the site itself, and :data:`NO_HOST` where there are none.
+    *progress* is called with the file's name, the bytes of it that were read, and its size in bytes. BadInputError if a
+    file is missing or holds no access at all; the text says what was expected.
     """
     damages, found = Damages(), _Paths()
     for path in map(Path, paths):

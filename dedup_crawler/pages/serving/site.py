@@ -42,16 +42,8 @@ class RecordedSite:
     """One host of a recording, served on 127.0.0.1 from a temporary store.
 
     As a context manager it serves in a thread; :meth:`serve_forever` serves in the caller's. The port is bound from the
-    start; :meth:`close` gives everything back.
-
-    Parameters
-    ----------
-    paths
-        Recordings, in any form that can be imported.
-    port
-        0 for any free one.
-    host
-        Recorded ``host`` or ``host:port``; None for the one with most URLs.
+    start; :meth:`close` gives everything back. *paths* are recordings in any form that can be imported, *port* 0 takes
+    any free one, *host* is the recorded ``host`` or ``host:port``, None for the one with most URLs.
 
     Raises
     ------

@@ -24,21 +24,10 @@ _MEANINGLESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 
 class ServedUrls:
-    """The URLs of one recorded host under the address that serves them.
+    """The URLs of one recorded host under the address that serves them, such as ``http://127.0.0.1:8000``.
 
-    Parameters
-    ----------
-    urls
-        All recorded URLs, in crawl order.
-    address
-        Such as ``http://127.0.0.1:8000``.
-    host
-        ``host`` or ``host:port`` to serve; None for the one with most URLs.
-
-    Raises
-    ------
-    LookupError
-        If there is no URL (of *host*); the text says which hosts there are.
+    *urls* are all recorded ones; *host* is the ``host`` or ``host:port`` to serve, None for the one with most URLs.
+    LookupError if there is no URL (of *host*); the text says which hosts there are.
     """
 
     def __init__(self, urls: Iterable[str], address: str, host: str | None) -> None:

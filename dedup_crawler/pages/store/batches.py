@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.store.rows import RowTypes, digest_row, page_row
+from dedup_crawler.pages.store.rows import checked, digest_row, page_row
 from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class PageBatch:
         """Insert the pages whose URL is unknown, replace what is worse; return how many were new."""
         rows, digests = self._pages, self._digests
         query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
-        found = RowTypes(query, self._database.name).checked(connection.execute(query).all())
+        found = checked(connection.execute(query).all(), query, self._database.name)
         known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
         new = [row for url, row in rows.items() if url not in known]
         better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]

@@ -9,9 +9,8 @@ import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
-from sqlalchemy.orm import aliased
 
-from dedup_crawler.pages.records import Overview, ScoredPair
+from dedup_crawler.pages.records import Overview
 from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
 from dedup_crawler.pages.store.database import Database
 from dedup_crawler.pages.store.rows import (
@@ -19,7 +18,7 @@ from dedup_crawler.pages.store.rows import (
     FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
-    RowTypes,
+    checked,
     row_facts,
     row_labelled_page,
     row_page,
@@ -169,21 +168,20 @@ class PageStore:
         self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
     ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
         """The few rows of a query."""
-        return RowTypes(query, self._database.name).checked(connection.execute(query).all())
+        return checked(connection.execute(query).all(), query, self._database.name)
 
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
         """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
         self.flush()
-        types = RowTypes(query, self._database.name)
         last = None
         while True:
             chunk_query = query.order_by(key).limit(n_rows)
             if last is not None:
                 chunk_query = chunk_query.where(key > last)
             with self._database.reading() as connection:
-                rows = types.checked(connection.execute(chunk_query).all())
+                rows = self._execute(connection, chunk_query)
             yield from rows
             if len(rows) < n_rows:
                 return
@@ -222,20 +220,6 @@ class PageStore:
         """All scores in the order in which they were written."""
         query = select(ScoreRow.id, ScoreRow.url1, ScoreRow.url2, ScoreRow.score)
         return ((row.url1, row.url2, row.score) for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS))
-
-    def scored_pairs(self) -> Iterator[ScoredPair]:
-        """All scores whose two pages are labelled, with what is known of both."""
-        left, right = aliased(PageRow), aliased(PageRow)
-        lengths = [func.length(column) for page in (left, right) for column in (page.url, page.main_text)]
-        query = (
-            select(ScoreRow.id, ScoreRow.score, left.cluster, right.cluster, *lengths)
-            .join(left, left.url == ScoreRow.url1)
-            .join(right, right.url == ScoreRow.url2)
-            .where(left.cluster.is_not(None), right.cluster.is_not(None))
-        )
-        for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS):
-            _, score, one, other, url_1, text_1, url_2, text_2 = row
-            yield ScoredPair(score, one == other, (url_1, url_2), (text_1 or 0, text_2 or 0))
 
     # Imports
 

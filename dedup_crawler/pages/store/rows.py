@@ -164,44 +164,25 @@ def storable(text: str | None) -> str | None:
     return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-class RowTypes:
-    """Checks the rows of one query against the types of its columns.
+def checked(rows: Sequence[AnyRow], query: Select[Unpack[tuple[Any, ...]]], name: str) -> Sequence[AnyRow]:
+    """The *rows* of a query of our columns, and of functions of them that give a whole number or nothing.
 
-    Parameters
-    ----------
-    query
-        Of columns of our tables, and of functions of them that give a whole number or nothing.
-    name
-        Of the database, for errors.
+    StoreError, with the *name* of the database, if a value is of another type than its column.
     """
-
-    def __init__(self, query: Select[Unpack[tuple[Any, ...]]], name: str) -> None:
-        self._name = name
-        self._columns = [_column(column) for column in query.selected_columns]
-        self._known: set[tuple[type, ...]] = set()
-
-    def checked(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
-        """The *rows*.
-
-        Raises
-        ------
-        StoreError
-            If a value is of another type than its column.
-        """
-        for row in rows:
-            types = tuple(map(type, row))
-            if types not in self._known:
-                self._check(row)
-                self._known.add(types)
-        return rows
-
-    def _check(self, row: Sequence[Any]) -> None:
-        for value, (name, kinds) in zip(row, self._columns, strict=True):
+    columns = [_column(column) for column in query.selected_columns]
+    known: set[tuple[type, ...]] = set()
+    for row in rows:
+        types = tuple(map(type, row))
+        if types in known:
+            continue
+        known.add(types)
+        for value, (column, kinds) in zip(row, columns, strict=True):
             if type(value) not in kinds:
                 raise StoreError(
-                    f"{self._name}: a row has {repr(value)[:40]} as its {name}, which has to be {_NAMES[kinds[0]]}: "
+                    f"{name}: a row has {repr(value)[:40]} as its {column}, which has to be {_NAMES[kinds[0]]}: "
                     "the database is damaged; crawl or import it again into a new file"
                 )
+    return rows
 
 
 def _column(column: Any) -> tuple[str, tuple[type, ...]]:

@@ -13,7 +13,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.urls.starts import different_starts
+from dedup_crawler.urls.tokens import different_starts
 
 MIN_PAGES = 8
 """Pages that make a proposal, at least."""
