@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.collecting.items import REDIRECTED_KEY, REFERRER_KEY, referrer_of
+from dedup_crawler.live.collecting.items import REDIRECTED_KEY
 from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.question import Question
+from dedup_crawler.live.requests.notes import Notes
+from dedup_crawler.live.requests.question import Question, Questions
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
-from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from dedup_crawler.live.exploration.explorer import Explorer
     from dedup_crawler.live.telling.drop_report import DropReport
 
-_PORTION = 500
 _MAX_OWNERS = 10_000
 _MAX_URL = 1_000  # characters of a URL that is remembered
 
@@ -35,8 +33,10 @@ class Decisions:
 
     Parameters
     ----------
-    model_of
-        Gives the model of a host; None for a host that no model knows.
+    questions
+        Find out what is known of a request.
+    notes
+        Keep requests that are no question of forms.
     seen
         Which forms were seen.
     codes
@@ -45,10 +45,8 @@ class Decisions:
         Which duplicates are fetched all the same.
     report
         Who is told of a drop.
-    text_of, request_of
-        Writes a request as text, and reads it; None where that is impossible.
-    fingerprint_of
-        What tells requests apart that are no question of forms.
+    request_of
+        Reads a request that was written as text; None where that is impossible.
     fetch
         Downloads a request past the queue; its answer goes to no callback.
     stored_page
@@ -59,43 +57,32 @@ class Decisions:
 
     def __init__(
         self,
-        model_of: Callable[[str], Canonicalizer | None],
+        questions: Questions,
+        notes: Notes,
         seen: SeenSet[Any],
         codes: RuleCodes,
         explorer: Explorer,
         report: DropReport,
-        text_of: Callable[[Request], str | None],
         request_of: Callable[[str], Request | None],
-        fingerprint_of: Callable[[Request], bytes],
         fetch: Callable[[Request], None],
         stored_page: Callable[[str], FetchedPage | None],
         *,
         is_dry_run: bool,
     ) -> None:
-        self._model_of = model_of
+        self._questions = questions
+        self._notes = notes
         self._seen = seen
         self._codes = codes
         self._explorer = explorer
         self._report = report
-        self._text_of = text_of
         self._request_of = request_of
-        self._fingerprint_of = fingerprint_of
         self._fetch = fetch
         self._stored_page = stored_page
         self._count = report.count
         self._is_dry_run = is_dry_run
-        # of the request before: the links of a page share it, and most lead to one host
-        self._referrer: Referrer | None = None
-        self._site = "\0"
-        self._site_model: Canonicalizer | None = None
-        self._crawl = marks.new_crawl()
         self._n_kept = 0  # since the last count: adding to it for each link takes longer
         # most links of a crawl are repeats: URL that owns its form -> that form
         self._owners: dict[str, str] = {}
-
-    def is_decided(self, request: Request) -> bool:
-        """Return True if this crawl has decided about *request* before."""
-        return marks.is_decided(request, self._crawl)
 
     async def decide(self, requests: Sequence[Request], *, is_start: bool = False) -> list[bool]:
         """Say for each of *requests*, in order, whether it is to be sent; one that is owns its form from now on.
@@ -120,15 +107,17 @@ class Decisions:
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
             return False
-        meta[marks.DECIDED] = marks.decided(self._crawl, request.url, is_redirected=False)
+        meta[marks.DECIDED] = marks.decided(self._questions.crawl, request.url, is_redirected=False)
         meta["dedup_canonical"] = form
         return True
 
     async def _decide(self, requests: Sequence[Request], is_start: bool) -> list[bool]:
         """As :meth:`decide`, of requests about which more has to be asked than whether they are repeats."""
-        questions = [self._question(request, is_start) for request in requests]
+        questions = [self._questions.ask(request, is_start=is_start) for request in requests]
         if self._seen.is_durable:
-            await self._note([request for request, asked in zip(requests, questions, strict=True) if asked is None])
+            await self._notes.keep(
+                [request for request, asked in zip(requests, questions, strict=True) if asked is None]
+            )
         known = [each for each in questions if each is not None]
         if known:
             self._count("request/processed", len(known))
@@ -147,124 +136,18 @@ class Decisions:
             self._count("request/kept", self._n_kept)
             self._n_kept = 0
         if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
-            self._seen.processed(map(self._note_digest, noted))
+            self._notes.decided(noted)
         return sent
-
-    async def note_again(self, texts: Sequence[str]) -> None:
-        """Have a durable set that was cleared keep the requests that it awaited, until they are decided again."""
-        for start in range(0, len(texts), _PORTION):  # of a million requests, not all at once
-            claims = []
-            for text in texts[start : start + _PORTION]:
-                request = self._request_of(text)
-                if request is not None:
-                    claims.append(Claim(self._note_digest(request), owner_tag(request.url), 0, text))
-            await self._seen.claim(claims)
-
-    def _note_digest(self, request: Request) -> bytes:
-        return form_digest(f"request {self._fingerprint_of(request).hex()}")
-
-    async def _note(self, requests: Sequence[Request]) -> None:
-        """Have a durable set keep requests that it is not asked about, until they are answered.
-
-        The queue of a crawl that is killed is lost, and such a request may stand on a page that is not fetched again.
-        """
-        noted = [request for request in requests if request.callback is not NO_CALLBACK]
-        digests = [*map(self._note_digest, noted)]
-        claims = [
-            Claim(digest, owner_tag(request.url), 0, partial(self._text_of, request))
-            for request, digest in zip(noted, digests, strict=True)
-        ]
-        try:
-            holders = await self._seen.claim(claims) if claims else []
-        except SeenUnavailableError:
-            return
-        for request, digest, holder in zip(noted, digests, holders, strict=True):
-            if holder.standing in (Standing.NEW, Standing.OWN):
-                inherited = marks.forms_of(request) if marks.is_redirected(request) else []
-                marks.answers_for(request, [*inherited, digest])
-                request.meta[marks.UNFORMED] = True
 
     def forget_forms(self) -> None:
         """Say that forms have changed."""
-        self._referrer = None
-        self._site = "\0"
+        self._questions.forget_forms()
         self._owners.clear()
 
     def begin_anew(self) -> None:
         """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
         self.forget_forms()
-        self._crawl = marks.new_crawl()
-
-    def _question(self, request: Request, is_start: bool) -> Question | None:
-        """Make the question to ask about *request*; None if the filter has no business with it."""
-        meta, asked = request.meta, request.url
-        was_decided, is_redirected, again, may_be_noted = False, False, None, False
-        if marks.is_marked(request):
-            was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
-            again = marks.take_again(request)
-            may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
-            if not is_redirected:
-                if was_decided and not self.is_decided(request):
-                    self._explorer.not_sent(request)
-                marks.unmark(request)
-        meta[marks.DECIDED] = marks.decided(self._crawl, asked, is_redirected=is_redirected)
-        if marks.is_exempt(request):
-            self._count("request/skipped")
-            return None
-        url = normal_form(asked)
-        model = self._site_model if url.startswith(self._site) else self._model_for(url)
-        if model is None:
-            self._count("model/unknown_host")
-            return None
-        referrer = self._referrer
-        if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
-            referrer = self._referrer_of(request)
-        form = model.form_of(url, referrer)
-        is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
-        must_pass = is_start or is_wanted
-        # what no page links to is what somebody wants to start with
-        is_covered = referrer is not None and not must_pass and model.is_covered(url)
-        fired = model.fired(url, referrer, form) if form != url or is_covered else ()
-        is_behind = (is_redirected and _tests_covered(request)) or meta.get(marks.BEHIND) == asked
-        if is_behind:
-            meta[marks.BEHIND] = asked
-        answers_again = is_wanted or was_decided or again is not None
-        return Question(
-            request,
-            model,
-            url,
-            referrer,
-            form,
-            form_digest(form),
-            owner_tag(url),
-            fired,
-            self._codes.code_of(fired) if fired else BEHIND if is_behind else 0,
-            is_covered,
-            must_pass,
-            is_redirected,
-            again == marks.TESTED,
-            answers_again,
-            may_be_noted,
-            self._text_of,
-        )
-
-    def _model_for(self, url: str) -> Canonicalizer | None:
-        """The model that decides about a URL in normal form."""
-        host = host_of(url)
-        self._site = f"{url.partition(':')[0]}://{host}/"
-        self._site_model = self._model_of(host)
-        return self._site_model
-
-    def _referrer_of(self, request: Request) -> Referrer | None:
-        """The page that holds the link, with the form that the model of its own site gives."""
-        url = referrer_of(request)
-        if url is None:
-            return None
-        if self._referrer is None or self._referrer.url != url:
-            page = normal_form(url)
-            model = self._model_of(host_of(page))
-            self._referrer = Referrer(url, page if model is None else model.form_of(page))
-        return self._referrer
+        self._questions.begin_anew()
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the forms of all; without the seen set everybody owns what is asked for."""
@@ -312,7 +195,7 @@ class Decisions:
 
     def _note_reached(self, question: Question, holder: Holder) -> None:
         """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
-        if not _tests_covered(question.request):
+        if not marks.tests_covered(question.request):
             if REDIRECTED_KEY in question.request.meta:
                 return  # no link: the spider follows a redirect
             self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
@@ -432,7 +315,7 @@ class Decisions:
         # as the duplicate is asked for: the same headers and cookies
         owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
         marks.unmark(owner)
-        owner.meta[marks.DECIDED] = marks.decided(self._crawl, owner.url, is_redirected=False)
+        owner.meta[marks.DECIDED] = marks.decided(self._questions.crawl, owner.url, is_redirected=False)
         owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
         return owner
 
@@ -450,9 +333,3 @@ class Decisions:
         is_kept = self._seen.is_durable and rules and self._explorer.is_on_trial(rules)
         if is_kept and (text := question.text()) is not None:
             self._seen.keep_dropped(self._codes.code_of(rules), text)
-
-
-def _tests_covered(request: Request) -> bool:
-    """Return True if a request tests that nothing new is behind a covered template."""
-    explores = request.meta.get(marks.EXPLORES)
-    return explores is not None and explores[1] in marks.OF_COVERED

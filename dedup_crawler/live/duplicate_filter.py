@@ -25,6 +25,8 @@ from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
+from dedup_crawler.live.requests.notes import Notes
+from dedup_crawler.live.requests.question import Questions
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
 from dedup_crawler.live.seen.opening import open_seen
@@ -37,7 +39,7 @@ from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger("dedup_crawler.live")
@@ -71,20 +73,28 @@ class DuplicateFilter:
             crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
         )
         writer = RequestWriter()
+
+        def text_of(request: Request) -> str | None:
+            return writer.text_of(request, crawler.spider)
+
+        def read(text: str) -> Request | None:
+            return request_of(text, crawler.spider)
+
+        questions = Questions(models.of, self._codes, text_of, self._explorer.not_sent, self._report.count)
+        self._notes = Notes(seen, text_of, read, lambda request: crawler.request_fingerprinter.fingerprint(request))
         self._decisions = Decisions(
-            models.of,
+            questions,
+            self._notes,
             seen,
             self._codes,
             self._explorer,
             self._report,
-            lambda request: writer.text_of(request, crawler.spider),
-            lambda text: request_of(text, crawler.spider),
-            lambda request: crawler.request_fingerprinter.fingerprint(request),
+            read,
             lambda request: download(crawler, request),
             lambda url: self._earlier.page(url),
             is_dry_run=options.is_dry_run,
         )
-        self.is_decided = self._decisions.is_decided
+        self.is_decided = questions.is_decided
         self.decide = self._decisions.decide
         self._database = database_of(crawler)
         self._earlier = EarlierPages(self._database)
@@ -306,7 +316,7 @@ class DuplicateFilter:
     async def _forget_seen(self) -> None:
         """Forget all forms, but not what waits: queued requests are noted anew, dropped ones are sent at the end."""
         cleared = await self.seen.clear()
-        await self._decisions.note_again(cleared.awaited)
+        await self._notes.keep_again(cleared.awaited)
         self.answers.leave_over(cleared.waiting)
         for text in cleared.waiting if self.seen.is_durable else ():
             self.seen.keep_dropped(0, text)

@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
+from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Trial
 from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.binomial import tail
@@ -32,15 +32,12 @@ MAX_ERROR = 0.1
 """... and that no rule is granted more than, whatever its training says."""
 LEVEL = 0.001
 """Chance (0-1) of a false alarm at the first trial; at the t-th it is the t-th part of it."""
-WINDOW = 50
-"""The last trials, of which runs are looked at."""
 
 YOUNG_RATE = 0.1
 """Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG explorations, a third after twice."""
 YOUNG = 10
 SUSPECTED_RATE = 0.25
 """Share (0-1) that is explored while one of the last SUSPECTED trials went wrong, to know soon."""
-SUSPECTED = 5
 
 SETTLED = 20
 """Explorations of this process after which a kill may make the next one forget what a verified rule had dropped."""
@@ -51,8 +48,6 @@ MAX_UNDECIDED = 20
 FIRST_DROPS = 4
 """So many drops of a rule are worth testing before any of them is believed, whatever its training and earlier processes
 say: its first tests. More are made while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
-HELD = 3
-"""Tests of this process after which a rule without a wrong one counts as one that holds."""
 UNTESTED_END = 8
 """Drops of a rule since its last test, after which the last one is tested when the crawl ends ..."""
 UNTESTED_SHARE = 0.125
@@ -80,60 +75,6 @@ class RuleState(NamedTuple):
     n_wrong: int
 
 
-class _Trial(NamedTuple):
-    is_right: bool
-    sharing: tuple[str, ...]
-    """The rules that led to the drop together."""
-
-
-@dataclass(slots=True)
-class _Life:
-    """One rule."""
-
-    n_agreed: int
-    n_disagreed: int
-    is_switched_off: bool
-    n_explored: int
-    """Also those of forms that had spoken before."""
-    n_under_way: int = 0
-    """Explorations that were begun and have no verdict yet."""
-    n_here: int = 0
-    """Explored in this process."""
-    n_until_half: int = 0
-    """Of these the ones before the rule had dropped half of what it has dropped, or a quarter ..."""
-    n_until_last: int = 0
-    """... and those until its drops were twice as many."""
-    n_dropped_then: int = 0
-    """Drops of the rule when it was tested last."""
-    n_wrong: int = 0
-    """Explorations that went wrong, or seemed to."""
-    n_undecided: int = 0
-    """Explorations since the last one that was decided, those included whose verdict is still to come."""
-    recent: deque[_Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
-
-    def runs(self) -> Iterator[tuple[int, int]]:
-        """Wrong trials and trials of each run that ends now and starts with a wrong one, and of the whole life."""
-        n_wrong = 0
-        for n, trial in enumerate(reversed(self.recent), 1):
-            if not trial.is_right:
-                n_wrong += 1
-                yield n_wrong, n
-        if self.n_disagreed:
-            yield self.n_disagreed, self.n_agreed + self.n_disagreed
-
-    def has_held(self) -> bool:
-        """Return True if this process has tested the rule, and was never told that it is wrong."""
-        return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
-
-    def has_failed(self) -> bool:
-        """Return True if this process has tested the rule, which was wrong here or before."""
-        return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
-
-    def is_suspected(self) -> bool:
-        """Return True if one of the last trials went wrong."""
-        return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
-
-
 class RuleEvidence:
     """Counts explorations by rule, says how much to explore, and which rule fails.
 
@@ -155,7 +96,7 @@ class RuleEvidence:
     ) -> None:
         self._epsilon = epsilon
         self._training = dict(training or {})
-        self._lives = {rule: _life(counts) for rule, counts in (known or {}).items()}
+        self._lives = {rule: Life.of(counts) for rule, counts in (known or {}).items()}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> how many of its rules
@@ -194,7 +135,7 @@ class RuleEvidence:
         """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule] = _life(counts)
+                self._lives[rule] = Life.of(counts)
 
     def promised_error(self, rule: str) -> float:
         """Share (0-1) of wrong drops that the rule is granted."""
@@ -328,7 +269,7 @@ class RuleEvidence:
             life.n_dropped_then = self.drops.of(rule)
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
-                life.recent.append(_Trial(is_same, sharing))
+                life.recent.append(Trial(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
             if life.n_here == HELD or not is_same:
@@ -379,13 +320,13 @@ class RuleEvidence:
                 life.n_wrong = max(0, life.n_wrong - n_excused)
                 life.recent = deque(kept, maxlen=WINDOW)
 
-    def _life_of(self, rule: str) -> _Life:
+    def _life_of(self, rule: str) -> Life:
         life = self._lives.get(rule)
         if life is None:
-            life = self._lives[rule] = _life(RuleCounts())
+            life = self._lives[rule] = Life.of(RuleCounts())
         return life
 
-    def _known(self, rule: str, life: _Life) -> tuple[int, int]:
+    def _known(self, rule: str, life: Life) -> tuple[int, int]:
         """Merge groups and trials that are known of a rule, and how many of them were wrong."""
         n_groups, n_wrong = self._training.get(rule, (0, 0))
         return n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed
@@ -423,9 +364,3 @@ class RuleEvidence:
         if len(self._spoken) > MAX_FORMS:
             self._spoken.popitem(last=False)
         return True
-
-
-def _life(counts: RuleCounts) -> _Life:
-    n_agreed, n_disagreed, is_switched_off = counts
-    n_explored = n_agreed + n_disagreed
-    return _Life(n_agreed, n_disagreed, is_switched_off, n_explored, n_wrong=n_disagreed)

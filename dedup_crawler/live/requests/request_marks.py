@@ -141,6 +141,12 @@ def is_answering(request: Request) -> bool:
     return FORMS in meta or EXPLORES in meta
 
 
+def tests_covered(request: Request) -> bool:
+    """Return True if *request* tests that nothing new is behind a covered template."""
+    explores = request.meta.get(EXPLORES)
+    return explores is not None and explores[1] in OF_COVERED
+
+
 def answers_for(request: Request, forms: Iterable[bytes]) -> None:
     """Let *request* answer for the forms with these digests, and no others."""
     request.meta[FORMS] = b"".join(forms)

@@ -1,0 +1,79 @@
+"""The life of one rule in a crawl: what its explorations have shown, and when."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dedup_crawler.methods.model.evidence_file import RuleCounts
+
+WINDOW = 50
+"""The last trials, of which runs are looked at."""
+SUSPECTED = 5
+"""... and those of which none may be wrong, or the rule is suspected."""
+HELD = 3
+"""Tests of this process after which a rule without a wrong one counts as one that holds."""
+
+
+class Trial(NamedTuple):
+    """One exploration."""
+
+    is_right: bool
+    sharing: tuple[str, ...]
+    """The rules that led to the drop together."""
+
+
+@dataclass(slots=True)
+class Life:
+    """One rule."""
+
+    n_agreed: int
+    n_disagreed: int
+    is_switched_off: bool
+    n_explored: int
+    """Also those of forms that had spoken before."""
+    n_under_way: int = 0
+    """Explorations that were begun and have no verdict yet."""
+    n_here: int = 0
+    """Explored in this process."""
+    n_until_half: int = 0
+    """Of these the ones before the rule had dropped half of what it has dropped, or a quarter ..."""
+    n_until_last: int = 0
+    """... and those until its drops were twice as many."""
+    n_dropped_then: int = 0
+    """Drops of the rule when it was tested last."""
+    n_wrong: int = 0
+    """Explorations that went wrong, or seemed to."""
+    n_undecided: int = 0
+    """Explorations since the last one that was decided, those included whose verdict is still to come."""
+    recent: deque[Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    @classmethod
+    def of(cls, counts: RuleCounts) -> Life:
+        """Go on from the counts of earlier processes."""
+        n_agreed, n_disagreed, is_switched_off = counts
+        return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, n_wrong=n_disagreed)
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Wrong trials and trials of each run that ends now and starts with a wrong one, and of the whole life."""
+        n_wrong = 0
+        for n, trial in enumerate(reversed(self.recent), 1):
+            if not trial.is_right:
+                n_wrong += 1
+                yield n_wrong, n
+        if self.n_disagreed:
+            yield self.n_disagreed, self.n_agreed + self.n_disagreed
+
+    def has_held(self) -> bool:
+        """Return True if this process has tested the rule, and was never told that it is wrong."""
+        return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
+
+    def has_failed(self) -> bool:
+        """Return True if this process has tested the rule, which was wrong here or before."""
+        return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
+
+    def is_suspected(self) -> bool:
+        """Return True if one of the last trials went wrong."""
+        return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
