@@ -19,7 +19,7 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.judging import merge_trials
-from dedup_crawler.rules.judging.budget import expected_lost
+from dedup_crawler.rules.judging.belief import expected_lost
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, verified_rules

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from recorded import Crawl
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 from dedup_crawler.urls.normal import host_of
 

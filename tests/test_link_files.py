@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.link_files import HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 

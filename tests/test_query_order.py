@@ -1,6 +1,7 @@
 """Whether the order of a query matters."""
 
-from dedup_crawler.rules.judging.judge import UNKNOWN, MergeEvidence
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.query_order import evidence_of_order, order_matters
 
 FORMS = ["/?a=1&b=2"] * 2 + ["/?a=1&c=3"] * 3

@@ -9,7 +9,7 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.rules.judging.belief import RISKS, Belief
-from dedup_crawler.rules.judging.judge import Evidence, MergeEvidence
+from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.refusals import (
     MAX_REFUSALS,
     Refusals,
@@ -18,6 +18,7 @@ from dedup_crawler.rules.language.refusals import (
     refusals_to_json,
 )
 from dedup_crawler.rules.language.sentences import refusals_of
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.host_aliases import HostAlias
 from planted_forum import forum
 

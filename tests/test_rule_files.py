@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import ANY, Drop, Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from rule_strategies import rules
 
 RULE = {"host": "a.example", "context": {"query[sid]": {"class": "any"}}, "transformation": {"query[sid]": "drop"}}

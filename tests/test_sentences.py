@@ -2,7 +2,6 @@
 
 import pytest
 
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -18,7 +17,7 @@ from dedup_crawler.rules.language.rule import (
     Unordered,
 )
 from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 

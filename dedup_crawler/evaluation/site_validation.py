@@ -19,7 +19,7 @@ from dedup_crawler.pages.fetching.fetcher import PoliteFetcher
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.trials import Trial
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
 _MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted

@@ -20,7 +20,7 @@ from dedup_crawler.methods.model.training_history import TrainingHistory
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
-from dedup_crawler.rules.judging.error_bound import jeffreys_bound
+from dedup_crawler.rules.judging.bounds import jeffreys_bound
 from dedup_crawler.rules.language.refusals import Refusal
 
 MAX_URLS = 100_000

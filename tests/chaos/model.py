@@ -9,10 +9,9 @@ from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Operation, Rule, Star
 from dedup_crawler.rules.language.rule_ids import coverage_identifier, rule_identifier
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.link_rules import CoverageRule
 

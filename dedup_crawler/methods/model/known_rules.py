@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dedup_crawler.methods.model.answers import KnownRule
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import HostLinks
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule_ids import (
     alias_identifier,
     coverage_identifier,
@@ -15,6 +14,7 @@ from dedup_crawler.rules.language.rule_ids import (
     referrer_identifier,
 )
 from dedup_crawler.rules.language.sentences import alias_sentence, coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.host_aliases import HostAliases
 
 

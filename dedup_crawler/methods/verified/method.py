@@ -21,8 +21,7 @@ from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_f
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.judging.belief import RISKS, Belief
-from dedup_crawler.rules.judging.budget import expected_lost
+from dedup_crawler.rules.judging.belief import RISKS, Belief, expected_lost
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.judging.judge import read_evidence
+from dedup_crawler.rules.language.statistics import read_evidence
 from dedup_crawler.rules.language.url_shapes import Shape, Shapes
 from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.urls.keyvalue import is_sorted

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 
 MAX_REFUSALS = 30
 """Hypotheses that are kept of one model."""

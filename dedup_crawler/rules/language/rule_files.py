@@ -23,7 +23,6 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.json_values import MAX_COUNT
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import (
     ANY,
     CLASSES,
@@ -41,7 +40,7 @@ from dedup_crawler.rules.language.rule import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dedup_crawler.rules.judging.error_bound import jeffreys_bound
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused, best_of
 from dedup_crawler.rules.language.rule import (
     ANY,
@@ -21,6 +19,7 @@ from dedup_crawler.rules.language.rule import (
     Set,
     Star,
 )
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.language.url_shapes import written
 from dedup_crawler.rules.learning.host_aliases import HostAlias
@@ -75,7 +74,7 @@ def alias_sentence(alias: HostAlias) -> str:
 
 def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
     """Counts, and the upper bound of what may be wrong."""
-    bound = jeffreys_bound(evidence.n_groups, evidence.n_wrong)
+    bound = evidence.error_bound()
     return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
         "% wrong", " % wrong"
     )

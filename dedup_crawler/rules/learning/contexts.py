@@ -163,7 +163,6 @@ class ContextSearch:
     def _take(self, context: Context) -> None:
         self.found.append(context)
         self._live &= ~context.trials
-        self._belief.n_believed += 1
 
     def _value_options(self, live: Mask) -> Iterator[_Option]:
         """Options in which one value says as much as no value."""

@@ -16,8 +16,9 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.judging.belief import Belief
-from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
+from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.statistics import MergeEvidence, read_evidence
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
@@ -89,7 +90,6 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
         belief.n_tried += 1
         found_evidence = Evidence.of_groups(judged.n_groups, judged.n_wrong)
         if not (reason := belief.why_not(found_evidence, STRICTER)):
-            belief.n_believed += 1
             evidence[one, other] = judged
         else:
             belief.refusals.add((one, other), Refused(HostAlias(one, other, judged), reason, judged))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.applying.link_files import HostLinks
-from dedup_crawler.rules.judging.belief import Belief
-from dedup_crawler.rules.judging.budget import within_budget
+from dedup_crawler.rules.judging.belief import Belief, within_budget
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.rule import KeyValueMap

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judging.judge import Evidence, MergeEvidence
+from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
@@ -84,7 +85,6 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
             belief.n_tried += 1
             rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
             if belief.holds(evidence):
-                belief.n_believed += 1
                 found.append(rule)
             else:
                 belief.refusals.add(rule, Refused(rule, belief.why_not(evidence), rule.evidence))
@@ -135,7 +135,6 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
                 break
         rule = CoverageRule(shape, evidence, n_urls)
         if is_covered and not _leads_further(links, shape):
-            belief.n_believed += 1
             skipped.add(shape)
             found.append(rule)
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from dedup_crawler.rules.judging.judge import UNKNOWN, MergeEvidence
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.language.statistics import MergeEvidence
 
 MIN_WRONG = 3
 """So many contradictions are no accident."""
