@@ -15,10 +15,10 @@ import numpy as np
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.judging.merge_trials import Trials, weighed
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
+from dedup_crawler.rules.learning.trials import Trials, weighed
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judging.merge_trials import Trials, trials_of
 from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
@@ -20,6 +19,7 @@ from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
+from dedup_crawler.rules.learning.trials import Trials, trials_of
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
