@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.link_files import HostLinks, links_from_json, links_to_json
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shapes
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 HOST = "http://forum.example"
 SHAPES = Shapes.learn([f"{HOST}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])

@@ -18,8 +18,8 @@ from dedup_crawler.rules.language.refusals import (
     refusals_to_json,
 )
 from dedup_crawler.rules.language.sentences import refusals_of
+from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.learning.host_aliases import HostAlias
 from planted_forum import forum
 
 HOST = "http://forum.example"

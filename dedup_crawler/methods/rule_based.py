@@ -13,12 +13,12 @@ from typing import Any
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.known_rules import engine_rules, order_rules
+from dedup_crawler.methods.model.known_rules import known_rules
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.language.rule import UrlMap
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of
 
@@ -66,7 +66,7 @@ class RuleBased(Canonicalizer):
         return self.engine_.fired(url, form)
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        return {**order_rules(self.hosts), **engine_rules(self.engine_)}
+        return known_rules(self.hosts, self.engine_)
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         left = copy.copy(self)
@@ -78,7 +78,7 @@ class RuleBased(Canonicalizer):
         if not fired:
             reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
-        said = [f"rule {number + 1}: {rule_sentence(self.engine_.rules[number])}" for number in fired]
+        said = [f"rule {number + 1}: {sentence_of(self.engine_.rules[number])}" for number in fired]
         return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
 
     def _tables(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[li
 
 
 def _described(number: int, rule: AnyRule) -> str:
-    evidence = rule.statistics.evidence
+    evidence = rule.evidence
     return f"rule {number + 1} ({rule}): {evidence.n_groups} merge groups, {evidence.n_wrong} wrong"
 
 

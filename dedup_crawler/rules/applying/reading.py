@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.learning.host_aliases import HostAlias, HostAliases
+from dedup_crawler.rules.language.site_rules import HostAlias
+from dedup_crawler.rules.learning.host_aliases import HostAliases
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 

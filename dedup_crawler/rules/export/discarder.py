@@ -33,7 +33,7 @@ from dedup_crawler.rules.language.rule import (
     Star,
 )
 from dedup_crawler.rules.language.rule_ids import rule_identifier
-from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
 NOTE = (
@@ -85,7 +85,7 @@ def _written(
     try:
         return _said(rule, model, switched_off, with_guards=with_guards)
     except _UnsayableError as error:
-        return LeftOut(rule_sentence(rule), str(error))
+        return LeftOut(sentence_of(rule), str(error))
 
 
 def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool) -> dict[str, object]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Protocol
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
 
 STAR = "*"
@@ -265,6 +265,11 @@ class Rule:
         n_sets = sum(isinstance(matcher, OneOf) for matcher in matchers)
         n_any = sum(matcher == ANY for matcher in matchers)
         return n_literals, n_sets, len(matchers) - n_literals - n_sets - n_any, n_any + len(self.absent)
+
+    @property
+    def evidence(self) -> MergeEvidence:
+        """Merge groups that it made at training."""
+        return self.statistics.evidence
 
     def identity(self) -> tuple[object, ...]:
         """Key of dictionaries that two rules share if they are the same."""

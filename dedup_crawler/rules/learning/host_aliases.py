@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
@@ -18,22 +17,13 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.judging.belief import Belief
 from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence, read_evidence
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
 """An alias may be wrong so many times less often than a rule."""
 _MAX_HOSTS = 20  # that one path is compared on: a crawl of very many hosts is no crawl of one site
-
-
-@dataclass(frozen=True)
-class HostAlias:
-    """A host that is another one."""
-
-    host: str
-    target: str
-    evidence: MergeEvidence
-    """In pages that were met on both."""
 
 
 class HostAliases:

@@ -61,7 +61,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
             reason = (
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
-            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.statistics.evidence))
+            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.evidence))
     return rules
 
 

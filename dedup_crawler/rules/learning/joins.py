@@ -126,7 +126,7 @@ def _rules_between(
     any_of: Iterable[tuple[str, ...]],
     origin: str = "",
 ) -> list[Rule]:
-    """A rule for each choice of kinds: for any value of the changed keys of these, for the values of the others alone."""
+    """A rule for each choice of kinds: for any value of their changed keys, for the values of the others alone."""
     absent = frozenset(key for key in target if key not in source)
     copied: dict[str, Matcher] = {each.key: ANY for each in operations.values() if isinstance(each, Copy)}
     changed = [key for key in operations if key in source and key not in copied]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 
@@ -32,27 +33,6 @@ MIN_LINKED = 0.5
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
 """One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
-
-
-@dataclass(frozen=True)
-class ReferrerRule:
-    """A link of one shape on a page of another shows that same page."""
-
-    referrer: Shape
-    shape: Shape
-    evidence: MergeEvidence
-    """In pages that hold such links."""
-    n_urls: int
-
-
-@dataclass(frozen=True)
-class CoverageRule:
-    """All pages of a shape are reached under other shapes."""
-
-    shape: Shape
-    evidence: MergeEvidence
-    """In pages of the shape."""
-    n_urls: int
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
         rated = []
         for rule in propose(crawl):
             counted = crawl.counted(rule) if isinstance(rule, Rule) else rule
-            evidence = counted.statistics.evidence
+            evidence = counted.evidence
             n_right = evidence.n_groups - evidence.n_wrong
             if n_right >= MIN_GROUPS:
                 rated.append((-n_right, str(rule), rule))
