@@ -81,6 +81,15 @@ class KeyValueMap(UrlMap):
         return True
 
 
+KEY_VALUES: UrlMap = KeyValueMap()
+
+
+def values_of(url: str) -> KeyValues:
+    """Map of an absolute URL in normal form."""
+    scheme, _, behind = url.partition("://")
+    return KEY_VALUES.read(behind[behind.find("/") :], scheme)
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """One value; None is a query key without ``=``."""

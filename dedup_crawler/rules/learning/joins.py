@@ -20,7 +20,7 @@ import numpy as np
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.judging.judge import UNKNOWN
-from dedup_crawler.rules.language.rule import ANY, Copy, Cut, KeyValueMap, Literal, Matcher, Operation, Rule, Set
+from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Copy, Cut, Literal, Matcher, Operation, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
 from dedup_crawler.rules.miners.pairs import STRUCTURE, pair_operations
@@ -32,7 +32,6 @@ MIN_PAGES = 8
 MAX_PROPOSALS = 60
 MAX_ALIASES = 10
 _MAX_URLS = 6  # of one page
-_KEY_VALUES = KeyValueMap()
 
 
 def template_joins(columns: UrlColumns) -> list[Rule]:
@@ -59,7 +58,7 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
     """
     shown = []
     for url, form in examples:
-        source, target = read_url(url, _KEY_VALUES), read_url(form, _KEY_VALUES)
+        source, target = read_url(url, KEY_VALUES), read_url(form, KEY_VALUES)
         if source[0] != target[0] and url.split("/", 3)[2:3] == form.split("/", 3)[2:3]:
             operations = {
                 key: _as_cut(source[1].get(key), operation) if key not in STRUCTURE else operation
