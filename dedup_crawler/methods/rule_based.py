@@ -85,7 +85,7 @@ class RuleBased(Canonicalizer):
         return {_FILE: rules_to_json(self.engine_.rules)}
 
     def _restore(self, files: ModelFiles) -> None:
-        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE).raw, _FILE), self._restored_maps(files))
+        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE)), self._restored_maps(files))
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         """Host -> how its URLs are read."""

@@ -297,7 +297,7 @@ class Verified(Canonicalizer):
         grammars = Reading.grammars_from_json(files.table(_GRAMMAR_FILE)) if _GRAMMAR_FILE in files.tables else {}
         self.reading_ = Reading(HostAliases.from_json(files.table(_ALIASES_FILE)), grammars)
         self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
-        rules = rules_from_json(files.table(_RULES_FILE).raw, _RULES_FILE)
+        rules = rules_from_json(files.table(_RULES_FILE))
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         shared = {
             (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())

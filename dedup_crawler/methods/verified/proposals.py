@@ -63,7 +63,7 @@ def _proposer(
 ) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
     """Return a function that makes the rules of a host from its URLs; None if the model has no rules."""
     if _RULES in files.tables:
-        rules = [replace(rule, origin=method) for rule in rules_from_json(files.tables[_RULES], _RULES)]
+        rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
         cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
         maps = {host: DeepMap.from_json(cuts) for host, cuts in cut.items()}
         engine = RuleEngine(rules, maps)
