@@ -23,7 +23,7 @@ from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistic
 
 
 def evidence(n_groups, n_wrong=0):
-    return Evidence.of_groups(n_groups, n_wrong)
+    return Evidence.of(MergeEvidence(n_groups, n_wrong))
 
 
 def belief(risk="balanced"):

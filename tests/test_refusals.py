@@ -65,7 +65,7 @@ def test_too_little_evidence_is_said():
     """Eight pages without a contradiction are too few to be sure for who wants to be safe."""
     refusals = Belief(RISKS["safe"])
 
-    assert refusals.why_not(Evidence.of_groups(8, 0)).startswith("too few groups to be sure")
+    assert refusals.why_not(Evidence.of(MergeEvidence(8, 0))).startswith("too few groups to be sure")
 
 
 def test_what_is_mostly_wrong_is_no_news():
@@ -76,7 +76,7 @@ def test_what_is_mostly_wrong_is_no_news():
     assert not any(each.sentence.startswith("drop `t` anywhere") for each in model.refused())
 
 
-@pytest.mark.parametrize("evidence", [Evidence.of_groups(n, wrong) for n, wrong in (
+@pytest.mark.parametrize("evidence", [Evidence.of(MergeEvidence(n, wrong)) for n, wrong in (
     (100, 0), (200, 5), (8, 0), (30, 1), (7, 0), (400, 39),
 )])  # fmt: skip
 def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):

@@ -19,7 +19,7 @@ from dedup_crawler.methods.verified.site_text import learnt_site_text
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.applying.reading import HostAliases, Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
 from dedup_crawler.rules.judging.belief import RISKS, Belief, expected_lost
 from dedup_crawler.rules.judging.judge import UNKNOWN
@@ -29,7 +29,7 @@ from dedup_crawler.rules.language.rule_ids import site_identifier
 from dedup_crawler.rules.language.sentences import refusals_of, sentence_of
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.host_aliases import HostAliases, learn_host_aliases
+from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.language.refusals import Refusals
+from dedup_crawler.rules.language.refusals import Refusals, Refused
+from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.statistics import RuleStatistics
 
 RIGHT = (1.0, 400.0)
@@ -61,6 +62,14 @@ class Belief:
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
         """Tell whether groups of such a weight promise little error; *stricter* divides what is allowed."""
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
+
+    def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
+        """Count and judge a rule; why it is refused, for its evidence or for another *doubt*, is noted."""
+        self.n_tried += 1
+        reason = self.why_not(evidence, stricter) or doubt
+        if reason:
+            self.refusals.add(rule, Refused(rule, reason, rule.evidence))
+        return not reason
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
         """Return True if a hypothesis is to be believed."""

@@ -46,9 +46,9 @@ class Evidence:
     """Of the wrong trials in them; at least one for each wrong group."""
 
     @classmethod
-    def of_groups(cls, n_groups: int, n_wrong: int) -> Evidence:
+    def of(cls, counted: MergeEvidence) -> Evidence:
         """Groups that weigh one each."""
-        return cls(n_groups, n_wrong, n_groups, n_wrong)
+        return cls(counted.n_groups, counted.n_wrong, counted.n_groups, counted.n_wrong)
 
 
 def judge(

@@ -232,7 +232,7 @@ class ContextSearch:
             n_wrong = int((chosen & ~trials.is_right).sum())
             n_met = int(n_values[group])
             if self._belief.may_hold(n_met, n_wrong):
-                evidence = Evidence.of_groups(n_met, n_wrong)
+                evidence = Evidence(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
@@ -62,16 +61,13 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places)
         if evidence.n_groups >= MIN_GROUPS:
-            belief.n_tried += 1
-            rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
-            if belief.holds(evidence):
+            rule = ReferrerRule(*pair, evidence, len(places))
+            if belief.believes(rule, Evidence.of(evidence)):
                 found.append(rule)
-            else:
-                belief.refusals.add(rule, Refused(rule, belief.why_not(evidence), rule.evidence))
     return found
 
 
-def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
+def _evidence_of_links(links: Links, places: Sequence[int]) -> MergeEvidence:
     """A page that holds links is one piece of evidence, however many links it holds."""
     is_wrong: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
@@ -81,7 +77,7 @@ def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
         n_wrong_links += wrong
         is_wrong[referrer] |= wrong
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
-    return Evidence.of_groups(len(is_wrong), n_wrong)
+    return MergeEvidence(len(is_wrong), n_wrong)
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
@@ -105,21 +101,16 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         if len(all_pages[shape]) < MIN_GROUPS:
             continue
         gone = skipped | {shape}
-        belief.n_tried += 1
         for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
             n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
             evidence = MergeEvidence(len(pages), n_alone)
-            judged = Evidence.of_groups(len(pages), n_alone)
-            is_covered = belief.holds(judged, STRICTER)
-            if is_covered:
+            if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
                 break
         rule = CoverageRule(shape, evidence, n_urls)
-        if is_covered and not _leads_further(links, shape):
+        doubt = "other pages are mostly found behind it" if is_covered and _leads_further(links, shape) else ""
+        if belief.believes(rule, Evidence.of(evidence), STRICTER, doubt):
             skipped.add(shape)
             found.append(rule)
-        else:
-            reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
-            belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found
 
 
