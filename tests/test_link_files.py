@@ -45,8 +45,8 @@ def test_rules_are_looked_up_by_shape():
     assert LINKS.referrer_rule_of(f"{HOST}/topic/1", f"{HOST}/topic/2") is None
     assert LINKS.may_lead_back(f"{HOST}/post/1")
     assert not LINKS.may_lead_back(f"{HOST}/topic/1")
-    assert LINKS.is_covered(f"{HOST}/file/7")
-    assert not LINKS.is_covered(f"{HOST}/file/7/8")
+    assert LINKS.coverage_of(f"{HOST}/file/7")
+    assert LINKS.coverage_of(f"{HOST}/file/7/8") is None
 
 
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])

@@ -180,7 +180,7 @@ class Canonicalizer(ABC):
         This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
         """
         form = normal_form(url)
-        return self._knows(form) and self._is_covered(form)
+        return self._knows(form) and bool(self._covering(form))
 
     def _knows(self, form: str) -> bool:
         """Return True if a URL in normal form is of a host that was learnt from."""
@@ -322,10 +322,6 @@ class Canonicalizer(ABC):
     @abstractmethod
     def _explain(self, url: str, form: str) -> Explanation:
         """Explain the form of a URL in normal form on a known host."""
-
-    def _is_covered(self, url: str) -> bool:
-        """Answer for a URL in normal form on a known host."""
-        return False
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         """Identifiers of what leads from a URL in normal form on a known host to its *form*, another one."""
@@ -481,9 +477,6 @@ class SwitchedOff(Canonicalizer):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         return self._decided(url, self.whole._form(url, referrer), referrer)[1]
-
-    def _is_covered(self, url: str) -> bool:
-        return self.whole._is_covered(url) and bool(self._covering(url))
 
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.whole._covering(url)) else covering

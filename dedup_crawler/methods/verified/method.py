@@ -231,11 +231,6 @@ class Verified(Canonicalizer):
         """As the protocol says; most models have no rule for it."""
         return self._covers and super().is_covered(url)
 
-    def _is_covered(self, url: str) -> bool:
-        url = self.reading_.read(url)
-        links = self._links_of(url)
-        return links.is_covered(url) and not self.engine_.is_strange(url)
-
     def _explain(self, url: str, form: str) -> Explanation:
         found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
         alias = self.reading_.alias_of(url)

@@ -202,11 +202,6 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     return _sorted(url, names) if names != sorted(names) else url, values
 
 
-def write_url(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
-    """The URL of a map, at the authority of *url*, in normal form with its query sorted."""
-    return read_url(_written(url, values, url_map), url_map)[0]
-
-
 def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
     authority = url.partition("://")[2].partition("/")[0]
     # a value may hold what has to be encoded, or what says something else where it stands now

@@ -46,12 +46,8 @@ class HostLinks:
     def _shapes_back(self) -> frozenset[Shape]:
         return frozenset(link for _, link in self.referrer_rules)
 
-    def is_covered(self, url: str) -> bool:
-        """Return True if all that a URL can show is reached under other shapes."""
-        return bool(self.coverage_rules) and self.coverage_of(url) is not None
-
     def coverage_of(self, url: str) -> CoverageRule | None:
-        """The rule that says so."""
+        """The rule that says that all that a URL can show is reached under other shapes."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
 

@@ -226,9 +226,7 @@ class Rule:
         copied = [operation.key for operation in self.transformation.values() if isinstance(operation, Copy)]
         for key in (*self.context, *self.absent, *self.transformation, *copied):
             if not _KEY.fullmatch(key):
-                raise BadInputError(
-                    f"unknown key {key!r}; known: scheme, path.length, path[N], ext, slash, query[NAME]"
-                )
+                raise BadInputError(f"unknown key {key!r}; known: {_KNOWN_KEYS}")
         for key, operation in self.transformation.items():
             _check_operation(key, operation)
 
