@@ -30,7 +30,8 @@ _SHOWN_VALUES = 4
 def sentence_of(rule: AnyRule | SiteRule) -> str:
     """Sentence of a rule of any kind: what it does, where, and its evidence.
 
-    >>>     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
+    >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
+    >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
     >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
     >>> sentence_of(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
     'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
