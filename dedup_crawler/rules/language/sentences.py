@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused, best_of
+from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -57,9 +57,13 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
 
 
 def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
-    """The best supported of the refused hypotheses, each sentence once, at most :data:`MAX_REFUSALS`."""
+    """The refused hypotheses with most merge groups for them, each sentence once, at most :data:`MAX_REFUSALS`.
+
+    Those that are mostly wrong are left out.
+    """
     said: dict[str, Refusal] = {}
-    for each in best_of(refused):
+    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
+    for each in sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups):
         if len(said) == MAX_REFUSALS:
             break
         sentence = sentence_of(each.rule)

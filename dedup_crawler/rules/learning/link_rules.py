@@ -4,8 +4,8 @@
 of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
 ``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
 
-A wrong coverage rule loses a whole class of pages, so it is judged more strictly, on pages that were met long enough
-ago to have been reached both ways, and never believed where links are mostly found behind the template.
+A wrong coverage rule loses a whole class of pages, so it is judged more strictly, and never believed where links are
+mostly found behind the template.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""
-OLD = 0.5
-"""Pages met in this share of the crawl, from its start, are old enough to have been reached both ways."""
 MAX_BEHIND = 0.5
 """Share of the URLs of a shape that may have been found first behind a template that is skipped."""
 MIN_LINKED = 0.5
@@ -86,27 +84,22 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
     """
     ways_to: dict[int, set[Way]] = defaultdict(set)
-    old_pages: dict[Shape, set[int]] = defaultdict(set)
-    all_pages: dict[Shape, set[int]] = defaultdict(set)
-    for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
-        ways_to[page].add((shape, target, links.forms[place]))
-        all_pages[shape].add(page)
-        if place < OLD * len(links.pages):
-            old_pages[shape].add(page)
+    pages_of: dict[Shape, set[int]] = defaultdict(set)
+    for page, shape, target, form in zip(links.pages, links.shapes, links.targets, links.forms, strict=True):
+        ways_to[page].add((shape, target, form))
+        pages_of[shape].add(page)
     found: list[CoverageRule] = []
     if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
         return found
     skipped: set[Shape] = set()
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
-        if len(all_pages[shape]) < MIN_GROUPS:
+        if len(pages_of[shape]) < MIN_GROUPS:
             continue
         gone = skipped | {shape}
-        for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
-            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
-            evidence = MergeEvidence(len(pages), n_alone)
-            if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
-                break
+        n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages_of[shape])
+        evidence = MergeEvidence(len(pages_of[shape]), n_alone)
         rule = CoverageRule(shape, evidence, n_urls)
+        is_covered = belief.holds(Evidence.of(evidence), STRICTER)
         doubt = "other pages are mostly found behind it" if is_covered and _leads_further(links, shape) else ""
         if belief.believes(rule, Evidence.of(evidence), STRICTER, doubt):
             skipped.add(shape)

@@ -29,8 +29,6 @@ MIN_TESTED = 2
 KIND_SHARE = 0.01
 """An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
 
-_PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
-
 
 class RuleLearner:
     """Learns the rules of one host."""
@@ -56,8 +54,7 @@ class RuleLearner:
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
         """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
         asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
-        for depth in range(_PROPOSED_DEPTH + 1):
-            self._ask_all(asked, depth)
+        self._ask_all(asked, 0)
         return self.rules
 
     def _ask(self, stage: int, depth: int) -> None:
