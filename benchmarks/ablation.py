@@ -18,11 +18,10 @@ from dedup_crawler.evidence import comparing
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.judging import merge_trials
-from dedup_crawler.rules.judging.budget import expected_lost
+from dedup_crawler.rules.judging.belief import expected_lost
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning import contexts, host_crawl, proposers, verified_rules
+from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
@@ -48,7 +47,7 @@ def _none(_: Iterable[str]) -> tuple[str, ...]:
     return ()
 
 
-_weighed = merge_trials.weighed
+_weighed = trials.weighed
 
 
 def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Any, Any, Any]:
@@ -95,7 +94,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
     "nothing is systematic": ((comparing, "SYSTEMATIC_GROUPS", 10**9), (comparing, "NEW_GROUPS", 10**9)),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
-    "groups of many values weigh one": ((merge_trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
+    "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }
 """What is taken out -> how."""

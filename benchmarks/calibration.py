@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from recorded import Crawl
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging.judge import MergeEvidence
-from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
+from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 from dedup_crawler.urls.normal import host_of
 
@@ -64,8 +64,8 @@ def _of_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
                 later[number].append(len({crawl.pages[place] for place in places}) > 1)
                 dropped[number] += wrong
     for number, rule in enumerate(method.engine_.rules):
-        promised = rule.statistics.evidence.error_bound()
-        yield Kept("form", rule_sentence(rule), promised, _counted(later[number]), _counted(dropped[number]))
+        promised = rule.evidence.error_bound()
+        yield Kept("form", sentence_of(rule), promised, _counted(later[number]), _counted(dropped[number]))
 
 
 def _of_referrer_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
@@ -83,7 +83,7 @@ def _of_referrer_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
                 holders[pair][holder] |= dropped[pair][-1]
         for pair, rule in links.referrer_rules.items():
             later = _counted(list(holders[pair].values()))
-            yield Kept("referrer", referrer_sentence(rule), rule.evidence.error_bound(), later, _counted(dropped[pair]))
+            yield Kept("referrer", sentence_of(rule), rule.evidence.error_bound(), later, _counted(dropped[pair]))
 
 
 def _of_coverage_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
@@ -98,7 +98,7 @@ def _of_coverage_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
             pages = [page for page, its_shape in both if its_shape == shape]
             later = _counted([page not in elsewhere for page in set(pages)])
             dropped = _counted([page not in elsewhere for page in pages])
-            yield Kept("coverage", coverage_sentence(rule), rule.evidence.error_bound(), later, dropped)
+            yield Kept("coverage", sentence_of(rule), rule.evidence.error_bound(), later, dropped)
 
 
 def _counted(wrong: Sequence[bool]) -> MergeEvidence:

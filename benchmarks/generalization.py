@@ -28,14 +28,14 @@ from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging import posterior
+from dedup_crawler.rules.judging import belief
 from dedup_crawler.rules.learning import contexts
 
 LOST_COSTS = 0.02
 """Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""
 CONSTANTS = (
-    (posterior, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
-    (posterior, "SHARE", (0.3, 0.7)),
+    (belief, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
+    (belief, "SHARE", (0.3, 0.7)),
     (contexts, "FEW_VALUES", (5, 20)),
     (habits, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (habits, "NEW_SHARE", (0.4, 0.8)),

@@ -22,7 +22,7 @@ from what_if import before, cells, fitted, gained, head, row, show, true_labels
 from dedup_crawler.methods import method_from_spec
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules.applying.translations import TranslationTable
-from dedup_crawler.rules.miners import consensus, node_rules
+from dedup_crawler.rules.miners import duster, node_rules
 from dedup_crawler.urls.templates import count_placeholders
 
 Url = Callable[[str], str]
@@ -51,7 +51,7 @@ def print_duster(crawls: dict[str, Crawl]) -> None:
         row(name, "true labels", "duster", true_labels(crawl))
         row(name, f"pairs (max_per_cluster=2); URLs of a repeated page: {sum(sizes) / len(sizes):.1f}",
             "duster:max_per_cluster=2", crawl)  # fmt: skip
-        with patch.object(consensus, "_MAX_SEEN", 0):
+        with patch.object(duster, "_MAX_SEEN", 0):
             row(name, "any value where it knows only those it has seen", "duster", crawl)
     forum = crawls["forum"]
     was = continued(forum.fit(method_from_spec("duster")), forum)
@@ -61,7 +61,7 @@ def print_duster(crawls: dict[str, Crawl]) -> None:
     show("forum, saved without the redirects", forum, gained(was, way))
     wiki = crawls["dokuwiki"]
     was = continued(wiki.fit(method_from_spec("duster")), wiki)
-    with patch.object(consensus, "_MAX_SEEN", 0):
+    with patch.object(duster, "_MAX_SEEN", 0):
         after = continued(wiki.fit(method_from_spec("duster")), wiki)
     show("dokuwiki, saved with any value", wiki, gained(was, after))
     lost = [drop for drop in after.dropped if wiki.pages[drop.place] in after.lost]

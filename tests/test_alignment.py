@@ -1,7 +1,7 @@
 """Multiple alignment of the URLs of a page."""
 
 from dedup_crawler.rules.language.rule import KeyValueMap
-from dedup_crawler.rules.miners.alignment import align
+from dedup_crawler.rules.miners.duster import align
 
 
 def columns(*rests):

@@ -4,10 +4,9 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.decision_tree import DecisionTree
+from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, KeyValueMap, Literal, NoneOf, Star
-from dedup_crawler.rules.miners.decision_tree import Row, generalized
-from dedup_crawler.rules.miners.tree_rows import rows_of_cluster
+from dedup_crawler.rules.miners.decision_tree import Row, generalized, rows_of_cluster
 from planted_site import HOST, session_ids, slugs
 
 STAY = frozenset()

@@ -3,7 +3,7 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.duster import Duster
+from dedup_crawler.methods.miners import Duster
 from planted_site import HOST, session_ids, slugs
 
 

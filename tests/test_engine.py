@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.deep_keys import Cut as DeepCut
 from dedup_crawler.rules.applying.deep_keys import DeepMap
-from dedup_crawler.rules.applying.engine import RuleEngine, read_url, write_url
+from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -195,8 +195,7 @@ def applied_plainly(rules, url, url_map):
         number, after = next(((n, after) for n, after in changes if after != values), (None, None))
         if number is None:
             return form, fired
-        form = write_url(form, after, url_map)
-        _, values = read_url(form, url_map)
+        form, values = read_url(normal_form(f"{after['scheme']}://{host_of(form)}{url_map.write(after)}"), url_map)
         passed.append(form)
         fired.append(number)
     if passed[-1] not in passed[:-1]:

@@ -108,7 +108,7 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
         "from dedup_crawler.live.models.model_shelf import ModelShelf\n"
         f"model = ModelShelf({str(folder)!r}).of({host_of(crawl.urls[0])!r})\n"
         f"print(len({{model.canonicalize(url) for url in {crawl.urls!r}}}))\n"
-        "learners = ('numpy', 'dedup_crawler.rules.learning.host_crawl', 'dedup_crawler.methods.duster')\n"
+        "learners = ('numpy', 'dedup_crawler.rules.learning.host_crawl', 'dedup_crawler.methods.miners')\n"
         "print([name for name in learners if name in sys.modules])\n"
     )
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.link_files import HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shapes
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 HOST = "http://forum.example"
 SHAPES = Shapes.learn([f"{HOST}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])
@@ -45,8 +45,8 @@ def test_rules_are_looked_up_by_shape():
     assert LINKS.referrer_rule_of(f"{HOST}/topic/1", f"{HOST}/topic/2") is None
     assert LINKS.may_lead_back(f"{HOST}/post/1")
     assert not LINKS.may_lead_back(f"{HOST}/topic/1")
-    assert LINKS.is_covered(f"{HOST}/file/7")
-    assert not LINKS.is_covered(f"{HOST}/file/7/8")
+    assert LINKS.coverage_of(f"{HOST}/file/7")
+    assert LINKS.coverage_of(f"{HOST}/file/7/8") is None
 
 
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])

@@ -1,10 +1,10 @@
 """What a crawl says of a hypothesis, group by group."""
 
 from dedup_crawler.rules.judging.judge import UNKNOWN
-from dedup_crawler.rules.judging.merge_trials import trials_of
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star, Unordered
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
+from dedup_crawler.rules.learning.trials import trials_of
 from planted_visits import HOST, numbered
 
 SID = Hypothesis(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}), "query[sid]")

@@ -8,9 +8,8 @@ from hypothesis import given
 
 from costs import at_most
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls
+from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls, sample_pairs
 from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs, stream_pairs
-from dedup_crawler.methods.pairs.sampling import sample_pairs
 from dedup_crawler.networks import pair_inference
 from dedup_crawler.networks.alphabet import PADDING, UNKNOWN, Alphabet
 from dedup_crawler.networks.pair_inference import EncodingMemory

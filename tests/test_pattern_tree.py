@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.pattern_tree import PatternTree
+from dedup_crawler.methods.miners import PatternTree
 from dedup_crawler.rules.language.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
 from dedup_crawler.rules.miners import node_rules
 from dedup_crawler.rules.miners.graph_selection import _energy, chained

@@ -2,7 +2,7 @@
 
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.learning.prefix_aliases import prefix_aliases
+from dedup_crawler.rules.learning.joins import prefix_aliases
 
 HOST = "http://files.example"
 

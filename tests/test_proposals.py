@@ -12,7 +12,7 @@ from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, write_model
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.learning import host_crawl, template_joins
+from dedup_crawler.rules.learning import host_crawl, hypotheses
 from planted_visits import HOST, Visits, numbered, shuffled
 
 SITE = f"http://{HOST}"
@@ -76,7 +76,7 @@ def test_translations_are_asked_before_any_gate(tmp_path: Path, monkeypatch: pyt
     The table says what the network said, believed by its own gate or not; the crawl decides. Our own joins of
     templates, which would find this one too, are not asked here.
     """
-    monkeypatch.setattr(template_joins, "MAX_PROPOSALS", 0)
+    monkeypatch.setattr(hypotheses, "template_joins", lambda columns: [])
     visits: Visits = [(i, f"/list?of={i}") for i in range(80)]
     visits += [(i, f"/show/{i}") for i in range(0, 80, 2)]
     urls, pages = numbered(shuffled(visits))

@@ -1,7 +1,8 @@
 """Whether the order of a query matters."""
 
-from dedup_crawler.rules.judging.judge import UNKNOWN, MergeEvidence
-from dedup_crawler.rules.learning.query_order import evidence_of_order, order_matters
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.learning.host_crawl import evidence_of_order, order_matters
 
 FORMS = ["/?a=1&b=2"] * 2 + ["/?a=1&c=3"] * 3
 URLS = ["/?a=1&b=2", "/?b=2&a=1", "/?c=3&a=1", "/?c=3&a=1", "/?a=1&c=3"]

@@ -9,7 +9,7 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.rules.judging.belief import RISKS, Belief
-from dedup_crawler.rules.judging.judge import Evidence, MergeEvidence
+from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.refusals import (
     MAX_REFUSALS,
     Refusals,
@@ -18,7 +18,8 @@ from dedup_crawler.rules.language.refusals import (
     refusals_to_json,
 )
 from dedup_crawler.rules.language.sentences import refusals_of
-from dedup_crawler.rules.learning.host_aliases import HostAlias
+from dedup_crawler.rules.language.site_rules import HostAlias
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from planted_forum import forum
 
 HOST = "http://forum.example"
@@ -64,7 +65,7 @@ def test_too_little_evidence_is_said():
     """Eight pages without a contradiction are too few to be sure for who wants to be safe."""
     refusals = Belief(RISKS["safe"])
 
-    assert refusals.why_not(Evidence.of_groups(8, 0)).startswith("too few groups to be sure")
+    assert refusals.why_not(Evidence.of(MergeEvidence(8, 0))).startswith("too few groups to be sure")
 
 
 def test_what_is_mostly_wrong_is_no_news():
@@ -75,7 +76,7 @@ def test_what_is_mostly_wrong_is_no_news():
     assert not any(each.sentence.startswith("drop `t` anywhere") for each in model.refused())
 
 
-@pytest.mark.parametrize("evidence", [Evidence.of_groups(n, wrong) for n, wrong in (
+@pytest.mark.parametrize("evidence", [Evidence.of(MergeEvidence(n, wrong)) for n, wrong in (
     (100, 0), (200, 5), (8, 0), (30, 1), (7, 0), (400, 39),
 )])  # fmt: skip
 def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):

@@ -189,7 +189,7 @@ def test_damaged_evidence_is_said_and_the_rest_is_told(tmp_path):
     found = read(None, [folder, good])
 
     assert len(found.trouble) == 1
-    assert "model.evidence.json is damaged" in found.trouble[0]
+    assert "model.evidence.json cannot be read as JSON" in found.trouble[0]
     assert found.n_agreed == 3
 
 

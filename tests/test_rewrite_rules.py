@@ -3,9 +3,9 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.rewrite_rules import RewriteRules
+from dedup_crawler.methods.miners import RewriteRules
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, KeyValueMap, Literal, Set, Star
-from dedup_crawler.rules.miners.pairwise import as_rule, generalized, pairwise_rules
+from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairwise_rules
 from dedup_crawler.urls.keyvalue import key_values
 from planted_site import HOST, session_ids
 

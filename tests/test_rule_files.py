@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import ANY, Drop, Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from rule_strategies import rules
 
 RULE = {"host": "a.example", "context": {"query[sid]": {"class": "any"}}, "transformation": {"query[sid]": "drop"}}
@@ -19,12 +19,12 @@ RULE = {"host": "a.example", "context": {"query[sid]": {"class": "any"}}, "trans
 @given(st.lists(rules, max_size=4))
 def test_what_was_written_is_read_back(rules):
     """Through the text of the file, byte by byte."""
-    assert rules_from_json(json.loads(json.dumps(rules_to_json(rules))), "rules.json") == rules
+    assert rules_from_json(JsonValue(json.loads(json.dumps(rules_to_json(rules))), "rules.json")) == rules
 
 
 def test_a_rule_may_be_written_by_hand():
     """What is not said is nothing; the statistics come back too."""
-    (read,) = rules_from_json([RULE], "rules.json")
+    (read,) = rules_from_json(JsonValue([RULE], "rules.json"))
     counted = Rule(
         "a.example",
         {"query[sid]": ANY},
@@ -33,7 +33,7 @@ def test_a_rule_may_be_written_by_hand():
     )
 
     assert read == counted
-    assert rules_from_json(rules_to_json([counted]), "x")[0].statistics == counted.statistics
+    assert rules_from_json(JsonValue(rules_to_json([counted]), "x"))[0].statistics == counted.statistics
     assert str(read) == "a.example: where query[sid] is there: drop query[sid]"
 
 
@@ -42,33 +42,33 @@ def test_a_rule_may_be_written_by_hand():
     [
         (
             {"transformation": {"query[sid]": "dropp"}},
-            r"unknown transformation 'dropp'; .*Did you mean 'drop'\?",
+            r"unknown word 'dropp'; .*Did you mean 'drop'\?",
         ),
-        ({"context": {"query[t]": {"clas": "digits"}}}, r"unknown matcher 'clas'; .*Did you mean 'class'\?"),
-        ({"context": {"query[t]": {"class": "digit"}}}, r"unknown class 'digit'; .*Did you mean 'digits'\?"),
+        ({"context": {"query[t]": {"clas": "digits"}}}, r"unknown word 'clas'; .*Did you mean 'class'\?"),
+        ({"context": {"query[t]": {"class": "digit"}}}, r"unknown word 'digit'; .*Did you mean 'digits'\?"),
         ({"context": {"quary[t]": {"class": "digits"}}}, r"unknown key 'quary\[t\]'; known: .*query\[NAME\]"),
-        ({"contxt": {}}, r"unknown part 'contxt'; .*Did you mean 'context'\?"),
+        ({"contxt": {}}, r"unknown word 'contxt'; .*Did you mean 'context'\?"),
         ({"transformation": {"host[0]": {"set": "org"}}}, r"unknown key 'host\[0\]'"),
         ({"transformation": {"path.length": "star"}}, "path.length can be set or dropped"),
         ({"transformation": {"path.length": {"set": "many"}}}, "path.length cannot be set to 'many'"),
         ({"transformation": {"scheme": {"set": "javascript"}}}, "scheme cannot be set to 'javascript'"),
-        ({"transformation": {"query[a]": "set"}}, "'set' needs a value"),
-        ({"transformation": {"query[a]": {"set": 1}}}, "1 is no text"),
-        ({"transformation": 5}, "'transformation' has to be a table"),
-        ({"context": {"query[a]": {"in": []}}}, "'in' needs a list"),
-        ({"context": {"query[a]": {}}}, "a matcher is one of literal, in, not_in, class"),
-        ({"absent": "query[a]"}, "'absent' has to be a list"),
-        ({"host": None}, "'host' is None"),
-        ({"statistics": {"groups": -1}}, "count 'groups' is -1"),
+        ({"transformation": {"query[a]": "set"}}, "unknown word 'set'; known: drop, star"),
+        ({"transformation": {"query[a]": {"set": 1}}}, "expected a text, found 1"),
+        ({"transformation": 5}, "'transformation': expected a table, found 5"),
+        ({"context": {"query[a]": {"in": []}}}, "'in': expected a value at least"),
+        ({"context": {"query[a]": {}}}, "expected one of literal, in, not_in, class"),
+        ({"absent": "query[a]"}, "'absent': expected a list"),
+        ({"host": None}, "'host': expected a text, found null"),
+        ({"statistics": {"groups": -1}}, "'groups': expected a whole number"),
     ],
 )
 def test_an_error_names_file_rule_and_word(change, message):
     """One line: where it stands, what was found, what was probably meant."""
-    with pytest.raises(BadInputError, match=rf"^my\.json, rule 2: .*{message}"):
-        rules_from_json([RULE, {**RULE, **change}], "my.json")
+    with pytest.raises(BadInputError, match=rf"^my\.json, entry 2.*{message}"):
+        rules_from_json(JsonValue([RULE, {**RULE, **change}], "my.json"))
 
 
 def test_a_file_that_is_no_list():
     """The error says what was found instead."""
-    with pytest.raises(BadInputError, match=r"my.json: expected a list of rules, found a table"):
-        rules_from_json(RULE, "my.json")
+    with pytest.raises(BadInputError, match=r"my.json: expected a list, found a table"):
+        rules_from_json(JsonValue(RULE, "my.json"))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -17,10 +16,10 @@ from dedup_crawler.rules.language.rule import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.language.sentences import coverage_sentence, referrer_sentence, rule_sentence
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 COUNTED = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
 EVIDENCE = ": 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)"
@@ -30,7 +29,7 @@ TOPIC = (("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[p
 
 def said(context, transformation, absent=()):
     rule = Rule("forum.example", context, transformation, frozenset(absent), statistics=COUNTED)
-    sentence = rule_sentence(rule)
+    sentence = sentence_of(rule)
     assert sentence.endswith(EVIDENCE)
     return sentence.removesuffix(EVIDENCE)
 
@@ -126,11 +125,11 @@ def test_links_have_sentences_too():
     again = ReferrerRule(TOPIC, POST, MergeEvidence(96, 0), 500)
     covered = CoverageRule(POST, MergeEvidence(250, 1), 900)
 
-    assert referrer_sentence(again) == (
+    assert sentence_of(again) == (
         "/post/* linked from /topic/*?page=* is that page again: "
         "96 pages with such links, 0 contradictions, at most 2.0 % wrong (95 %)"
     )
-    assert coverage_sentence(covered).startswith(
+    assert sentence_of(covered).startswith(
         "/post/* shows nothing that is not reached otherwise: 250 pages, 1 contradictions, at most 1."
     )
 
@@ -139,5 +138,5 @@ def test_a_substring_rule_says_what_it_replaces():
     """In the words of its own kind."""
     rule = SubstringRule("forum.example", "story?id=", "story_", statistics=COUNTED)
 
-    assert "story?id=" in rule_sentence(rule)
-    assert rule_sentence(rule).endswith(EVIDENCE)
+    assert "story?id=" in sentence_of(rule)
+    assert sentence_of(rule).endswith(EVIDENCE)

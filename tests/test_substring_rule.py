@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from costs import at_most
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.substring_index import MAX_LENGTH, SubstringIndex
 from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
@@ -118,14 +119,14 @@ def test_forms_are_their_own_forms(rules, url):
 @given(st.lists(st.one_of(substrings, others), max_size=3))
 def test_what_was_written_is_read_back(rules):
     """Both kinds of rules in one file."""
-    assert rules_from_json(rules_to_json(rules), "rules.json") == rules
+    assert rules_from_json(JsonValue(rules_to_json(rules), "rules.json")) == rules
 
 
 @pytest.mark.parametrize(
     ("substring", "said"),
     [
-        ({"new": "a"}, "rule 1: 'substring' needs the texts"),
-        ({"old": "a", "at": "end"}, "'at' has to be a list"),
+        ({"new": "a"}, "entry 1, 'substring' lacks 'old'"),
+        ({"old": "a", "at": "end"}, "'at': expected a list"),
         ({"old": "a", "at": ["and"]}, "Did you mean 'end'"),
         ({"old": "a", "mew": ""}, "Did you mean 'new'"),
         ({"old": "a", "new": "b"}, "not smaller"),
@@ -134,7 +135,7 @@ def test_what_was_written_is_read_back(rules):
 def test_mistakes_in_a_file_are_named(substring, said):
     """With the number of the rule and the word that is not known."""
     with pytest.raises(BadInputError, match=said):
-        rules_from_json([{"host": HOST, "substring": substring}], "rules.json")
+        rules_from_json(JsonValue([{"host": HOST, "substring": substring}], "rules.json"))
 
 
 def test_a_hostile_url_takes_no_time():

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.dust.refinement import is_implied, without_redundancies
+from dedup_crawler.rules.dust.dust import is_implied, without_redundancies
 from dedup_crawler.rules.dust.substrings import Substitution, likely_substitutions
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.substring_rule import END, START, split_tokens

@@ -3,7 +3,7 @@
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.learning.template_joins import MAX_PROPOSALS, MIN_PAGES, template_joins
+from dedup_crawler.rules.learning.joins import MAX_PROPOSALS, MIN_PAGES, template_joins
 from planted_visits import HOST, numbered
 
 

@@ -15,7 +15,6 @@ from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_json_line, say
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
-from dedup_crawler.methods.model.crawl_order import forms_in_order, record_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.labelled import stream_pairs
 from dedup_crawler.methods.static_front import StaticFront, with_static_files
@@ -35,9 +34,9 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
     loaded = with_static_files(load_model(model), static_files)
-    for asked in forms_in_order(loaded, _visits(urls or sys.stdin)):
+    for asked in loaded.forms_in_order(_visits(urls or sys.stdin)):
         if as_json:
-            print_json_line(**record_of(loaded, asked))
+            print_json_line(**loaded.record_of(asked))
         else:
             click.echo(asked.form)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
-from dedup_crawler.methods.model.crawl_order import Record, checked_visits, forms_in_order, record_of
+from dedup_crawler.methods.model.answers import Asked, Explanation, KnownRule, Record, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles, digest_of, read_model, write_model
 from dedup_crawler.methods.model.options import check_values
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
@@ -152,7 +151,28 @@ class Canonicalizer(ABC):
         NotFittedError
             Before :meth:`fit` or :meth:`load`.
         """
-        return [record_of(self, asked) for asked in forms_in_order(self, checked_visits(urls, referrers))]
+        return [self.record_of(asked) for asked in self.forms_in_order(_checked_visits(urls, referrers))]
+
+    def forms_in_order(self, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
+        """Forms of (URL, URL of the page that holds the link) pairs in the order of a crawl, one by one.
+
+        The form of a page that only its link explains counts for the links on it too.
+        """
+        told: dict[str, str] = {}  # forms that only the referrer explains
+        for url, source in visits:
+            referrer = Referrer(source, told.get(source) or self.canonicalize(source)) if source else None
+            form = self.canonicalize(url, referrer)
+            if referrer is not None and form == referrer.form:
+                told[url] = form
+            yield Asked(url, referrer, form)
+
+    def record_of(self, asked: Asked) -> Record:
+        """Facts about one URL."""
+        url, referrer, form = asked
+        rules = list(self.fired(url, referrer))
+        return Record(
+            url=url, form=form, covered=self.is_covered(url), rules=rules, reason=self.explain(url, referrer).reason
+        )
 
     def is_covered(self, url: str) -> bool:
         """Return True if a crawl that goes on gains nothing from *url*: all it can show is reached through other URLs.
@@ -160,7 +180,7 @@ class Canonicalizer(ABC):
         This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
         """
         form = normal_form(url)
-        return self._knows(form) and self._is_covered(form)
+        return self._knows(form) and bool(self._covering(form))
 
     def _knows(self, form: str) -> bool:
         """Return True if a URL in normal form is of a host that was learnt from."""
@@ -302,10 +322,6 @@ class Canonicalizer(ABC):
     @abstractmethod
     def _explain(self, url: str, form: str) -> Explanation:
         """Explain the form of a URL in normal form on a known host."""
-
-    def _is_covered(self, url: str) -> bool:
-        """Answer for a URL in normal form on a known host."""
-        return False
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         """Identifiers of what leads from a URL in normal form on a known host to its *form*, another one."""
@@ -462,9 +478,6 @@ class SwitchedOff(Canonicalizer):
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         return self._decided(url, self.whole._form(url, referrer), referrer)[1]
 
-    def _is_covered(self, url: str) -> bool:
-        return self.whole._is_covered(url) and bool(self._covering(url))
-
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.whole._covering(url)) else covering
 
@@ -520,6 +533,22 @@ def _check_lengths(
             )
     if not urls:
         raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
+
+
+def _checked_visits(urls: Iterable[str], referrers: Iterable[str | None] | None) -> list[tuple[str, str | None]]:
+    if isinstance(urls, str):
+        raise BadInputError(f"records takes several URLs, and was given one text: write records([{urls[:200]!r}]).")
+    listed = list(urls)
+    for i, url in enumerate(listed):
+        if not isinstance(url, str):
+            raise BadInputError(f"urls[{i}] is {url!r}, no string: leave out what is missing, such as with dropna().")
+    if referrers is None:
+        return [(url, None) for url in listed]
+    # what is missing in a column of pandas is a number that is none
+    sources = [source if isinstance(source, str) else None for source in referrers]
+    if len(sources) != len(listed):
+        raise BadInputError(f"records got {len(listed)} URLs and {len(sources)} referrers; give one (or None) per URL.")
+    return list(zip(listed, sources, strict=True))
 
 
 def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:

@@ -13,19 +13,16 @@ from typing import Any
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.known_rules import engine_rules, order_rules
-from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
+from dedup_crawler.methods.model.known_rules import known_rules
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.language.rule import Rule, UrlMap
+from dedup_crawler.rules.language.rule import UrlMap
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.urls.normal import host_of
 
 _FILE = "rules.json"
-_CUTS_FILE = "deep_keys.json"
 
 
 class RuleBased(Canonicalizer):
@@ -69,7 +66,7 @@ class RuleBased(Canonicalizer):
         return self.engine_.fired(url, form)
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        return {**order_rules(self.hosts), **engine_rules(self.engine_)}
+        return known_rules(self.hosts, self.engine_)
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         left = copy.copy(self)
@@ -81,51 +78,18 @@ class RuleBased(Canonicalizer):
         if not fired:
             reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
-        said = [f"rule {number + 1}: {rule_sentence(self.engine_.rules[number])}" for number in fired]
+        said = [f"rule {number + 1}: {sentence_of(self.engine_.rules[number])}" for number in fired]
         return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
 
     def _tables(self) -> dict[str, Any]:
         return {_FILE: rules_to_json(self.engine_.rules)}
 
     def _restore(self, files: ModelFiles) -> None:
-        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE).raw, _FILE), self._restored_maps(files))
+        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE)), self._restored_maps(files))
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         """Host -> how its URLs are read."""
         return {}
-
-
-class MapRuleBased(RuleBased):
-    """A miner that reads URLs as maps of keys to values."""
-
-    @abstractmethod
-    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        """Rules of one host, counted on its crawl."""
-
-    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        crawl = MappedCrawl(host, urls, clusters)
-        return self._mine(crawl), crawl.url_map
-
-
-class DeepRuleBased(MapRuleBased):
-    """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
-
-    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        crawl = MappedCrawl(host, urls, clusters)
-        url_map = self._url_map(crawl)
-        found = self._mine(MappedCrawl(host, urls, clusters, url_map))
-        return found, url_map.needed_by(found)
-
-    def _url_map(self, crawl: MappedCrawl) -> DeepMap:
-        """Map by which URLs of one host are read; *crawl* has read them by position and name."""
-        return DeepMap(learn_cuts(url.values for url in crawl.urls))
-
-    def _tables(self) -> dict[str, Any]:
-        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
-        return {**super()._tables(), _CUTS_FILE: maps}
-
-    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: DeepMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
 
 
 @contextmanager
@@ -151,7 +115,7 @@ def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[li
 
 
 def _described(number: int, rule: AnyRule) -> str:
-    evidence = rule.statistics.evidence
+    evidence = rule.evidence
     return f"rule {number + 1} ({rule}): {evidence.n_groups} merge groups, {evidence.n_wrong} wrong"
 
 

@@ -101,9 +101,6 @@ class StaticFront(Canonicalizer):
     def _explain(self, url: str, form: str) -> Explanation:
         return self.model._explain(self.layer.trace(url)[0], form)
 
-    def _is_covered(self, url: str) -> bool:
-        return self.model._is_covered(self.layer.trace(url)[0])
-
     def _covering(self, url: str) -> tuple[str, ...]:
         static, fired = self.layer.trace(url)
         covering = self.model._covering(static)

@@ -19,7 +19,7 @@ from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
-from dedup_crawler.rules.judging.error_bound import jeffreys_bound
+from dedup_crawler.rules.judging.bounds import jeffreys_bound
 
 MAX_URLS = 100_000
 """URLs of a crawl that a model is tried on, the first ones: their forms are held."""

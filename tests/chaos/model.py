@@ -9,12 +9,11 @@ from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.judging.judge import MergeEvidence
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Operation, Rule, Star
-from dedup_crawler.rules.language.rule_ids import coverage_identifier, rule_identifier
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.rule_ids import rule_identifier, site_identifier
+from dedup_crawler.rules.language.site_rules import CoverageRule
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.url_shapes import Shapes
-from dedup_crawler.rules.learning.link_rules import CoverageRule
 
 from .site import Site
 from .spec import COVERED, DEFAULT, ONE_FORM, QUERY, SESSION, SLUG, TRACKING
@@ -50,7 +49,7 @@ def save_model(site: Site, host: str, folder: Path) -> Path:
 def rule_names(site: Site, host: str) -> dict[int, str]:
     """Place of a family -> the name that the evidence of its rule stands under."""
     return {
-        number: rule_identifier(rule) if isinstance(rule, Rule) else coverage_identifier(host, rule)
+        number: rule_identifier(rule) if isinstance(rule, Rule) else site_identifier(host, rule)
         for number, rule in _believed(site, host, _shapes(site)).items()
     }
 

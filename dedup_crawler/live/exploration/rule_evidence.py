@@ -2,7 +2,7 @@
 
 A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It is doubted when
 more is to be expected of it, by its training and all explorations together
-(:mod:`dedup_crawler.rules.judging.posterior`): at the first wrong one if little is known of it, at the third after a
+(:mod:`dedup_crawler.rules.judging.belief`): at the first wrong one if little is known of it, at the third after a
 hundred. A comparison of two pages may err, so a doubted rule is on probation: it drops nothing, each link that it would
 drop is a test, and it has to go at the next wrong one. It drops again when the right ones outweigh the wrong one.
 
@@ -23,8 +23,8 @@ from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Trial
 from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.judging.binomial import tail
-from dedup_crawler.rules.judging.posterior import expected_error
+from dedup_crawler.rules.judging.belief import expected_error
+from dedup_crawler.rules.judging.bounds import tail
 
 MIN_ERROR = 0.02
 """Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""

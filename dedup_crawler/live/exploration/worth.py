@@ -1,7 +1,7 @@
 """How many tests of a rule are worth their fetches, given what earlier ones have shown and how much it has dropped.
 
 A test costs a fetch. It lowers the error that is to be expected of the rule, and with it the pages that its drops may
-have lost (:mod:`dedup_crawler.rules.judging.posterior`). Tests go on while the next one saves more than it costs.
+have lost (:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
 
 The rules of a site were learnt together and change together: where many of them have held, less is to be expected of a
 test of the next one (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dedup_crawler.rules.judging.posterior import expected_error
+from dedup_crawler.rules.judging.belief import expected_error
 
 COST_OF_LOSS = 20.0
 """Fetches that a lost page is worth; the project says: more than ten."""

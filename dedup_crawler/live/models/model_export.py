@@ -10,8 +10,7 @@ from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
-from dedup_crawler.rules.export.model_rules import Export
-from dedup_crawler.rules.export.table import to_table
+from dedup_crawler.rules.export.model_rules import Export, to_table
 
 _STATIC_NOTE = "the static rules in front of the model are not in the file, and it is written as if there were none"
 FORMATS = ("duplicate-url-discarder", "table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,23 @@ class KnownRule(NamedTuple):
     """Merge groups that it made at training; 0 where nothing was counted."""
     n_wrong: int = 0
     """How many of them showed several pages."""
+
+
+class Asked(NamedTuple):
+    """A URL as it was asked, and its form."""
+
+    url: str
+    referrer: Referrer | None
+    form: str
+
+
+class Record(TypedDict):
+    """Answer of a model about one URL; a row of a table."""
+
+    url: str
+    form: str
+    covered: bool
+    """True if a crawl that goes on has nothing to gain from it."""
+    rules: list[str]
+    """Identifiers of the rules that lead to the form, as in the stats of a crawl."""
+    reason: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dedup_crawler.errors import EvidenceError
+from dedup_crawler.errors import BadInputError, EvidenceError
+from dedup_crawler.json_values import JsonValue, read_json
 from dedup_crawler.whole_file import write_whole
 
 FORMAT = 1
@@ -65,10 +66,15 @@ def read_evidence(path: Path) -> Evidence | None:
     if len(data) > MAX_BYTES:
         raise EvidenceError(f"{path} has more than {MAX_BYTES} bytes and is no evidence file. {_WAY_OUT}")
     try:
-        value = json.loads(data, parse_constant=_no_constant, parse_int=_short_int)
-    except (ValueError, RecursionError) as error:
-        raise EvidenceError(f"{path} is damaged ({type(error).__name__}: no JSON that we write). {_WAY_OUT}") from None
-    return _parsed(path, value)
+        value = read_json(data, str(path))
+        if value["application"].text() != _APPLICATION or value["format"].count() != FORMAT:
+            value.refuse(f"evidence in format {FORMAT}, which this version reads")
+        rules = value["rules"].table()
+        if len(rules) > MAX_RULES:
+            value["rules"].refuse(f"at most {MAX_RULES} rules")
+        return Evidence(value["model"].text(), {rule: _counts(rule, counts) for rule, counts in rules.items()})
+    except BadInputError as error:
+        raise EvidenceError(f"{error} {_WAY_OUT}") from None
 
 
 def write_evidence(path: Path, evidence: Evidence) -> None:
@@ -115,38 +121,9 @@ def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[st
     return {rule: counts for rule, counts in known.items() if not counts.is_switched_off}
 
 
-def _parsed(path: Path, value: Any) -> Evidence:
-    if not isinstance(value, dict) or value.get("application") != _APPLICATION:
-        raise EvidenceError(f"{path} was not written by this program. {_WAY_OUT}")
-    if type(value.get("format")) is not int or value["format"] != FORMAT:
-        raise EvidenceError(f"{path} is not in format {FORMAT}, which this version reads. {_WAY_OUT}")
-    digest, rules = value.get("model"), value.get("rules")
-    if not isinstance(digest, str) or not isinstance(rules, dict) or len(rules) > MAX_RULES:
-        raise EvidenceError(f"{path} is damaged (no model digest, or no list of rules). {_WAY_OUT}")
-    return Evidence(digest, {rule: _counts(path, rule, counts) for rule, counts in rules.items()})
-
-
-def _counts(path: Path, rule: str, value: Any) -> RuleCounts:
-    if isinstance(value, dict) and len(rule) <= MAX_IDENTIFIER:
-        agreed, disagreed, is_off = (
-            _count(value.get("agreed")),
-            _count(value.get("disagreed")),
-            value.get("switched_off"),
-        )
-        if agreed is not None and disagreed is not None and isinstance(is_off, bool):
-            return RuleCounts(agreed, disagreed, is_off)
-    raise EvidenceError(f"{path} is damaged (no counts for rule {rule[:MAX_IDENTIFIER]!r}). {_WAY_OUT}")
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value <= MAX_COUNT else None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
-
-
-def _short_int(digits: str) -> int:
-    if len(digits) > len(str(MAX_COUNT)) + 1:  # a million digits would take seconds to read
-        raise ValueError("a number with too many digits")
-    return int(digits)
+def _counts(rule: str, value: JsonValue) -> RuleCounts:
+    if len(rule) > MAX_IDENTIFIER:
+        value.refuse(f"an identifier of at most {MAX_IDENTIFIER} characters before it")
+    return RuleCounts(
+        value["agreed"].count(MAX_COUNT), value["disagreed"].count(MAX_COUNT), value["switched_off"].flag()
+    )

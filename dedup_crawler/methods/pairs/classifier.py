@@ -25,9 +25,8 @@ from dedup_crawler.methods.model.training_history import (
     history_from_json,
     history_to_json,
 )
-from dedup_crawler.methods.pairs.known_urls import KnownUrls
+from dedup_crawler.methods.pairs.known_urls import KnownUrls, sample_pairs
 from dedup_crawler.methods.pairs.labelled import UrlPair, check_kinds
-from dedup_crawler.methods.pairs.sampling import sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
 

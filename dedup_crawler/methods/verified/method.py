@@ -14,29 +14,22 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.known_rules import alias_rules, engine_rules, link_rules, order_rules
+from dedup_crawler.methods.model.known_rules import known_rules
 from dedup_crawler.methods.verified.site_text import learnt_site_text
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.applying.reading import HostAliases, Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.judging.belief import RISKS, Belief
-from dedup_crawler.rules.judging.budget import expected_lost
+from dedup_crawler.rules.judging.belief import RISKS, Belief, expected_lost
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.rule_ids import alias_identifier, coverage_identifier, referrer_identifier
-from dedup_crawler.rules.language.sentences import (
-    alias_sentence,
-    coverage_sentence,
-    referrer_sentence,
-    refusals_of,
-    rule_sentence,
-)
+from dedup_crawler.rules.language.rule_ids import site_identifier
+from dedup_crawler.rules.language.sentences import refusals_of, sentence_of
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.host_aliases import HostAliases, learn_host_aliases
-from dedup_crawler.rules.learning.link_rules import ReferrerRule
+from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -69,12 +62,8 @@ class Verified(Canonicalizer):
     def model_rules(self) -> ModelRules:
         """The rules, and what keeps them from URLs that they know too little of."""
         aliases = self.reading_.aliases.of_host.values()
-        others = [LeftOut(alias_sentence(alias), "it changes the host") for alias in aliases]
-        others += [
-            LeftOut(rule.sentence, "it is no rule about a URL alone")
-            for host, links in self.links_.items()
-            for rule in link_rules(host, links).values()
-        ]
+        others = [LeftOut(sentence_of(alias), "it changes the host") for alias in aliases]
+        others += [LeftOut(sentence_of(rule), "it is no rule about a URL alone") for rule in self._link_rules()]
         return ModelRules(
             self.engine_.rules,
             unsayable=dict.fromkeys(
@@ -87,12 +76,10 @@ class Verified(Canonicalizer):
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
         rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        lines = [alias_sentence(alias) for alias in self.reading_.aliases.of_host.values()]
-        lines += [rule_sentence(rule) for rule in rules]
-        for links in self.links_.values():
-            lines += [referrer_sentence(rule) for rule in links.referrer_rules.values()]
-            lines += [coverage_sentence(rule) for rule in links.coverage_rules.values()]
-        return lines
+        return list(map(sentence_of, [*self.reading_.aliases.of_host.values(), *rules, *self._link_rules()]))
+
+    def _link_rules(self) -> list[ReferrerRule | CoverageRule]:
+        return [rule for links in self.links_.values() for rule in links.rules()]
 
     def refused(self) -> Sequence[Refusal]:
         """Hypotheses that the crawl did not confirm."""
@@ -104,7 +91,7 @@ class Verified(Canonicalizer):
         self._check_fitted()
         read = self.reading_.read(normal_form(url))
         if referrer is not None and (again := self._again(read, referrer)) is not None:
-            return Explanation(url, referrer.form, referrer_sentence(again))
+            return Explanation(url, referrer.form, sentence_of(again))
         return super().explain(url, referrer)
 
     def _check_options(self) -> None:
@@ -195,13 +182,13 @@ class Verified(Canonicalizer):
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         alias, read = self._alias_fired(url), self.reading_.read(url)
         if referrer is not None and (again := self._again(read, referrer)) is not None:
-            return (*alias, referrer_identifier(host_of(read), again))
+            return (*alias, site_identifier(host_of(read), again))
         form = self.reading_.read(form)
         return alias if read == form else (*alias, *self.engine_.fired(read, form))
 
     def _alias_fired(self, url: str) -> tuple[str, ...]:
         alias = self.reading_.alias_of(url)
-        return () if alias is None else (alias_identifier(alias),)
+        return () if alias is None else (site_identifier("", alias),)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         if not self._covers:
@@ -210,20 +197,19 @@ class Verified(Canonicalizer):
         covered = self._links_of(read).coverage_of(read)
         if covered is None or self.engine_.is_strange(read):
             return ()
-        return (*self._alias_fired(url), coverage_identifier(host_of(read), covered))
+        return (*self._alias_fired(url), site_identifier(host_of(read), covered))
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        known = {**order_rules(self.hosts), **engine_rules(self.engine_), **alias_rules(self.reading_.aliases)}
-        for host, links in self.links_.items():
-            known.update(link_rules(host, links))
-        return known
+        aliases = [("", alias) for alias in self.reading_.aliases.of_host.values()]
+        links = [(host, rule) for host, links in self.links_.items() for rule in links.rules()]
+        return known_rules(self.hosts, self.engine_, [*aliases, *links])
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         left = copy.copy(self)
         left.engine_ = self.engine_.without(identifiers)
         left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
         aliases = self.reading_.aliases.of_host.values()
-        kept = HostAliases(alias for alias in aliases if alias_identifier(alias) not in identifiers)
+        kept = HostAliases(alias for alias in aliases if site_identifier("", alias) not in identifiers)
         left.reading_ = Reading(kept, self.reading_.grammars)
         return left
 
@@ -245,15 +231,10 @@ class Verified(Canonicalizer):
         """As the protocol says; most models have no rule for it."""
         return self._covers and super().is_covered(url)
 
-    def _is_covered(self, url: str) -> bool:
-        url = self.reading_.read(url)
-        links = self._links_of(url)
-        return links.is_covered(url) and not self.engine_.is_strange(url)
-
     def _explain(self, url: str, form: str) -> Explanation:
         found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
         alias = self.reading_.alias_of(url)
-        reason = found.reason if alias is None else f"{alias_sentence(alias)}; then {found.reason}"
+        reason = found.reason if alias is None else f"{sentence_of(alias)}; then {found.reason}"
         return replace(found, url=url, form=form, reason=reason)
 
     def _explain_read(self, url: str, form: str) -> Explanation:
@@ -266,8 +247,8 @@ class Verified(Canonicalizer):
         _, fired = self.engine_.trace(url)
         if fired and form == url and self.engine_.form(url) != url:
             return Explanation(url, form, "what a rule would drop has come with other pages too: left alone")
-        said = [rule_sentence(self.engine_.rules[number]) for number in fired]
-        said += [coverage_sentence(covered)] if covered is not None else []
+        said = [sentence_of(self.engine_.rules[number]) for number in fired]
+        said += [sentence_of(covered)] if covered is not None else []
         if not said:
             why = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{why} ({len(self.engine_.rules)} rules were learnt)")
@@ -276,13 +257,11 @@ class Verified(Canonicalizer):
 
     def n_learnt(self) -> int | None:
         """Rules of all kinds."""
-        links = self.links_.values()
-        n_link_rules = sum(len(each.referrer_rules) + len(each.coverage_rules) for each in links)
-        return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + n_link_rules
+        return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + len(self._link_rules())
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
-        n_groups = sum(rule.statistics.evidence.n_groups for rule in rules)
+        n_groups = sum(rule.evidence.n_groups for rule in rules)
         return {
             "host_aliases": len(self.reading_.aliases.of_host),
             "rules": len(rules),
@@ -291,7 +270,7 @@ class Verified(Canonicalizer):
             "hypotheses_tried": self.n_tried_,
             "expected_lost_pages": round(sum(expected_lost(rule.statistics) for rule in rules), 1),
             "merge_groups": n_groups,
-            "wrong_merge_groups": sum(rule.statistics.evidence.n_wrong for rule in rules),
+            "wrong_merge_groups": sum(rule.evidence.n_wrong for rule in rules),
         }
 
     def _tables(self) -> dict[str, Any]:
@@ -313,7 +292,7 @@ class Verified(Canonicalizer):
         grammars = Reading.grammars_from_json(files.table(_GRAMMAR_FILE)) if _GRAMMAR_FILE in files.tables else {}
         self.reading_ = Reading(HostAliases.from_json(files.table(_ALIASES_FILE)), grammars)
         self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
-        rules = rules_from_json(files.table(_RULES_FILE).raw, _RULES_FILE)
+        rules = rules_from_json(files.table(_RULES_FILE))
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         shared = {
             (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())

@@ -1,7 +1,7 @@
 """Proposals of a trained model of another method, in the one rule language.
 
 Rules are read as they stand. A table of translations, and rules that speak of pieces of values, are read off what they
-make of the URLs learnt from (:mod:`dedup_crawler.rules.miners.examples`). Their own evidence is not asked: whether a
+make of the URLs learnt from (:mod:`dedup_crawler.rules.learning.joins`). Their own evidence is not asked: whether a
 proposal is believed is for who asked for it to say.
 """
 
@@ -20,7 +20,7 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.language.rule_files import rules_from_json
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.miners.examples import rules_of_examples
+from dedup_crawler.rules.learning.joins import rules_of_examples
 from dedup_crawler.urls.templates import Templater
 
 _RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "translations.json", "tokens.json"
@@ -63,7 +63,7 @@ def _proposer(
 ) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
     """Return a function that makes the rules of a host from its URLs; None if the model has no rules."""
     if _RULES in files.tables:
-        rules = [replace(rule, origin=method) for rule in rules_from_json(files.tables[_RULES], _RULES)]
+        rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
         cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
         maps = {host: DeepMap.from_json(cuts) for host, cuts in cut.items()}
         engine = RuleEngine(rules, maps)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import KeyValueMap, Rule, UrlMap
+from dedup_crawler.rules.language.rule import KEY_VALUES, Rule, UrlMap
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _DELIMITER = re.compile(r"%[0-9A-F]{2}|[^A-Za-z0-9%]")
@@ -22,7 +22,6 @@ _MIN_SUPPORT = 0.5
 _MIN_VALUES = 10
 _MAX_PIECES = 8
 _MAX_LEVELS = 3
-_BASE = KeyValueMap()
 
 
 class Cut(NamedTuple):
@@ -52,7 +51,7 @@ class DeepMap(UrlMap):
         >>> DeepMap({"path[0]": Cut("-", 2)}).read("/7-a-title", "http")
         {'scheme': 'http', 'path.length': '1', 'path[0]@0': '7', 'path[0]@1': 'a-title'}
         """
-        values = _BASE.read(rest, scheme)
+        values = KEY_VALUES.read(rest, scheme)
         for key, (delimiter, n_pieces), keys in self._plan:
             value = values.get(key)
             if value is not None:
@@ -67,7 +66,7 @@ class DeepMap(UrlMap):
             pieces = [whole.pop(piece) or "" for piece in keys if piece in whole]
             if pieces and key not in whole:
                 whole[key] = delimiter.join(pieces)
-        return _BASE.write(whole)
+        return KEY_VALUES.write(whole)
 
     def is_whole(self, key: str) -> bool:
         """Return True if no cut is made in the values of *key*."""

@@ -16,7 +16,7 @@ from operator import itemgetter
 
 from dedup_crawler.rules.applying.rule_index import RuleIndex
 from dedup_crawler.rules.applying.substring_index import SubstringIndex
-from dedup_crawler.rules.language.rule import Cut, Drop, KeyValueMap, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.language.rule import KEY_VALUES, Cut, Drop, Rule, Set, Star, UrlMap
 from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues, is_reordered
@@ -27,7 +27,6 @@ _MAX_SHRINKS = 100
 _PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
 _NEVER = frozenset({"scheme"})  # every URL has it
-_KEY_VALUES = KeyValueMap()
 
 _Trace = tuple[str, list[int]]
 """Form of a URL, and the numbers of the rules that led to it."""
@@ -68,7 +67,7 @@ class RuleEngine:
         self._plain = {
             number: frozenset(f"{key}#2" for key in rule.transformation)
             for number, rule in enumerate(self.rules)
-            if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, _KEY_VALUES))
+            if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, KEY_VALUES))
         }
         """Rules after which a URL need not be read again, and the keys that it must not have for that."""
         self._query_only = {
@@ -143,7 +142,7 @@ class RuleEngine:
         is_sorted = start < 0 or names == sorted(names)
         if start < 0 or (substrings is None and (index is None or (index.need_query and "?" not in url))):
             return [url if is_sorted else _sorted(url, names)], [], True
-        url_map = self.maps.get(host, _KEY_VALUES)
+        url_map = self.maps.get(host, KEY_VALUES)
         scheme = url[: url.index("://")]
         if host in self._query_only and names and len(set(names)) == len(names):
             start = url.index("?")
@@ -201,11 +200,6 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     values = url_map.read(url[start:], url[: url.index("://")])
     names = _names(url)
     return _sorted(url, names) if names != sorted(names) else url, values
-
-
-def write_url(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
-    """The URL of a map, at the authority of *url*, in normal form with its query sorted."""
-    return read_url(_written(url, values, url_map), url_map)[0]
 
 
 def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:

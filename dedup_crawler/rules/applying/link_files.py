@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.judging.judge import read_evidence
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.statistics import read_evidence
 from dedup_crawler.rules.language.url_shapes import Shape, Shapes
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.urls.keyvalue import is_sorted
 
 
@@ -25,6 +25,10 @@ class HostLinks:
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
+
+    def rules(self) -> list[ReferrerRule | CoverageRule]:
+        """All of them."""
+        return [*self.referrer_rules.values(), *self.coverage_rules.values()]
 
     def is_out_of_order(self, url: str) -> bool:
         """Return True if the order of a URL's query matters, and is not that of the forms."""
@@ -42,12 +46,8 @@ class HostLinks:
     def _shapes_back(self) -> frozenset[Shape]:
         return frozenset(link for _, link in self.referrer_rules)
 
-    def is_covered(self, url: str) -> bool:
-        """Return True if all that a URL can show is reached under other shapes."""
-        return bool(self.coverage_rules) and self.coverage_of(url) is not None
-
     def coverage_of(self, url: str) -> CoverageRule | None:
-        """The rule that says so."""
+        """The rule that says that all that a URL can show is reached under other shapes."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
 

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, KeyValueMap, Literal, Rule, Star
-from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star, values_of
 from dedup_crawler.urls.normal import host_of
 
-_KEY_VALUES = KeyValueMap()
 _MAX_PAGES = 2  # that a title has, by accident
 _USUAL = 0.10  # share of the URLs whose value has more pages, above which that is how the key works (session ids)
 
@@ -87,7 +85,7 @@ class NewWords:
         for number, rule, key, needed in rules:
             if not all(text in url for text in needed):
                 continue  # much cheaper than reading the URL
-            values = _values(url)
+            values = values_of(url)
             if rule.matches(values):
                 operation, value = rule.transformation[key], values.get(key)
                 gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
@@ -116,8 +114,3 @@ def _needed(rule: Rule) -> list[str]:
         elif key.startswith("query[") and key[-1] == "]":
             needed.append(key[6:-1])
     return needed
-
-
-def _values(url: str) -> KeyValues:
-    scheme, _, behind = url.partition("://")
-    return _KEY_VALUES.read(behind[behind.find("/") :], scheme)

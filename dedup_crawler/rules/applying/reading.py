@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.learning.host_aliases import HostAlias, HostAliases
+from dedup_crawler.rules.language.site_rules import HostAlias
+from dedup_crawler.rules.language.statistics import read_evidence
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 
@@ -16,6 +18,39 @@ MAX_KNOWN = 10_000
 """URLs that are remembered as they are read: most links of a crawl lead where others have led, and are read thrice."""
 MAX_URL = 300
 """Characters of such a URL."""
+
+
+class HostAliases:
+    """Writes URLs of hosts that are another one at that one."""
+
+    def __init__(self, aliases: Iterable[HostAlias] = ()) -> None:
+        self.of_host: Mapping[str, HostAlias] = {alias.host: alias for alias in aliases}
+
+    def at_home(self, url: str) -> str:
+        """The same URL (in normal form) at the host that its own is; itself where that is none other."""
+        alias = self.of_host.get(host_of(url)) if self.of_host else None
+        if alias is None:
+            return url
+        scheme, _, behind = url.partition("://")
+        return f"{scheme}://{alias.target}{behind[behind.find('/') :]}"
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """As JSON values."""
+        return [
+            {"host": alias.host, "is": alias.target, "pages": alias.evidence.n_groups, "wrong": alias.evidence.n_wrong}
+            for _, alias in sorted(self.of_host.items())
+        ]
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> HostAliases:
+        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        aliases = [
+            HostAlias(each["host"].text(), each["is"].text(), read_evidence(each, "pages")) for each in value.values()
+        ]
+        targets = {alias.target for alias in aliases}
+        if chained := sorted(targets & {alias.host for alias in aliases}):
+            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and what another host is.")
+        return cls(aliases)
 
 
 class Reading:

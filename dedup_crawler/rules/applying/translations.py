@@ -15,7 +15,8 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
-from dedup_crawler.rules.judging.judge import NO_EVIDENCE, MergeEvidence, judge, read_evidence
+from dedup_crawler.rules.judging.judge import judge
+from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, read_evidence
 from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
@@ -101,10 +102,10 @@ class TranslationTable:
         """
         forms = [join(self.translations[url.template].says, url.arguments) for url in urls]
         changed = [url.template if form != url.url else None for url, form in zip(urls, forms, strict=True)]
-        judgement = judge(forms, [url.cluster for url in urls], changed, first_judged=first_judged)
+        evidence_of = judge(forms, [url.cluster for url in urls], changed, first_judged=first_judged)
         judged = {}
         for template, translation in self.translations.items():
-            evidence = judgement.of(template)
+            evidence = evidence_of.get(template, NO_EVIDENCE)
             is_used = evidence.n_groups >= min_groups and evidence.error_bound() <= max_error
             judged[template] = replace(translation, evidence=evidence, is_used=is_used or translation.says == template)
         return TranslationTable(self.templater, judged)

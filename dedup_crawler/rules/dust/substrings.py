@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dedup_crawler.rules.dust.envelopes import Hashes, Part, Places, TokenTable, mixed
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.judging.envelopes import Hashes, Part, Places, TokenTable, mixed
 
 _MAX_ENVELOPES = 1_000_000
 _MAX_PAIRS = 100_000  # that are looked at at once

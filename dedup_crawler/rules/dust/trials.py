@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.substring_index import SubstringIndex
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.judging.judge import MergeEvidence
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 
 _MAX_URLS = 5_000  # that one rule is applied to

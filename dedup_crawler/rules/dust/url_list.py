@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.rule import KeyValueMap
-
-_KEY_VALUES = KeyValueMap()
+from dedup_crawler.rules.language.rule import KEY_VALUES
 
 
 class UrlList:
@@ -39,7 +37,7 @@ class UrlList:
         kept_lows: list[int] = []
         kept_highs: list[int] = []
         for url, low, high in zip(urls, lows, highs, strict=True):
-            form = read_url(url, _KEY_VALUES)[0] if "&" in url else url
+            form = read_url(url, KEY_VALUES)[0] if "&" in url else url
             place = self.place.get(form)
             if place is None:
                 self.place[form] = len(self.forms)
@@ -74,7 +72,7 @@ class UrlList:
     def with_rest(self, place: int, rest: str) -> str:
         """The URL at *place* with another path and query, its query sorted."""
         form = self.forms[place]
-        return read_url(form[: len(form) - len(self.rests[place])] + rest, _KEY_VALUES)[0]
+        return read_url(form[: len(form) - len(self.rests[place])] + rest, KEY_VALUES)[0]
 
     def may_be_same(self, left: int, right: int) -> bool:
         """Return True if the ranges of two URLs overlap."""

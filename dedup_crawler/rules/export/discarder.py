@@ -33,7 +33,7 @@ from dedup_crawler.rules.language.rule import (
     Star,
 )
 from dedup_crawler.rules.language.rule_ids import rule_identifier
-from dedup_crawler.rules.language.sentences import rule_sentence
+from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
 NOTE = (
@@ -85,7 +85,7 @@ def _written(
     try:
         return _said(rule, model, switched_off, with_guards=with_guards)
     except _UnsayableError as error:
-        return LeftOut(rule_sentence(rule), str(error))
+        return LeftOut(sentence_of(rule), str(error))
 
 
 def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool) -> dict[str, object]:
@@ -128,7 +128,7 @@ def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
         if not _commute(rule, other, rules):
             raise _UnsayableError(f"it may meet another rule on one URL ({other})")
     for one, other in combinations(rules, 2):
-        if not (_shrinks(one) and _shrinks(other)) and not _commute(one, other, rules):
+        if not _commute(one, other, rules):
             raise _UnsayableError(f"two rules of its host may undo each other ({one}; {other})")
 
 
@@ -146,9 +146,6 @@ def _commute(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
 
 def _changed(rule: Rule) -> frozenset[str] | None:
     """Keys that a rule may change on plain URLs; None where what it writes may be read as anything."""
-    if (last := _dropped_last_part(rule)) is not None:
-        # the part before it is the last one then, and may end like a file
-        return frozenset(("path.length", f"path[{last}]", f"path[{last - 1}]", "ext"))
     changed: set[str] = set()
     for key, operation in rule.transformation.items():
         if not _is_plain_change(key, operation, rule):
@@ -181,21 +178,6 @@ def _overlap(changed: Collection[str], spoken: Collection[str]) -> bool:
 
 def _unrepeated(key: str) -> str:
     return key.partition("#")[0]
-
-
-def _dropped_last_part(rule: Rule) -> int | None:
-    """Number of the last part of a path, where a rule does nothing but drop that part."""
-    length = rule.context.get("path.length")
-    if not isinstance(length, Literal) or not re.fullmatch("[1-9][0-9]?", length.value or ""):
-        return None
-    last = int(length.value or "") - 1
-    return last if last and rule.transformation == {"path.length": Set(str(last)), f"path[{last}]": Drop()} else None
-
-
-def _shrinks(rule: Rule) -> bool:
-    """Return True if a rule can only make URLs shorter, so that rules of this kind come to an end."""
-    only_shrinks = all(isinstance(each, (Drop, Cut)) for each in rule.transformation.values())
-    return only_shrinks or _dropped_last_part(rule) is not None
 
 
 def _never_meet(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:

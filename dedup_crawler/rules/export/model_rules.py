@@ -1,12 +1,14 @@
-"""Rules of a fitted model as its method hands them over for export, and the result of an export."""
+"""Rules of a fitted model as its method hands them over for export, the result of an export, and the plainest one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dedup_crawler.rules.language.rule import UrlMap
 from dedup_crawler.rules.language.substring_rule import AnyRule
+
+COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +45,15 @@ class ModelRules:
     """Host -> which URLs the model leaves alone whatever its rules say; no format can say that."""
     others: Sequence[LeftOut] = ()
     """Further knowledge of the model that is no rule about a URL alone."""
+
+
+def to_table(
+    sentences: Mapping[str, str], evidence: Mapping[str, tuple[int, int]], switched_off: Collection[str] = ()
+) -> Export:
+    """Write every rule of a model of any method, its columns separated by tabs."""
+    lines = ["\t".join(COLUMNS)]
+    for known, sentence in sentences.items():
+        n_groups, n_wrong = evidence.get(known, (0, 0))
+        cells = (known, str(n_groups), str(n_wrong), "yes" if known in switched_off else "", " ".join(sentence.split()))
+        lines.append("\t".join(cells))
+    return Export("\n".join(lines) + "\n", len(sentences))

@@ -8,11 +8,11 @@ clusters count like any other, they are the negatives.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.language.statistics import MergeEvidence
 
 Source = TypeVar("Source", bound=Hashable)
 
@@ -33,36 +33,6 @@ class PairJudge(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class MergeEvidence:
-    """How many merge groups a mapping made, and how many of them were wrong."""
-
-    n_groups: int = 0
-    n_wrong: int = 0
-
-    def error_bound(self, confidence: float = 0.95) -> float:
-        """Upper bound (0-1) of the share of wrong groups, one-sided, Jeffreys' interval; 1 without evidence.
-
-        No group wrong gives 0.10 at 18 groups, 0.05 at 38, 0.02 at 95.
-        """
-        if self.n_groups == 0:
-            return 1.0
-        from scipy.special import betaincinv  # only fitting judges; a crawl reads what was found
-
-        return float(betaincinv(self.n_wrong + 0.5, self.n_groups - self.n_wrong + 0.5, confidence))
-
-
-NO_EVIDENCE = MergeEvidence()
-
-
-def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
-    """The evidence in a table of a file, under *groups* and ``wrong``; BadInputError if there is none."""
-    n_groups, n_wrong = entry[groups].count(), entry["wrong"].count()
-    if n_wrong > n_groups:
-        entry["wrong"].refuse(f"at most as many as {groups!r}, {n_groups}")
-    return MergeEvidence(n_groups, n_wrong)
-
-
 @dataclass(frozen=True)
 class Evidence:
     """Merge groups for and against a hypothesis."""
@@ -76,20 +46,9 @@ class Evidence:
     """Of the wrong trials in them; at least one for each wrong group."""
 
     @classmethod
-    def of_groups(cls, n_groups: int, n_wrong: int) -> Evidence:
+    def of(cls, counted: MergeEvidence) -> Evidence:
         """Groups that weigh one each."""
-        return cls(n_groups, n_wrong, n_groups, n_wrong)
-
-
-@dataclass(frozen=True)
-class Judgement(Generic[Source]):
-    """Evidence of each source; one that made no merge group has none."""
-
-    evidence: Mapping[Source, MergeEvidence]
-
-    def of(self, source: Source) -> MergeEvidence:
-        """Evidence of *source*."""
-        return self.evidence.get(source, NO_EVIDENCE)
+        return cls(counted.n_groups, counted.n_wrong, counted.n_groups, counted.n_wrong)
 
 
 def judge(
@@ -98,8 +57,8 @@ def judge(
     sources: Sequence[Source | None],
     *,
     first_judged: int = 0,
-) -> Judgement[Source]:
-    """Count merge groups for whatever gave the URLs their forms.
+) -> dict[Source, MergeEvidence]:
+    """Count merge groups for whatever gave the URLs their forms; a source that made none is left out.
 
     Parameters
     ----------
@@ -124,4 +83,4 @@ def judge(
             if source is not None:
                 n_groups[source] += 1
                 n_wrong[source] += is_wrong
-    return Judgement({source: MergeEvidence(n, n_wrong[source]) for source, n in n_groups.items()})
+    return {source: MergeEvidence(n, n_wrong[source]) for source, n in n_groups.items()}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.rules.language.statistics import MergeEvidence
 
 MAX_REFUSALS = 30
 """Hypotheses that are kept of one model."""
@@ -52,12 +52,6 @@ class Refusals:
     def all(self) -> list[Refused]:
         """In the order in which they were first refused."""
         return list(self._refused.values())
-
-
-def best_of(refused: Iterable[Refused]) -> list[Refused]:
-    """Those with most merge groups for them, without those that are mostly wrong."""
-    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
-    return sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups)
 
 
 def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Protocol
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
 
 STAR = "*"
@@ -79,6 +79,15 @@ class KeyValueMap(UrlMap):
     def is_whole(self, key: str) -> bool:
         """Nothing is read in pieces."""
         return True
+
+
+KEY_VALUES: UrlMap = KeyValueMap()
+
+
+def values_of(url: str) -> KeyValues:
+    """Map of an absolute URL in normal form."""
+    scheme, _, behind = url.partition("://")
+    return KEY_VALUES.read(behind[behind.find("/") :], scheme)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +226,7 @@ class Rule:
         copied = [operation.key for operation in self.transformation.values() if isinstance(operation, Copy)]
         for key in (*self.context, *self.absent, *self.transformation, *copied):
             if not _KEY.fullmatch(key):
-                raise BadInputError(
-                    f"unknown key {key!r}; known: scheme, path.length, path[N], ext, slash, query[NAME]"
-                )
+                raise BadInputError(f"unknown key {key!r}; known: {_KNOWN_KEYS}")
         for key, operation in self.transformation.items():
             _check_operation(key, operation)
 
@@ -265,6 +272,11 @@ class Rule:
         n_sets = sum(isinstance(matcher, OneOf) for matcher in matchers)
         n_any = sum(matcher == ANY for matcher in matchers)
         return n_literals, n_sets, len(matchers) - n_literals - n_sets - n_any, n_any + len(self.absent)
+
+    @property
+    def evidence(self) -> MergeEvidence:
+        """Merge groups that it made at training."""
+        return self.statistics.evidence
 
     def identity(self) -> tuple[object, ...]:
         """Key of dictionaries that two rules share if they are the same."""

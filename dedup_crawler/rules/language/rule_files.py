@@ -22,8 +22,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
-from dedup_crawler.json_values import MAX_COUNT
-from dedup_crawler.rules.judging.judge import MergeEvidence
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import (
     ANY,
     CLASSES,
@@ -41,7 +40,7 @@ from dedup_crawler.rules.language.rule import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
@@ -49,7 +48,7 @@ _SUBSTRING_PARTS = ("host", "substring", "origin", "statistics")
 _ENDS = ("start", "end")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
 _MATCHERS = ("literal", "in", "not_in", "class")
-_OPERATIONS = ("set", "copy", "drop", "star", "before", "behind", "unordered")
+_OPERATIONS = ("set", "copy", "before", "behind", "unordered")
 _PLACES = ("first", "last")
 _KINDS = ("bag", "set")
 
@@ -59,24 +58,15 @@ def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
     return [_rule_to_json(rule) for rule in rules]
 
 
-def rules_from_json(value: Any, file: str) -> list[AnyRule]:
+def rules_from_json(value: JsonValue) -> list[AnyRule]:
     """Read what :func:`rules_to_json` wrote, or what somebody wrote by hand.
 
     Raises
     ------
     BadInputError
-        If a rule cannot be read; the text names *file*, the number of the rule and the word that is not known.
+        If a rule cannot be read; the text names the file, the number of the rule and the word that is not known.
     """
-    if not isinstance(value, list):
-        raise BadInputError(f"{file}: expected a list of rules, found {_kind(value)}.")
-    return [_numbered_rule(entry, f"{file}, rule {number}") for number, entry in enumerate(value, start=1)]
-
-
-def _numbered_rule(entry: Any, place: str) -> AnyRule:
-    try:
-        return _rule_from_json(entry)
-    except BadInputError as error:
-        raise BadInputError(f"{place}: {error}" + ("" if str(error)[-1] in ".?" else ".")) from None
+    return [_rule_from_json(entry) for entry in value.values()]
 
 
 def _rule_to_json(rule: AnyRule) -> dict[str, Any]:
@@ -127,120 +117,106 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
     return "drop" if isinstance(operation, Drop) else "star"
 
 
-def _rule_from_json(value: Any) -> AnyRule:
-    entry = _table(value, "a rule")
-    for part in entry:
-        _known(part, _SUBSTRING_PARTS if "substring" in entry else _PARTS, "part")
-    if not isinstance(entry.get("host"), str):
-        raise BadInputError(f"'host' is {entry.get('host')!r}; give the host that the rule is for")
-    if "substring" in entry:
-        return _substring_rule(entry)
-    absent = entry.get("absent", [])
-    if not isinstance(absent, list) or not all(isinstance(key, str) for key in absent):
-        raise BadInputError("'absent' has to be a list of keys")
-    if entry.get("transformation") == {}:
-        raise BadInputError("'transformation' is empty: a rule changes something")
-    return Rule(
-        host=entry["host"].lower(),
-        context={key: _matcher(key, said) for key, said in _table(entry.get("context", {}), "'context'").items()},
-        transformation={
-            key: _operation(key, said) for key, said in _table(entry.get("transformation"), "'transformation'").items()
-        },
-        absent=frozenset(absent),
-        origin=str(entry.get("origin", "")),
-        statistics=_statistics(_table(entry.get("statistics", {}), "'statistics'")),
-    )
+def _rule_from_json(entry: JsonValue) -> AnyRule:
+    said = entry.table()
+    _check_words(entry, _SUBSTRING_PARTS if "substring" in said else _PARTS)
+    host = entry["host"].text().lower()
+    origin = said["origin"].text() if "origin" in said else ""
+    statistics = _statistics(said["statistics"]) if "statistics" in said else NO_STATISTICS
+    try:
+        if "substring" in said:
+            return _substring_rule(host, entry["substring"], origin, statistics)
+        context = said["context"].table() if "context" in said else {}
+        transformation = entry["transformation"].table()
+        if not transformation:
+            entry["transformation"].refuse("a change")
+        return Rule(
+            host,
+            {key: _matcher(value) for key, value in context.items()},
+            {key: _operation(value) for key, value in transformation.items()},
+            frozenset(said["absent"].texts() if "absent" in said else ()),
+            origin,
+            statistics,
+        )
+    except BadInputError as error:
+        text = str(error)
+        raise error if text.startswith(entry.place) else BadInputError(f"{entry.place}: {text}.") from None
 
 
-def _substring_rule(entry: dict[str, Any]) -> SubstringRule:
-    said = _table(entry["substring"], "'substring'")
-    for part in said:
-        _known(part, ("old", "new", "at"), "part")
-    old, new, ends = said.get("old"), said.get("new", ""), said.get("at", [])
-    if not isinstance(old, str) or not isinstance(new, str):
-        raise BadInputError("'substring' needs the texts 'old' and 'new'")
-    if not isinstance(ends, list):
-        raise BadInputError("'at' has to be a list of 'start' and 'end'")
-    known = {_known(end, _ENDS, "end") for end in ends}
+def _substring_rule(host: str, said: JsonValue, origin: str, statistics: RuleStatistics) -> SubstringRule:
+    _check_words(said, ("old", "new", "at"))
+    ends = {_known(end, _ENDS) for end in said["at"].values()} if "at" in said else set()
     return SubstringRule(
-        host=entry["host"].lower(),
-        old=old,
-        new=new,
-        at_start="start" in known,
-        at_end="end" in known,
-        origin=str(entry.get("origin", "")),
-        statistics=_statistics(_table(entry.get("statistics", {}), "'statistics'")),
+        host=host,
+        old=said["old"].text(),
+        new=said["new"].text() if "new" in said else "",
+        at_start="start" in ends,
+        at_end="end" in ends,
+        origin=origin,
+        statistics=statistics,
     )
 
 
-def _matcher(key: str, said: Any) -> Matcher:
-    word, value = _single(key, said, _MATCHERS, "matcher")
+def _matcher(said: JsonValue) -> Matcher:
+    word, value = _single(said, _MATCHERS)
     if word == "literal":
-        return Literal(_text(key, value))
+        return Literal(_text(value))
     if word == "class":
-        return ANY if value == "any" else OfClass(_known(value, CLASSES, "class"))
-    if not isinstance(value, list) or not value:
-        raise BadInputError(f"{key}: {word!r} needs a list of values")
-    values = frozenset(_text(key, one) for one in value)
+        return ANY if value.raw == "any" else OfClass(_known(value, CLASSES))
+    values = frozenset(map(_text, value.values()))
+    if not values:
+        value.refuse("a value at least")
     return OneOf(values) if word == "in" else NoneOf(values)
 
 
-def _operation(key: str, said: Any) -> Operation:
-    word, value = (said, None) if isinstance(said, str) else _single(key, said, _OPERATIONS, "transformation")
-    _known(word, _OPERATIONS, "transformation")
-    if word == "set" and not isinstance(said, str):
-        return Set(_text(key, value))
-    if word == "copy" and isinstance(value, str):
-        return Copy(value)
-    if word in ("before", "behind") and isinstance(value, list) and len(value) == 2:
-        place, delimiter = value
-        _known(place, _PLACES, "place")
-        return Cut(str(delimiter), is_last=place == "last", keeps_head=word == "before")
-    if word == "unordered" and not isinstance(said, str):
-        return Unordered(is_set=_known(value, _KINDS, "kind of values") == "set")
-    if word not in ("drop", "star"):
-        raise BadInputError(f"{key}: {word!r} needs a value, as in {{{word!r}: ...}}")
-    return Drop() if word == "drop" else Star()
+def _operation(said: JsonValue) -> Operation:
+    if isinstance(said.raw, str):
+        return Drop() if _known(said, ("drop", "star")) == "drop" else Star()
+    word, value = _single(said, _OPERATIONS)
+    if word == "set":
+        return Set(_text(value))
+    if word == "copy":
+        return Copy(value.text())
+    if word == "unordered":
+        return Unordered(is_set=_known(value, _KINDS) == "set")
+    cut = value.values()
+    if len(cut) != 2:
+        value.refuse("a place and a delimiter")
+    return Cut(cut[1].text(), is_last=_known(cut[0], _PLACES) == "last", keeps_head=word == "before")
 
 
-def _statistics(counts: dict[str, Any]) -> RuleStatistics:
-    for name, count in counts.items():
-        _known(name, _COUNTS, "count")
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise BadInputError(f"count {name!r} is {count!r}; it has to be a number of 0 or more")
-        if count > MAX_COUNT:
-            raise BadInputError(f"count {name!r} is more than {MAX_COUNT}")
-    urls, support_pairs, false_pairs, groups, wrong = (counts.get(name, 0) for name in _COUNTS)
+def _statistics(said: JsonValue) -> RuleStatistics:
+    _check_words(said, _COUNTS)
+    counts = said.table()
+    urls, support_pairs, false_pairs, groups, wrong = (
+        counts[name].count() if name in counts else 0 for name in _COUNTS
+    )
     if wrong > groups:
-        raise BadInputError(f"{wrong} of {groups} groups cannot be wrong")
+        said.refuse(f"at most {groups} wrong groups")
     return RuleStatistics(urls, support_pairs, false_pairs, MergeEvidence(groups, wrong))
 
 
-def _single(key: str, said: Any, known: Sequence[str], what: str) -> tuple[str, Any]:
-    table = _table(said, f"the {what} of {key}")
+def _single(said: JsonValue, known: Sequence[str]) -> tuple[str, JsonValue]:
+    table = said.table()
     if len(table) != 1:
-        raise BadInputError(f"{key}: a {what} is one of {', '.join(known)}, with its value")
-    ((word, value),) = table.items()
-    return _known(word, known, what), value
+        said.refuse(f"one of {', '.join(known)}, with its value")
+    _check_words(said, known)
+    return next(iter(table.items()))
 
 
-def _known(word: Any, known: Sequence[str], what: str) -> str:
-    if isinstance(word, str) and word in known:
-        return word
-    raise BadInputError(f"unknown {what} {word!r}; known: {', '.join(known)}.{did_you_mean(str(word), known)}")
+def _check_words(said: JsonValue, known: Sequence[str]) -> None:
+    for word in said.table():
+        _known(JsonValue(word, said.place), known)
 
 
-def _table(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadInputError(f"{what} has to be a table, found {_kind(value)}")
-    return value
+def _known(said: JsonValue, known: Sequence[str]) -> str:
+    word = said.text()
+    if word not in known:
+        raise BadInputError(
+            f"{said.place}: unknown word {word[:60]!r}; known: {', '.join(known)}.{did_you_mean(word, known)}"
+        )
+    return word
 
 
-def _text(key: str, value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise BadInputError(f"{key}: {value!r} is no text; values are strings, or null for a key without '='")
-    return value
-
-
-def _kind(value: Any) -> str:
-    return {dict: "a table", list: "a list", str: "a text", type(None): "nothing"}.get(type(value), repr(value))
+def _text(said: JsonValue) -> str | None:
+    return None if said.raw is None else said.text()

@@ -11,9 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from dedup_crawler.rules.language.rule_files import rules_to_json
+from dedup_crawler.rules.language.site_rules import HostAlias, ReferrerRule, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.host_aliases import HostAlias
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 
 _N_BYTES = 6  # of 5,000 rules, one pair in 20 million models has one identifier
 _COUNTED = ("origin", "statistics")
@@ -43,21 +42,13 @@ def order_identifier(host: str) -> str:
 
 
 @lru_cache(_MAX_CACHED)
-def referrer_identifier(host: str, rule: ReferrerRule) -> str:
-    """Of a rule about links on pages of *host*."""
-    return identifier("referrer", host, rule.referrer, rule.shape)
-
-
-@lru_cache(_MAX_CACHED)
-def coverage_identifier(host: str, rule: CoverageRule) -> str:
-    """Of a rule about URLs of *host* that show nothing new."""
+def site_identifier(host: str, rule: SiteRule) -> str:
+    """Of a rule about a site, told of the links on *host*."""
+    if isinstance(rule, HostAlias):
+        return identifier("alias", rule.host, rule.target)
+    if isinstance(rule, ReferrerRule):
+        return identifier("referrer", host, rule.referrer, rule.shape)
     return identifier("coverage", host, rule.shape)
-
-
-@lru_cache(_MAX_CACHED)
-def alias_identifier(alias: HostAlias) -> str:
-    """Of a host that is another one."""
-    return identifier("alias", alias.host, alias.target)
 
 
 @lru_cache(_MAX_CACHED)

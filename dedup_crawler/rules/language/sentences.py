@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dedup_crawler.rules.judging.error_bound import jeffreys_bound
-from dedup_crawler.rules.judging.judge import MergeEvidence
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused, best_of
+from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -21,70 +19,51 @@ from dedup_crawler.rules.language.rule import (
     Set,
     Star,
 )
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.language.url_shapes import written
-from dedup_crawler.rules.learning.host_aliases import HostAlias
-from dedup_crawler.rules.learning.link_rules import CoverageRule, ReferrerRule
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4
 
 
-def sentence_of(rule: AnyRule | ReferrerRule | CoverageRule | HostAlias) -> str:
-    """Sentence of a rule of any kind, with its evidence."""
-    if isinstance(rule, ReferrerRule):
-        return referrer_sentence(rule)
-    if isinstance(rule, CoverageRule):
-        return coverage_sentence(rule)
-    return alias_sentence(rule) if isinstance(rule, HostAlias) else rule_sentence(rule)
+def sentence_of(rule: AnyRule | SiteRule) -> str:
+    """Sentence of a rule of any kind: what it does, where, and its evidence.
 
-
-def rule_sentence(rule: AnyRule) -> str:
-    """Sentence of a rule: its transformation, its context and its evidence.
-
-    >>> from dedup_crawler.rules.language.statistics import RuleStatistics
+    >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
     >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
-    >>> rule_sentence(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
+    >>> sentence_of(Rule("forum.example", where, {"query[sid]": Drop()}, statistics=counts))
     'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
     """
+    says, unit = _said(rule)
+    bound = f"{rule.evidence.error_bound():.1%}".replace("%", " %")
+    counts = f"{rule.evidence.n_groups} {unit}, {rule.evidence.n_wrong} contradictions"
+    return f"{says}: {counts}, at most {bound} wrong (95 %)"
+
+
+def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
+    """What a rule does, and what its evidence is counted in."""
     if isinstance(rule, SubstringRule):
-        return f"{str(rule).partition(': ')[2]}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
-    does = _listed([_done(key, operation) for key, operation in sorted(_told(rule).items())], n_shown=9)
-    place = _place(rule)
-    return f"{does}{place}: {evidence_sentence(rule.statistics.evidence, 'groups')}"
-
-
-def referrer_sentence(rule: ReferrerRule) -> str:
-    """Sentence of a referrer rule."""
-    evidence = evidence_sentence(rule.evidence, "pages with such links")
-    return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again: {evidence}"
-
-
-def coverage_sentence(rule: CoverageRule) -> str:
-    """Sentence of a coverage rule."""
-    evidence = evidence_sentence(rule.evidence, "pages")
-    return f"{written(rule.shape)} shows nothing that is not reached otherwise: {evidence}"
-
-
-def alias_sentence(alias: HostAlias) -> str:
-    """Sentence of a host alias."""
-    evidence = evidence_sentence(alias.evidence, "pages met on both")
-    return f"the host {alias.host} is {alias.target}: {evidence}"
-
-
-def evidence_sentence(evidence: MergeEvidence, unit: str) -> str:
-    """Counts, and the upper bound of what may be wrong."""
-    bound = jeffreys_bound(evidence.n_groups, evidence.n_wrong)
-    return f"{evidence.n_groups} {unit}, {evidence.n_wrong} contradictions, at most {bound:.1%} wrong (95 %)".replace(
-        "% wrong", " % wrong"
-    )
+        return str(rule).partition(": ")[2], "groups"
+    if isinstance(rule, Rule):
+        does = _listed([_done(key, operation) for key, operation in sorted(_told(rule).items())], n_shown=9)
+        return f"{does}{_place(rule)}", "groups"
+    if isinstance(rule, ReferrerRule):
+        return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again", "pages with such links"
+    if isinstance(rule, CoverageRule):
+        return f"{written(rule.shape)} shows nothing that is not reached otherwise", "pages"
+    return f"the host {rule.host} is {rule.target}", "pages met on both"
 
 
 def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
-    """The best supported of the refused hypotheses, each sentence once, at most :data:`MAX_REFUSALS`."""
+    """The refused hypotheses with most merge groups for them, each sentence once, at most :data:`MAX_REFUSALS`.
+
+    Those that are mostly wrong are left out.
+    """
     said: dict[str, Refusal] = {}
-    for each in best_of(refused):
+    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
+    for each in sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups):
         if len(said) == MAX_REFUSALS:
             break
         sentence = sentence_of(each.rule)

@@ -12,7 +12,31 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judging.judge import NO_EVIDENCE, MergeEvidence
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.judging.bounds import jeffreys_bound
+
+
+@dataclass(frozen=True, slots=True)
+class MergeEvidence:
+    """How many merge groups a mapping made, and how many of them were wrong."""
+
+    n_groups: int = 0
+    n_wrong: int = 0
+
+    def error_bound(self) -> float:
+        """Upper bound (0-1) of the share of wrong groups, with 95 % confidence; 1 without evidence."""
+        return jeffreys_bound(self.n_groups, self.n_wrong)
+
+
+NO_EVIDENCE = MergeEvidence()
+
+
+def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
+    """The evidence in a table of a file, under *groups* and ``wrong``; BadInputError if there is none."""
+    n_groups, n_wrong = entry[groups].count(), entry["wrong"].count()
+    if n_wrong > n_groups:
+        entry["wrong"].refuse(f"at most as many as {groups!r}, {n_groups}")
+    return MergeEvidence(n_groups, n_wrong)
 
 
 @dataclass(frozen=True, slots=True)

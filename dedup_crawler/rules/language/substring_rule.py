@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.statistics import NO_STATISTICS, RuleStatistics
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.urls.normal import normal_form
 
 START, END = "<", ">"
@@ -57,6 +57,11 @@ class SubstringRule:
     def tokens(self) -> tuple[str, ...]:
         """Tokens that a URL has to hold."""
         return (START,) * self.at_start + tuple(split_tokens(self.old)) + (END,) * self.at_end
+
+    @property
+    def evidence(self) -> MergeEvidence:
+        """Merge groups that it made at training."""
+        return self.statistics.evidence
 
     def identity(self) -> tuple[object, ...]:
         """Key of dictionaries that two rules share if they are the same."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import STAR, KeyValueMap
+from dedup_crawler.rules.language.rule import STAR, values_of
 from dedup_crawler.urls.keyvalue import rest_of
 
 MIN_URLS = 8
@@ -20,7 +20,6 @@ MAX_KNOWN = 10_000
 """URLs whose shapes are remembered: most links of a crawl lead where others have led, and each is asked for thrice."""
 MAX_URL = 300
 """Characters of such a URL: a shape may be large where a stranger writes hundreds of names into a query."""
-_KEY_VALUES = KeyValueMap()
 
 Shape = tuple[tuple[str, str], ...]
 
@@ -40,7 +39,7 @@ class Shapes:
         n_urls = 0
         for url in urls:
             n_urls += 1
-            counts.update((key, value or "") for key, value in _values(url).items())
+            counts.update((key, value or "") for key, value in values_of(url).items())
         least = max(MIN_URLS, MIN_SHARE * n_urls)
         literals: dict[str, set[str]] = {}
         for (key, value), n in counts.items():
@@ -64,7 +63,7 @@ class Shapes:
 
     def _shape_of(self, url: str) -> Shape:
         literals = self.literals
-        values = _values(url)
+        values = values_of(url)
         del values["scheme"]
         return tuple(
             [
@@ -90,8 +89,3 @@ def written(shape: Shape) -> str:
     '/topic/*?page=*'
     """
     return rest_of(dict(shape))
-
-
-def _values(url: str) -> dict[str, str | None]:
-    scheme, _, behind = url.partition("://")
-    return _KEY_VALUES.read(behind[behind.find("/") :], scheme)

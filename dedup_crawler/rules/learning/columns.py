@@ -14,15 +14,13 @@ import xxhash
 
 from dedup_crawler.rules.applying.substring_index import SubstringIndex
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.rule import ANY, KeyValueMap, Rule
+from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Rule, values_of
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
-
-_KEY_VALUES = KeyValueMap()
 
 
 class Column:
@@ -80,8 +78,7 @@ class UrlColumns:
         self._maps: list[KeyValues] = []
         self._rests: list[str] | None = None  # written when they are first asked for
         for row, url in enumerate(urls):
-            scheme, _, behind = url.partition("://")
-            self._maps.append(_KEY_VALUES.read(behind[behind.find("/") :], scheme))
+            self._maps.append(values_of(url))
             self._write(row, self._maps[row], len(urls))
         self.clusters: Integers = np.array(clusters, np.int64)
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
@@ -102,7 +99,7 @@ class UrlColumns:
     def rest(self, row: int) -> str:
         """Path and query of one row."""
         if self._rests is None:
-            self._rests = [_KEY_VALUES.write(values) for values in self._maps]
+            self._rests = [KEY_VALUES.write(values) for values in self._maps]
         return self._rests[row]
 
     def changed(self, rule: AnyRule) -> Iterator[tuple[int, KeyValues]]:
@@ -121,7 +118,7 @@ class UrlColumns:
             rest = self.rest(row)
             found = index.fire(rest) if rule.old in rest else None
             if found is not None:
-                yield row, _KEY_VALUES.read(found[1], str(values["scheme"]))
+                yield row, KEY_VALUES.read(found[1], str(values["scheme"]))
 
     def matching(self, rule: Rule) -> Mask:
         """Rows that a rule may be applied to."""

@@ -15,10 +15,10 @@ import numpy as np
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.judging.merge_trials import Trials, weighed
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
+from dedup_crawler.rules.learning.trials import Trials, weighed
 
 MAX_DEPTH = 2
 """Conditions on other keys that a context has, at most."""
@@ -163,7 +163,6 @@ class ContextSearch:
     def _take(self, context: Context) -> None:
         self.found.append(context)
         self._live &= ~context.trials
-        self._belief.n_believed += 1
 
     def _value_options(self, live: Mask) -> Iterator[_Option]:
         """Options in which one value says as much as no value."""
@@ -233,7 +232,7 @@ class ContextSearch:
             n_wrong = int((chosen & ~trials.is_right).sum())
             n_met = int(n_values[group])
             if self._belief.may_hold(n_met, n_wrong):
-                evidence = Evidence.of_groups(n_met, n_wrong)
+                evidence = Evidence(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:

@@ -9,63 +9,18 @@ strictly than a rule.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.applying.reading import HostAliases
 from dedup_crawler.rules.judging.belief import Belief
-from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence, MergeEvidence, read_evidence
-from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence
+from dedup_crawler.rules.language.site_rules import HostAlias
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
 """An alias may be wrong so many times less often than a rule."""
 _MAX_HOSTS = 20  # that one path is compared on: a crawl of very many hosts is no crawl of one site
-
-
-@dataclass(frozen=True)
-class HostAlias:
-    """A host that is another one."""
-
-    host: str
-    target: str
-    evidence: MergeEvidence
-    """In pages that were met on both."""
-
-
-class HostAliases:
-    """Writes URLs of hosts that are another one at that one."""
-
-    def __init__(self, aliases: Iterable[HostAlias] = ()) -> None:
-        self.of_host: Mapping[str, HostAlias] = {alias.host: alias for alias in aliases}
-
-    def at_home(self, url: str) -> str:
-        """The same URL (in normal form) at the host that its own is; itself where that is none other."""
-        alias = self.of_host.get(host_of(url)) if self.of_host else None
-        if alias is None:
-            return url
-        scheme, _, behind = url.partition("://")
-        return f"{scheme}://{alias.target}{behind[behind.find('/') :]}"
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """As JSON values."""
-        return [
-            {"host": alias.host, "is": alias.target, "pages": alias.evidence.n_groups, "wrong": alias.evidence.n_wrong}
-            for _, alias in sorted(self.of_host.items())
-        ]
-
-    @classmethod
-    def from_json(cls, value: JsonValue) -> HostAliases:
-        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
-        aliases = [
-            HostAlias(each["host"].text(), each["is"].text(), read_evidence(each, "pages")) for each in value.values()
-        ]
-        targets = {alias.target for alias in aliases}
-        if chained := sorted(targets & {alias.host for alias in aliases}):
-            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and what another host is.")
-        return cls(aliases)
 
 
 def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> HostAliases:
@@ -84,15 +39,9 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     evidence = {}
     for (one, other), found in sorted(met.items()):
         judged = MergeEvidence(*_counted(found))
-        if not belief.may_hold(judged.n_groups, judged.n_wrong):
-            continue
-        belief.n_tried += 1
-        found_evidence = Evidence.of_groups(judged.n_groups, judged.n_wrong)
-        if not (reason := belief.why_not(found_evidence, STRICTER)):
-            belief.n_believed += 1
+        may_hold = belief.may_hold(judged.n_groups, judged.n_wrong)
+        if may_hold and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
-        else:
-            belief.refusals.add((one, other), Refused(HostAlias(one, other, judged), reason, judged))
     return HostAliases(_to_shortest(evidence))
 
 

@@ -1,28 +1,33 @@
-"""One host's crawl as ``verified`` learns from it: rules first, then what they leave to the links."""
+"""One host's crawl as ``verified`` learns from it: rules first, then what they leave to the links.
+
+The order of the keys in a query matters almost nowhere, but that too is for the crawl to say.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.applying.link_files import HostLinks
-from dedup_crawler.rules.judging.belief import Belief
-from dedup_crawler.rules.judging.budget import within_budget
+from dedup_crawler.rules.judging.belief import Belief, within_budget
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.refusals import Refused
-from dedup_crawler.rules.language.rule import KeyValueMap
+from dedup_crawler.rules.language.rule import KEY_VALUES
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.query_order import evidence_of_order, order_matters
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 
-_KEY_VALUES = KeyValueMap()
+MIN_WRONG = 3
+"""So many contradictions of the order of a query are no accident."""
+MAX_WRONG = 0.1
+"""Share (0-1) of the groups that may be contradicted."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
             reason = (
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
-            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.statistics.evidence))
+            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.evidence))
     return rules
 
 
@@ -82,7 +87,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
     )
-    sorted_urls = [read_url(url, _KEY_VALUES)[0] for url in crawl.urls]
+    sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)
     return HostLinks(
         query_keys=_common_query_keys(crawl.urls),
@@ -119,3 +124,21 @@ def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
         if query:
             counts.update({part.partition("=")[0] for part in query.split("&")})
     return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
+
+
+def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence[int]) -> MergeEvidence:
+    """Groups of URLs that differ in the order of their query alone, and those that show several pages.
+
+    *forms* are the URLs with their queries sorted; *pages* are negative where nobody knows them.
+    """
+    orders: dict[str, dict[str, int]] = defaultdict(dict)
+    for form, url, page in zip(forms, urls, pages, strict=True):
+        if page != UNKNOWN:
+            orders[form].setdefault(url, page)
+    groups = [set(shown.values()) for shown in orders.values() if len(shown) > 1]
+    return MergeEvidence(len(groups), sum(len(shown) > 1 for shown in groups))
+
+
+def order_matters(evidence: MergeEvidence) -> bool:
+    """Return True if URLs have to keep their order: it is sorted, as Scrapy itself does, until that is contradicted."""
+    return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > MAX_WRONG * evidence.n_groups

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
-from dedup_crawler.rules.learning.prefix_aliases import prefix_aliases
-from dedup_crawler.rules.learning.template_joins import template_joins
+from dedup_crawler.rules.learning.joins import prefix_aliases, template_joins
 
 STAGES = 3
 MIN_URLS = 8

@@ -4,8 +4,8 @@
 of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
 ``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
 
-A wrong coverage rule loses a whole class of pages, so it is judged more strictly, on pages that were met long enough
-ago to have been reached both ways, and never believed where links are mostly found behind the template.
+A wrong coverage rule loses a whole class of pages, so it is judged more strictly, and never believed where links are
+mostly found behind the template.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judging.judge import Evidence, MergeEvidence
-from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.judging.judge import Evidence
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""
-OLD = 0.5
-"""Pages met in this share of the crawl, from its start, are old enough to have been reached both ways."""
 MAX_BEHIND = 0.5
 """Share of the URLs of a shape that may have been found first behind a template that is skipped."""
 MIN_LINKED = 0.5
@@ -31,27 +30,6 @@ MIN_LINKED = 0.5
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
 """One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
-
-
-@dataclass(frozen=True)
-class ReferrerRule:
-    """A link of one shape on a page of another shows that same page."""
-
-    referrer: Shape
-    shape: Shape
-    evidence: MergeEvidence
-    """In pages that hold such links."""
-    n_urls: int
-
-
-@dataclass(frozen=True)
-class CoverageRule:
-    """All pages of a shape are reached under other shapes."""
-
-    shape: Shape
-    evidence: MergeEvidence
-    """In pages of the shape."""
-    n_urls: int
 
 
 @dataclass(frozen=True)
@@ -81,17 +59,13 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     for pair, places in sorted(trials.items()):
         evidence = _evidence_of_links(links, places)
         if evidence.n_groups >= MIN_GROUPS:
-            belief.n_tried += 1
-            rule = ReferrerRule(*pair, MergeEvidence(evidence.n_groups, evidence.n_wrong), len(places))
-            if belief.holds(evidence):
-                belief.n_believed += 1
+            rule = ReferrerRule(*pair, evidence, len(places))
+            if belief.believes(rule, Evidence.of(evidence)):
                 found.append(rule)
-            else:
-                belief.refusals.add(rule, Refused(rule, belief.why_not(evidence), rule.evidence))
     return found
 
 
-def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
+def _evidence_of_links(links: Links, places: Sequence[int]) -> MergeEvidence:
     """A page that holds links is one piece of evidence, however many links it holds."""
     is_wrong: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
@@ -101,7 +75,7 @@ def _evidence_of_links(links: Links, places: Sequence[int]) -> Evidence:
         n_wrong_links += wrong
         is_wrong[referrer] |= wrong
     n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
-    return Evidence.of_groups(len(is_wrong), n_wrong)
+    return MergeEvidence(len(is_wrong), n_wrong)
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
@@ -110,37 +84,26 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
     """
     ways_to: dict[int, set[Way]] = defaultdict(set)
-    old_pages: dict[Shape, set[int]] = defaultdict(set)
-    all_pages: dict[Shape, set[int]] = defaultdict(set)
-    for place, (page, shape, target) in enumerate(zip(links.pages, links.shapes, links.targets, strict=True)):
-        ways_to[page].add((shape, target, links.forms[place]))
-        all_pages[shape].add(page)
-        if place < OLD * len(links.pages):
-            old_pages[shape].add(page)
+    pages_of: dict[Shape, set[int]] = defaultdict(set)
+    for page, shape, target, form in zip(links.pages, links.shapes, links.targets, links.forms, strict=True):
+        ways_to[page].add((shape, target, form))
+        pages_of[shape].add(page)
     found: list[CoverageRule] = []
     if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
         return found
     skipped: set[Shape] = set()
     for shape, n_urls in sorted(Counter(links.shapes).items(), key=lambda entry: (-entry[1], entry[0])):
-        if len(all_pages[shape]) < MIN_GROUPS:
+        if len(pages_of[shape]) < MIN_GROUPS:
             continue
         gone = skipped | {shape}
-        belief.n_tried += 1
-        for pages in (old_pages[shape], all_pages[shape]):  # where the young ones are covered too, so much the better
-            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
-            evidence = MergeEvidence(len(pages), n_alone)
-            judged = Evidence.of_groups(len(pages), n_alone)
-            is_covered = belief.holds(judged, STRICTER)
-            if is_covered:
-                break
+        n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages_of[shape])
+        evidence = MergeEvidence(len(pages_of[shape]), n_alone)
         rule = CoverageRule(shape, evidence, n_urls)
-        if is_covered and not _leads_further(links, shape):
-            belief.n_believed += 1
+        is_covered = belief.holds(Evidence.of(evidence), STRICTER)
+        doubt = "other pages are mostly found behind it" if is_covered and _leads_further(links, shape) else ""
+        if belief.believes(rule, Evidence.of(evidence), STRICTER, doubt):
             skipped.add(shape)
             found.append(rule)
-        else:
-            reason = "other pages are mostly found behind it" if is_covered else belief.why_not(judged, STRICTER)
-            belief.refusals.add(rule, Refused(rule, reason, evidence))
     return found
 
 

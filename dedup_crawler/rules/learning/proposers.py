@@ -17,12 +17,11 @@ from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.miners.consensus import consensus_rules
+from dedup_crawler.rules.miners.decision_tree import leaf_rules
+from dedup_crawler.rules.miners.duster import consensus_rules
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import node_rules
-from dedup_crawler.rules.miners.pairs import stratified
-from dedup_crawler.rules.miners.pairwise import PairwiseRule, as_rule, generalized, pairwise_rules
-from dedup_crawler.rules.miners.tree_rows import leaf_rules
+from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 
 MAX_URLS = 2_000
 """URLs of unexplained duplicates that are looked at; of more, whole pages are drawn."""
@@ -34,11 +33,7 @@ _SEED = 0
 
 
 def _pairs(crawl: MappedCrawl) -> list[AnyRule]:
-    draw = random.Random(_SEED)  # noqa: S311 - draws examples, guards nothing
-    pairwise: set[PairwiseRule] = set()
-    for places in crawl.clusters.values():
-        pairwise.update(pairwise_rules(stratified([crawl.urls[place].values for place in places], _MAX_PER_PAGE, draw)))
-    return [as_rule(crawl.host, found, "rewrite-rules") for found in generalized(pairwise, _FAN_OUT, draw)]
+    return [*rewrite_rules(crawl, "rewrite-rules", fan_out=_FAN_OUT, max_per_cluster=_MAX_PER_PAGE, seed=_SEED)]
 
 
 def _leaves(crawl: MappedCrawl) -> list[AnyRule]:
@@ -82,7 +77,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
         rated = []
         for rule in propose(crawl):
             counted = crawl.counted(rule) if isinstance(rule, Rule) else rule
-            evidence = counted.statistics.evidence
+            evidence = counted.evidence
             n_right = evidence.n_groups - evidence.n_wrong
             if n_right >= MIN_GROUPS:
                 rated.append((-n_right, str(rule), rule))

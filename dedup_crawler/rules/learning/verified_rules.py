@@ -12,15 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judging.judge import MergeEvidence
-from dedup_crawler.rules.judging.merge_trials import Trials, trials_of
 from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
+from dedup_crawler.rules.learning.trials import Trials, trials_of
 
 MAX_ROUNDS = 3
 """A rule may make others visible; so often all hypotheses are asked again."""
@@ -29,8 +28,6 @@ MIN_TESTED = 2
 """URLs of one depth that a rule has to be right with, to be about that depth."""
 KIND_SHARE = 0.01
 """An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
-
-_PROPOSED_DEPTH = 1  # conditions besides those that a proposal has
 
 
 class RuleLearner:
@@ -57,8 +54,7 @@ class RuleLearner:
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
         """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
         asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
-        for depth in range(_PROPOSED_DEPTH + 1):
-            self._ask_all(asked, depth)
+        self._ask_all(asked, 0)
         return self.rules
 
     def _ask(self, stage: int, depth: int) -> None:

@@ -1,22 +1,46 @@
-"""Generalisation of contexts by a decision tree: which URLs get which transformation.
+"""The decision-tree approach: chosen pairs of duplicates, their contexts generalised by a tree.
 
-H. S. Koppula et al., WSDM 2010: contexts of pairwise rules are rows, their transformation is the class; a path of tests
-from the root to a leaf is the generalised context of the leaf's transformation. Their tree is ID3; here the *gain
-ratio* (C4.5) chooses the tests, because plain gain picks keys with a value for every URL. A missing key is a value;
-values that few rows have are pooled, and their branch takes any value but those that have branches of their own.
+H. S. Koppula, K. P. Leela, A. Agarwal, K. P. Chitrapura, S. Garg, A. Sasturkar, "Learning URL patterns for webpage
+de-duplication", WSDM 2010; a short version is A. Agarwal et al., CIKM 2009. Their texts could not be had: what is here
+follows the abstract, patents of the same group, and SIGIR'17, who discard rules that are wrong in more than 10 %.
+
+Contexts of pairwise rules are rows, their transformation is the class; a path of tests from the root to a leaf is the
+generalised context of the leaf's transformation. Their tree is ID3; here the *gain ratio* (C4.5) chooses the tests,
+because plain gain picks keys with a value for every URL. A missing key is a value; values that few rows have are
+pooled, and their branch takes any value but those that have branches of their own.
+
+Decided here: the target of a cluster is the URL with the fewest values that no other of its URLs has (they could not be
+derived), then one without a query, of the key pattern of most clusters, with the fewest keys. From each set of keys ten
+sources at most are taken. URLs of singleton clusters and targets are rows that stay as they are: the negatives.
+A rare value of the target that comes from nowhere does not matter if the source has the same key pattern: both lose it;
+else the pair is left out. What is drawn for a cluster depends on the seed and the cluster alone.
+
+Cost: O(n k d log n) for n rows of k keys in a tree of depth d; a cluster gives at most ten rows a set of keys.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation
+from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation, Rule, Set, Star
 from dedup_crawler.rules.miners.key_columns import MISSING
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.pairs import (
+    STRUCTURE,
+    Constants,
+    KeyPattern,
+    constants_of,
+    key_pattern_of,
+    pair_operations,
+    stratified,
+)
 from dedup_crawler.urls.keyvalue import KeyValues
 
+_MAX_SOURCES = 10  # of one set of keys and cluster
 MIN_PURITY = 0.9
 MIN_ROWS = 10
 _MIN_VALUE_ROWS, _MIN_VALUE_SHARE = 3, 0.01
@@ -39,6 +63,90 @@ class Leaf(NamedTuple):
     context: Mapping[str, Matcher]
     absent: frozenset[str]
     transformation: Transformation
+
+
+def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
+    """Rules of the leaves of a host's tree, uncounted."""
+    clusters = {cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()}
+    constants = constants_of([url.values for url in crawl.urls])
+    several = [maps for maps in clusters.values() if len(maps) > 1]  # a single URL has no choice
+    votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
+    rows = [
+        row
+        for cluster, maps in clusters.items()
+        for row in rows_of_cluster(cluster, maps, votes=votes, constants=constants, seed=seed)
+    ]
+    return [
+        Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in generalized(rows)
+    ]
+
+
+def rows_of_cluster(
+    cluster: int,
+    maps: Sequence[KeyValues],
+    *,
+    votes: Mapping[KeyPattern, int],
+    constants: Constants,
+    seed: int,
+) -> list[Row]:
+    """Pairwise rules from the sources of a cluster to its target, and the target's own row.
+
+    Parameters
+    ----------
+    cluster, maps
+        Its number and its URLs.
+    votes
+        Key pattern -> clusters that hold it: key patterns are chosen before URLs, lest clusters contradict each other.
+    """
+    draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
+    n_urls = Counter(item for values in maps for item in set(values.values()))
+
+    def rank(values: KeyValues) -> tuple[object, ...]:
+        own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
+        return len(own), *_target_rank(values, votes, constants)
+
+    target = min(maps, key=rank)
+    rows: list[Row] = []
+    ignored: set[str] = set()
+    for source in _sources(maps, target, draw):
+        operations = pair_operations(source, target, Counter(source.values()))
+        is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
+        transformation = _transformation(operations, constants, is_alike=is_alike)
+        if transformation is not None:
+            rows.append(Row(source, transformation))
+            ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
+    return [*rows, Row(target, frozenset((key, Star()) for key in ignored))]
+
+
+def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
+    """Smaller is the better target; all but the last two are the same for all URLs of a key pattern."""
+    is_dynamic = any(key.startswith("query[") for key in values)
+    written = sorted((key, value or "") for key, value in values.items())
+    length = sum(len(value) for _, value in written)
+    return is_dynamic, -votes.get(key_pattern_of(values, constants), 0), len(values), length, written
+
+
+def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:
+    by_shape: dict[frozenset[str], list[KeyValues]] = {}
+    for values in maps:
+        if values is not target:
+            by_shape.setdefault(frozenset(values), []).append(values)
+    for alike in by_shape.values():
+        yield from stratified(alike, _MAX_SOURCES, draw)
+
+
+def _transformation(
+    operations: Mapping[str, Operation], constants: Constants, *, is_alike: bool
+) -> Transformation | None:
+    """Operations with rare literals ignored between URLs of one key pattern; None where one would be made up."""
+    said: dict[str, Operation] = {}
+    for key, operation in operations.items():
+        if isinstance(operation, Set) and key not in STRUCTURE and (key, operation.value) not in constants:
+            if not is_alike:
+                return None
+            operation = Star()
+        said[key] = operation
+    return frozenset(said.items())
 
 
 def generalized(rows: Sequence[Row]) -> Iterator[Leaf]:

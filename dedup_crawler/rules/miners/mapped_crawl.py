@@ -9,11 +9,9 @@ from functools import cached_property
 from itertools import chain
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.rule import ANY, KeyValueMap, Rule, UrlMap
+from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Rule, UrlMap
 from dedup_crawler.rules.language.statistics import RuleStatistics, count_merges
 from dedup_crawler.urls.keyvalue import KeyValues
-
-_KEY_VALUES = KeyValueMap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class MappedCrawl:
         How URLs are read.
     """
 
-    def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = _KEY_VALUES) -> None:
+    def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = KEY_VALUES) -> None:
         self.host = host
         self.url_map = url_map
         self.urls: list[MappedUrl] = []

@@ -1,7 +1,19 @@
-"""Rules from pairs of duplicates, generalised where many are alike but for one key: the mining of KDD'08.
+"""The rewrite approach: a rule for every pair of duplicates, generalised where many rules differ in one key.
 
-A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules", KDD 2008, read through T. Lei et al., WWW 2010;
-what is decided here stands in :mod:`dedup_crawler.methods.rewrite_rules`.
+A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules", KDD 2008; its text was read through T. Lei et
+al., WWW 2010, who compare with it. *c* -> context, *t* -> transformation, *f* -> fan-out.
+
+Every ordered pair of URLs of a cluster is a rule: the context is all of the first, the transformation says how the
+second comes of it, by reference to a value of the first wherever there is one. Rules that are alike but for one key are
+generalised in that key if it takes *f* values or more among them.
+
+Decided here: a key that only the target has must be absent from the source; a rule that nothing was generalised in
+(it speaks of one URL) is not kept; where generalised rules set a key to different literals, the key does not matter
+(:class:`Star`).
+
+Cost: c (c - 1) rules for a cluster of c URLs, so that at most *max_per_cluster* of them are taken, drawn evenly from
+its URL shapes: O(R k) per level of generalisation for R rules of k keys, at most k levels; a level of more than
+200,000 rules is sampled.
 """
 
 from __future__ import annotations
@@ -11,7 +23,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Operation, Rule, Set, Star
-from dedup_crawler.rules.miners.pairs import STRUCTURE, PairKeys, pair_operations
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.pairs import STRUCTURE, PairKeys, pair_operations, stratified
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _MAX_RULES = 200_000  # of one level
@@ -19,6 +32,17 @@ _WILD = "\0any"  # no value of a URL in normal form
 _Row = tuple["str | None", ...]
 _Operations = tuple["Operation | None", ...]
 PairwiseRule = tuple[PairKeys, _Row, _Operations]
+
+
+def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_cluster: int, seed: int) -> list[Rule]:
+    """Generalised rules of a host, uncounted."""
+    draw = random.Random(seed)  # noqa: S311 - draws examples, guards nothing
+    pairwise: set[PairwiseRule] = set()
+    for places in crawl.clusters.values():
+        pairwise.update(
+            pairwise_rules(stratified([crawl.urls[place].values for place in places], max_per_cluster, draw))
+        )
+    return [as_rule(crawl.host, found, origin) for found in generalized(pairwise, fan_out, draw)]
 
 
 def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:

@@ -1,4 +1,4 @@
-"""Binomial tails and intervals with the standard library."""
+"""Bounds of a share with the standard library: the same as scipy says, and as the tables say."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from math import comb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 
-from dedup_crawler.rules.judging.binomial import share_interval, tail
+from dedup_crawler.rules.judging.bounds import jeffreys_bound, share_interval, tail
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))
@@ -49,3 +50,19 @@ def test_intervals_hold_the_share_that_was_seen(n_hits, n_others):
     low, high = share_interval(n_hits, n)
     assert 0 <= low <= (n_hits / n if n else 0) + 1e-9
     assert (n_hits / n if n else 1) - 1e-9 <= high <= 1
+
+
+@given(n_groups=st.integers(0, 10**6), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.95, 0.99]))
+def test_jeffreys_bound_is_that_of_scipy(n_groups, share, confidence):
+    """To nine digits, whatever was counted."""
+    n_wrong = round(share * n_groups)
+    expected = betaincinv(n_wrong + 0.5, n_groups - n_wrong + 0.5, confidence) if n_groups else 1.0
+
+    assert jeffreys_bound(n_groups, n_wrong, confidence) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_groups", "bound"), [(18, 0.10), (38, 0.05), (95, 0.02)])
+def test_bounds_the_error_as_the_table_says(n_groups, bound):
+    """With no group wrong, 18, 38 and 95 groups bound the error by 10, 5 and 2 percent; fewer groups do not."""
+    assert jeffreys_bound(n_groups, 0) <= bound
+    assert jeffreys_bound(n_groups - 2, 0) > bound

@@ -1,0 +1,187 @@
+"""The miners of the papers that read URLs as maps: options of each, and how its rules are filtered and selected.
+
+What each one mines, and what was decided here, stands in its file in :mod:`dedup_crawler.rules.miners`. Rules are
+counted on the training URLs; those that are wrong too often are discarded, and what is left is selected as WWW'10 does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
+from dedup_crawler.rules.language.rule import Rule, UrlMap
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.miners.decision_tree import leaf_rules
+from dedup_crawler.rules.miners.duster import consensus_rules
+from dedup_crawler.rules.miners.graph_selection import graph_selection
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
+from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
+from dedup_crawler.rules.miners.selection import naive_selection, qualified
+
+_CUTS_FILE = "deep_keys.json"
+
+
+class MapRuleBased(RuleBased):
+    """A miner that reads URLs as maps of keys to values."""
+
+    @abstractmethod
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        """Rules of one host, counted on its crawl."""
+
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        crawl = MappedCrawl(host, urls, clusters)
+        return self._mine(crawl), crawl.url_map
+
+
+class DeepRuleBased(MapRuleBased):
+    """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
+
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        url_map = DeepMap(learn_cuts(url.values for url in MappedCrawl(host, urls, clusters).urls))
+        found = self._mine(MappedCrawl(host, urls, clusters, url_map))
+        return found, url_map.needed_by(found)
+
+    def _tables(self) -> dict[str, Any]:
+        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
+        return {**super()._tables(), _CUTS_FILE: maps}
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        return {host: DeepMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RewriteRules(MapRuleBased):
+    """Rules from pairs of duplicates, generalised key by key (KDD'08).
+
+    Parameters
+    ----------
+    fan_out
+        Values that a key takes at least before it is generalised; smaller gives more and subtler rules. The papers
+        use 10 and 5.
+    max_fpr
+        Share (0-1) of a rule's pairs that may be wrong on the training URLs.
+    max_per_cluster
+        URLs of one cluster that are compared with each other.
+    seed
+        Draws the URLs of larger clusters.
+    """
+
+    name = "rewrite-rules"
+    _least: ClassVar = {"fan_out": 2, "max_per_cluster": 2}
+    _shares: ClassVar = ("max_fpr",)
+
+    fan_out: int = 10
+    max_fpr: float = 0.10
+    max_per_cluster: int = 50
+    seed: int = 0
+
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        rules = rewrite_rules(
+            crawl, self.name, fan_out=self.fan_out, max_per_cluster=self.max_per_cluster, seed=self.seed
+        )
+        return naive_selection(qualified(rules, crawl, max_fpr=self.max_fpr), crawl)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionTree(DeepRuleBased):
+    """Rules from chosen pairs of duplicates, generalised by a decision tree (WSDM'10).
+
+    Parameters
+    ----------
+    max_fpr
+        Share (0-1) of a rule's pairs that may be wrong on the training URLs.
+    min_coverage
+        URLs that a rule changes at least.
+    seed
+        Draws the URLs of larger clusters.
+    """
+
+    name = "decision-tree"
+    _least: ClassVar = {"min_coverage": 1}
+    _shares: ClassVar = ("max_fpr",)
+
+    max_fpr: float = 0.10
+    min_coverage: int = 10
+    seed: int = 0
+
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        rules = leaf_rules(crawl, self.name, seed=self.seed)
+        kept = qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_coverage)
+        return naive_selection(kept, crawl)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PatternTree(MapRuleBased):
+    """Rules between URL patterns that show the same pages (WWW'10).
+
+    Parameters
+    ----------
+    max_fpr
+        Share (0-1) of a rule's pairs that may be wrong on the training URLs.
+    selection
+        ``"graph"`` (destinations by a random walk, chains made direct) or ``"naive"``.
+    """
+
+    name = "pattern-tree"
+    _shares: ClassVar = ("max_fpr",)
+
+    max_fpr: float = 0.05
+    selection: str = "graph"
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.selection not in ("graph", "naive"):
+            raise BadInputError(f"pattern-tree: unknown selection {self.selection!r}; known: graph, naive.")
+
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        found = [NodeRule(crawl.counted(each.rule), each.source, each.target) for each in node_rules(crawl, self.name)]
+        proofed = [each for each in found if each.rule.statistics.is_within(self.max_fpr)]
+        if self.selection == "naive":
+            return naive_selection([each.rule for each in proofed], crawl)
+        return graph_selection(proofed, crawl, max_fpr=self.max_fpr)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Duster(DeepRuleBased):
+    """Rules from the multiple alignment of each page's URLs (DUSTER).
+
+    Parameters
+    ----------
+    max_fpr
+        Share (0-1) of a rule's pairs that may be wrong on the training URLs.
+    min_clusters
+        Pages that have to give the same rule.
+    min_urls
+        URLs that a rule changes at least.
+    max_per_cluster
+        URLs of one page that are aligned.
+    seed
+        Draws pages and URLs where there are too many.
+    """
+
+    name = "duster"
+    _least: ClassVar = {"min_clusters": 1, "min_urls": 1, "max_per_cluster": 2}
+    _shares: ClassVar = ("max_fpr",)
+
+    max_fpr: float = 0.05
+    min_clusters: int = 3
+    min_urls: int = 10
+    max_per_cluster: int = 10
+    seed: int = 0
+
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        rules = consensus_rules(
+            crawl,
+            self.name,
+            min_clusters=self.min_clusters,
+            max_per_cluster=self.max_per_cluster,
+            seed=self.seed,
+        )
+        return naive_selection(qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_urls), crawl)

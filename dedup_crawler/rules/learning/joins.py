@@ -1,0 +1,167 @@
+"""Hypotheses that one kind of URL is another: ``/index.php?title=X&printable=yes`` is ``/X``, ``/pub/...`` is ``/...``.
+
+Pairs of URLs of one page propose them, as in A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules",
+KDD 2008: a value of the target that the source has somewhere is copied, what else the target has is written, what it
+has not is dropped. So do examples of what another model makes of URLs, where a value may also be cut.
+
+The keys of a map stand at their places, so that a folder with an alias of another depth moves them all. A substring
+rule at the start of the path says that once (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW
+2007). A proposal that enough pages make is a hypothesis; it is judged like any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.rules.applying.engine import read_url
+from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Copy, Cut, Literal, Matcher, Operation, Rule, Set
+from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
+from dedup_crawler.rules.miners.pairs import STRUCTURE, pair_operations
+from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.urls.tokens import different_starts
+
+MIN_PAGES = 8
+"""Pages (or examples) that make a proposal, at least."""
+MAX_PROPOSALS = 60
+MAX_ALIASES = 10
+_MAX_URLS = 6  # of one page
+
+
+def template_joins(columns: UrlColumns) -> list[Rule]:
+    """Rules between different kinds of URLs, those that most pages propose first."""
+    pages = []
+    for rows in _kinds_of_pages(columns):
+        # from the map with more items to that with fewer; of two that have as many, to the one that comes first
+        maps = sorted((columns.row(row) for row in rows), key=lambda values: (-len(values), sorted(values)))
+        pages.append([rule for pair in combinations(maps, 2) for rule in _joins(columns.host, *pair)])
+    return _most_proposed(pages)
+
+
+def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: str) -> list[Rule]:
+    """Rules that turn URLs into their forms, those that most examples show first.
+
+    Parameters
+    ----------
+    host
+        Of all the URLs.
+    examples
+        URLs and forms, both in normal form; a form that is the URL itself, or of another host, shows nothing.
+    origin
+        Who said so.
+    """
+    shown = []
+    for url, form in examples:
+        source, target = read_url(url, KEY_VALUES), read_url(form, KEY_VALUES)
+        if source[0] != target[0] and url.split("/", 3)[2:3] == form.split("/", 3)[2:3]:
+            operations = {
+                key: _as_cut(source[1].get(key), operation) if key not in STRUCTURE else operation
+                for key, operation in _operations(source[1], target[1]).items()
+            }
+            kinds = (("path[", "query["), ("query[",), ())
+            shown.append(_rules_between(host, source[1], target[1], operations, kinds, origin))
+    return _most_proposed(shown)
+
+
+def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
+    """Rules from the longer to the shorter start of a path, those that most pages propose first."""
+    rests: dict[int, list[str]] = defaultdict(list)
+    for row, page in enumerate(columns.alike.tolist()):
+        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
+            rests[page].append(columns.rest(row))
+    votes: Counter[tuple[str, str]] = Counter()
+    for its in rests.values():
+        votes.update(set(_starts(sorted(its))))
+    enough = sorted(((-n, old, new) for (old, new), n in votes.items() if n >= MIN_PAGES))
+    return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(columns.host, old, new)) is not None]
+
+
+def _most_proposed(proposed: Iterable[Iterable[Rule]]) -> list[Rule]:
+    votes: Counter[tuple[object, ...]] = Counter()
+    rules: dict[tuple[object, ...], Rule] = {}
+    for its in proposed:
+        of_page = {rule.identity(): rule for rule in its}
+        votes.update(of_page.keys())
+        for identity, rule in of_page.items():
+            rules.setdefault(identity, rule)
+    enough = [(-n, str(rules[identity]), identity) for identity, n in votes.items() if n >= MIN_PAGES]
+    return [rules[identity] for _, _, identity in sorted(enough, key=lambda entry: entry[:2])[:MAX_PROPOSALS]]
+
+
+def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
+    """Of each page one row of each of its kinds (by their keys), a few."""
+    of_keys = np.zeros(len(columns), np.uint64)
+    for key, column in columns.columns.items():
+        of_keys[column.numbers >= 0] += np.uint64(item_hash(key, None))
+    kinds: dict[int, dict[int, int]] = defaultdict(dict)
+    for row, (page, kind) in enumerate(zip(columns.alike.tolist(), of_keys.tolist(), strict=True)):
+        if page != UNKNOWN and len(kinds[page]) < _MAX_URLS:
+            kinds[page].setdefault(kind, row)
+    yield from (list(rows.values()) for rows in kinds.values() if len(rows) > 1)
+
+
+def _operations(source: KeyValues, target: KeyValues) -> dict[str, Operation]:
+    return pair_operations(source, target, Counter(source.values()))
+
+
+def _joins(host: str, source: KeyValues, target: KeyValues) -> Sequence[Rule]:
+    operations = _operations(source, target)
+    if len(operations) < 2:
+        return ()  # about one key: the coarse hypotheses ask that
+    return _rules_between(host, source, target, operations, (("query[",), ()))
+
+
+def _rules_between(
+    host: str,
+    source: KeyValues,
+    target: KeyValues,
+    operations: Mapping[str, Operation],
+    any_of: Iterable[tuple[str, ...]],
+    origin: str = "",
+) -> list[Rule]:
+    """A rule for each choice of kinds: for any value of their changed keys, for the values of the others alone."""
+    absent = frozenset(key for key in target if key not in source)
+    copied: dict[str, Matcher] = {each.key: ANY for each in operations.values() if isinstance(each, Copy)}
+    changed = [key for key in operations if key in source and key not in copied]
+    rules = []
+    for kinds in any_of:
+        context: dict[str, Matcher] = {
+            key: ANY if key.startswith(kinds) or isinstance(operations[key], Cut) else Literal(source[key])
+            for key in changed
+        }
+        rules.append(Rule(host, {**context, **copied}, operations, absent, origin))
+    return rules
+
+
+def _as_cut(value: str | None, operation: Operation) -> Operation:
+    """A cut, if one leaves of *value* what the operation would write."""
+    if isinstance(operation, Set) and value and operation.value and operation.value in value:
+        for delimiter in sorted({each for each in value if not each.isalnum() and each != "%"}):
+            for is_last in (False, True):
+                for keeps_head in (True, False):
+                    cut = Cut(delimiter, is_last, keeps_head)
+                    if cut.parts(value)[0] == operation.value:
+                        return cut
+    return operation
+
+
+def _starts(rests: list[str]) -> Iterator[tuple[str, str]]:
+    for one, other in combinations(rests, 2):
+        left, right = different_starts(one, other)
+        if left and right and left != right:
+            yield (left, right) if (len(left), left) > (len(right), right) else (right, left)
+
+
+def _alias(host: str, old: str, new: str) -> SubstringRule | None:
+    if "?" in old or old[-1].isalnum() or new[-1].isalnum() or not new.startswith("/"):
+        return None
+    try:
+        return SubstringRule(host, old, new, at_start=True)
+    except BadInputError:
+        return None  # not in normal form
