@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import signal
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from dedup_crawler.methods import make_method
 from killing import stop_after
 from live_site import Crawl, Site, strip_query_model, walk
-from test_faults_exploration import show, text
+from test_faults_exploration import SLOWLY, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,6 +54,38 @@ def build_items(site: Site, n_items: int = N_ITEMS) -> None:
         site.page(f"/hub/{hub}" if hub else "/", *items, *onward, html=text(f"hub {hub}"))
     for n in range(n_items):
         show(site, item(n), n)
+
+
+def test_a_right_rule_is_not_blamed_for_what_an_earlier_crawl_fetched_by_a_wrong_one(tmp_path: Path):
+    """
+    Of each item an earlier crawl has fetched two URLs, which are different pages, though a rule that is wrong by now
+    gives them one form. A third URL, which a right rule leads there, is compared with the first of them: the seen set
+    keeps the rules of that one.
+    """
+    with Site() as site:
+        home = f"http://{site.host}"
+        ways = ["", "&v={0:017x}", "&s={0:017x}"]
+        draw = random.Random(0)
+        visits = [
+            (f"{home}/item?n={n}{way.format(draw.getrandbits(64))}", n)
+            for n in range(100, 500)
+            for way in (*ways, *ways[1:])
+        ]
+        model = make_method("verified").fit([url for url, _ in visits], [n for _, n in visits])
+        assert len({model.canonicalize(f"{home}/item?n=7{way.format(7)}") for way in ways}) == 1
+        settings = {"DEDUP_COLLECT": tmp_path / "crawl.db", **SLOWLY}
+
+        site.robots()
+        for n in range(20):
+            show(site, f"/item?n={n}", n)
+            show(site, f"/item?n={n}{ways[1].format(n)}", f"another {n}")
+            show(site, f"/item?n={n}{ways[2].format(n)}", n)
+        site.page("/", *[f"/item?n={n}{way.format(n)}" for way in ways[:2] for n in range(20)], html=text(1))
+        walk(site, tmp_path, **settings)
+        site.page("/", *[f"/item?n={n}{ways[2].format(n)}" for n in range(20)], html=text(1))
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model.save(tmp_path / "model"), DEDUP_EXPLORATION=1, **settings)
+    assert crawl.stats["dedup/explored/agree"] > 15
+    assert "dedup/explored/disagree" not in crawl.stats
 
 
 @pytest.mark.parametrize("alias", ["no other way", "redirects into the template"])

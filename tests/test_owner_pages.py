@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import MAX_BODY, N_BESIDE, FetchedPage, OwnerPages
 
 
 def page(body, url="https://a.example/"):
@@ -41,6 +41,18 @@ def test_the_least_recently_used_go_first():
     assert pages.get(b"a") is not None
     pages.put(b"d", page(os.urandom(2000)))
     assert [name in pages for name in (b"a", b"b", b"c", b"d")] == [True, False, True, True]
+
+
+def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
+    """The nearest first, whoever was asked for meanwhile; of no form, the latest; of one that is not kept, none."""
+    pages = OwnerPages()
+    for n in range(100):
+        pages.put(bytes([n]), page(b"%d" % n))
+    pages.get(bytes([51]))
+    assert [each.body for each in pages.beside(bytes([50]))][:4] == [b"49", b"51", b"48", b"52"]
+    assert len(pages.beside(bytes([50]))) == 2 * N_BESIDE
+    assert [each.body for each in pages.beside()][:2] == [b"99", b"98"]
+    assert pages.beside(b"unknown") == []
 
 
 def test_a_page_larger_than_all_memory_is_not_kept():

@@ -12,6 +12,8 @@ from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.evidence.habits import ANY, Habits, Line
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.methods import load_model, make_method
 from site_of_pages import HOST, article, blog, page, words
 
@@ -62,6 +64,39 @@ def test_a_list_that_goes_on_beside_a_long_text_is_silent(model):
     title, lines = article(1099)
     long = [*lines, *(words(30, f"{n} long") for n in range(20))]
     assert verdict(model, *form_of(title, long, "Leave a reply to Zacharias", "Yvonne on Open Thread")) is SILENT
+
+
+def fetched(path, title, *lines):
+    body = f"<html><title>{title}</title><body>{''.join(f'<p>{line}</p>' for line in lines)}</body></html>"
+    return FetchedPage.of(f"{HOST}{path}", f"{HOST}{path}", "text/html", body.encode())
+
+
+def column(day):
+    """The latest comments of one day, beside every page of the blog."""
+    return [f"{words(4, f'{day} {n}')} on Open Thread" for n in range(6)]
+
+
+def test_what_all_pages_of_one_time_show_is_no_difference(model):
+    """
+    An article and its form were fetched on two days, and the latest comments beside them have changed. The pages that
+    were fetched just before and after show them as well, so they are of the site. Other addresses of one page say
+    nothing of that, and a paragraph of the form's own stays a difference.
+    """
+    title, lines = article(1099)
+    rules = model.fired(f"{HOST}/99/?reply=99")
+    owner = fetched("/99/", title, *lines, *column("monday"))
+    form = fetched("/99/?reply=99", title, *lines, "Leave a reply to Zacharias", *column("friday"))
+    other = fetched("/99/?reply=99", title, *lines, words(28, "more"), words(28, "again"), *column("friday"))
+    days = "monday", "friday"
+    beside = [
+        [fetched(f"/{n}/", article(n)[0], *article(n)[1], *column(day)) for n in range(1200, 1208)] for day in days
+    ]
+    again = [[fetched(f"/{n}/", "One", *article(1200)[1], *column(day)) for n in range(8)] for day in days]
+
+    assert verdict_of_model(owner, form, rules, model.site_text) is not SAME
+    assert verdict_of_model(owner, form, rules, model.site_text, beside) is SAME
+    assert verdict_of_model(owner, form, rules, model.site_text, again) is not SAME
+    assert verdict_of_model(owner, other, rules, model.site_text, beside) is DIFFERENT
 
 
 def test_what_a_model_keeps_is_small_and_comes_back(model):

@@ -117,6 +117,14 @@ def test_pages_come_in_crawl_order(db: Path):
         assert list(store.pages()) == pages[::-1]
 
 
+def test_the_pages_beside_one_come_nearest_first(db: Path):
+    """Those stored just before and after it, however they are spread; none beside a page that is not there."""
+    with PageStore(db) as store:
+        store.add_many(Page(f"http://a.example/{n}", content=b"%d" % n) for n in range(10))
+        assert [page.content for page in store.beside("http://a.example/8", 2)] == [b"7", b"9", b"6"]
+        assert store.beside("http://a.example/none", 2) == []
+
+
 def test_a_page_that_was_just_added_can_be_seen(db: Path):
     """What is still in the buffer counts as stored."""
     with PageStore(db) as store:

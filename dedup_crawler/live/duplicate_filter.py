@@ -67,7 +67,12 @@ class DuplicateFilter:
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._status = StatusPage(options.status) if options.status else None
         self._explorer = Explorer(
-            models.evidence, self._report, models.site_text_of, options.exploration, is_dry_run=options.is_dry_run
+            models.evidence,
+            self._report,
+            models.site_text_of,
+            lambda url, n: self._earlier.beside(url, n),
+            options.exploration,
+            is_dry_run=options.is_dry_run,
         )
         self.answers = Answers(
             crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
@@ -265,7 +270,7 @@ class DuplicateFilter:
                 if self._models.of(host_of(url)) is not None:
                     form, rules = self._form_of(url)
                     self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
-                    self._report.owned(form, url)
+                    self._report.restored(form, url)
         except StoreError as error:
             self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
         return n_pages
@@ -306,6 +311,7 @@ class DuplicateFilter:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
             return
         self._decisions.begin_anew()
+        self._report.forget_owners()
         self.answers.leave_over(self._explorer.begin_anew())
         n_pages = self._restore()
         self._report.count("models/learnt")

@@ -9,8 +9,9 @@ from dedup_crawler.errors import StoreError
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from dedup_crawler.pages.records import Page
     from dedup_crawler.pages.store import PageStore
 
 
@@ -45,19 +46,29 @@ class EarlierPages:
 
     def page(self, url: str) -> FetchedPage | None:
         """The page that was answered to *url*; None if there is none, or it cannot be read."""
+        return next(iter(self._fetched(lambda store: [store.get(url)])), None)
+
+    def beside(self, url: str, n: int) -> list[FetchedPage]:
+        """At most *n* pages that came just before that of *url*, and *n* behind it, the nearest first."""
+        return self._fetched(lambda store: store.beside(url, n))
+
+    def _fetched(self, asked: Callable[[PageStore], Iterable[Page | None]]) -> list[FetchedPage]:
+        """Good answers among the pages that the database gives; none where it cannot be read."""
         if self._database is None:
-            return None
+            return []
         from dedup_crawler.pages.store import PageStore
 
         try:
             if self._store is None:
                 self._store = PageStore(self._database, create=False)
-            page = self._store.get(url)
+            pages = [*asked(self._store)]
         except StoreError:
-            return None
-        if page is None or page.status >= 300 or not page.content:
-            return None
-        return FetchedPage.of(url, url, page.content_type or "", page.content)
+            return []
+        return [
+            FetchedPage.of(page.url, page.url, page.content_type or "", page.content)
+            for page in pages
+            if page is not None and page.status < 300 and page.content
+        ]
 
     def close(self) -> None:
         """Let go of the database."""

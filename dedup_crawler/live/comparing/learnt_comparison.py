@@ -2,11 +2,16 @@
 
 A crawl that has seen a few hundred pages cannot tell that "Leave a reply to Anna" stands on every page of a kind. The
 model can: it keeps the text of the site and what its rules always change (:mod:`dedup_crawler.evidence.site_text`).
+
+The model cannot know the latest comments beside the text, which every page shows until the next ones come. Such a line
+stands on nearly all pages that were fetched just before and after, whatever they are about: the frame of that time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
@@ -19,22 +24,60 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2**19
 """A longer page is not read: it would hold up the crawl."""
+MIN_TITLES = 6
+"""Pages of other titles that are needed to tell the frame of a time."""
+MAX_TITLES = 8
+"""... and that are read, at most."""
+FRAME_SHARE = 0.75
+"""A line on this share (0-1) of them belongs to it."""
 
 
 def verdict_of_model(
-    owner: FetchedPage, duplicate: FetchedPage, rules: Iterable[str], site: SiteText
+    owner: FetchedPage,
+    duplicate: FetchedPage,
+    rules: Iterable[str],
+    site: SiteText,
+    beside: Iterable[Sequence[FetchedPage]] = (),
 ) -> Verdict | None:
-    """Compare two good answers as learning compares pages that *rules* make one; None where they cannot be read."""
-    from dedup_crawler.evidence.comparing import PageEvidence  # only where two pages differ at all
+    """Compare two good answers as learning compares pages that *rules* make one; None where they cannot be read.
+
+    *beside* are the pages that were fetched just before and after either of them, the nearest first.
+    """
+    from dedup_crawler.evidence.comparing import PageEvidence, Verdict  # only where two pages differ at all
     from dedup_crawler.evidence.digests import PageDigests
 
-    pages = [_read(page) for page in (owner, duplicate)]
-    known = [page for page in pages if page is not None]
-    if len(known) < len(pages):
+    one, other = _read(owner), _read(duplicate)
+    if one is None or other is None:
         return None
-    return PageEvidence(PageDigests(known), site).judge_by(site.habits_of(rules), 0, 1)
+    digests, habits = PageDigests([one, other]), site.habits_of(rules)
+    verdict = PageEvidence(digests, site).judge_by(habits, 0, 1)
+    if verdict is Verdict.SAME:
+        return verdict
+    frames = [_frame_of(pages, {one.title, other.title}) for pages in beside]
+    if not any(frames):
+        return verdict
+    return PageEvidence(digests, replace(site, frame=site.frame.union(*frames))).judge_by(habits, 0, 1)
 
 
+def _frame_of(pages: Iterable[FetchedPage], titles: set[str]) -> frozenset[int]:
+    """Lines that nearly all *pages* have; those of the same title as another one, or one of *titles*, are left out."""
+    from dedup_crawler.evidence.digests import PageDigests
+
+    met, found = set(titles), []
+    for page in pages:
+        read = _read(page)
+        if read is not None and read.title not in met:
+            met.add(read.title)
+            found.append(read)
+            if len(found) == MAX_TITLES:
+                break
+    if len(found) < MIN_TITLES:
+        return frozenset()
+    n_of_line = PageDigests(found).n_of_line
+    return frozenset(line for line, n in n_of_line.items() if n >= FRAME_SHARE * len(found))
+
+
+@lru_cache(64)  # the pages around one time are looked at for each test of it
 def _read(page: FetchedPage) -> LabelledPage | None:
     """The page as learning reads it; None if it is no HTML, or cannot be read."""
     from dedup_crawler.labels.html import read_html

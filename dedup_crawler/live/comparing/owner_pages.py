@@ -12,6 +12,8 @@ import zstandard
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; of a longer one the rest counts through the digest alone."""
 MAX_BYTES = 32 * 2**20
+N_BESIDE = 20
+"""Pages before one, and behind it, that count as of its time."""
 _OVERHEAD = 500
 """Bytes that an entry takes beside its body and its texts, about."""
 
@@ -69,6 +71,7 @@ class OwnerPages:
         self._max_bytes = max_bytes
         # as plain tuples, which the garbage collector stops looking at: there is one for every page of a crawl
         self._pages: OrderedDict[bytes, tuple[Any, ...]] = OrderedDict()
+        self._n_put = 0
         self.n_bytes = 0
         """Memory that the pages take, about."""
 
@@ -85,9 +88,10 @@ class OwnerPages:
         if size > self._max_bytes:
             return
         while self.n_bytes + size > self._max_bytes:
-            _, oldest = self._pages.popitem(last=False)
+            _, (*oldest, _) = self._pages.popitem(last=False)
             self.n_bytes -= _size(FetchedPage(*oldest))
-        self._pages[form_digest] = tuple(page)
+        self._n_put += 1
+        self._pages[form_digest] = (*page, self._n_put)
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
@@ -96,17 +100,26 @@ class OwnerPages:
         if page is None:
             return None
         self._pages.move_to_end(form_digest)
-        return FetchedPage(*page)
+        return FetchedPage(*page[:-1])
+
+    def beside(self, form_digest: bytes | None = None) -> list[FetchedPage]:
+        """The pages that came just before and after that of a form, the nearest first; of None: the latest ones."""
+        page = self._pages.get(form_digest) if form_digest is not None else None
+        if form_digest is not None and page is None:
+            return []
+        place = self._n_put if page is None else page[-1]
+        near = (each for each in self._pages.values() if abs(each[-1] - place) <= N_BESIDE and each is not page)
+        return [FetchedPage(*each[:-1]) for each in sorted(near, key=lambda each: abs(each[-1] - place))]
 
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
         """All pages that are kept, with the forms that they answer for."""
-        return ((form, FetchedPage(*page)) for form, page in self._pages.items())
+        return ((form, FetchedPage(*page[:-1])) for form, page in self._pages.items())
 
     def forget(self, form_digest: bytes) -> None:
         """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
         page = self._pages.pop(form_digest, None)
         if page is not None:
-            self.n_bytes -= _size(FetchedPage(*page))
+            self.n_bytes -= _size(FetchedPage(*page[:-1]))
 
     def clear(self) -> None:
         """Forget all: the forms are those of another model."""

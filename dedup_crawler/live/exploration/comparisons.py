@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.live.comparing.chrome import ChromeOfHosts
 from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import N_BESIDE, FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import same_page
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -32,14 +32,23 @@ class Comparisons:
         Hears of each comparison.
     site_text_of
         Gives what the model of a host knows of its pages; None if it knows nothing.
+    stored_beside
+        Gives the pages that were stored just before and after that of a URL, at most so many either way.
     """
 
-    def __init__(self, on_verdict: Verdict, site_text_of: Callable[[str], SiteText | None]) -> None:
+    def __init__(
+        self,
+        on_verdict: Verdict,
+        site_text_of: Callable[[str], SiteText | None],
+        stored_beside: Callable[[str, int], Sequence[FetchedPage]],
+    ) -> None:
         self._on_verdict = on_verdict
+        self._stored_beside = stored_beside
         self._site_text_of = site_text_of
         self._owners = OwnerPages()
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
+        self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates that stand for an unknown owner
         self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
         self._chrome = ChromeOfHosts()
         self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
@@ -77,11 +86,13 @@ class Comparisons:
 
     def forget_owner(self, form: bytes) -> None:
         """Hear that another URL owns a form from now on."""
+        self._stand_ins.pop(form, None)
         self._owners.forget(form)
 
     def owner_came(self, form: bytes, page: FetchedPage) -> None:
         """Keep an owner's page, and compare the duplicates that wait for it."""
         self._asked_again.pop(form, None)
+        self._stand_ins.pop(form, None)
         self._owners.put(form, page)
         for duplicate in self._awaited.take(form) if self._awaited else ():
             self._compare(form, page, duplicate)
@@ -107,6 +118,7 @@ class Comparisons:
                 self._on_verdict(form, given_up.rules, None)
         else:  # nobody knows the owner any more: the next duplicate is compared with this one
             self._owners.put(form, duplicate.page)
+            self._stand_ins[form] = duplicate.rules
             self._on_verdict(form, duplicate.rules, None)
 
     def run_dry(self) -> None:
@@ -121,6 +133,7 @@ class Comparisons:
             chrome.catch_up(self._owners)
         self._framed.clear()
         self._owners.clear()
+        self._stand_ins.clear()
         self._asked_again.clear()
         self._awaited.take_all()
         self._early.clear()
@@ -133,10 +146,13 @@ class Comparisons:
             return
         is_same = same_page(owner, duplicate.page, chrome)
         if not is_same and (site := self._site_text_of(_host(owner))) is not None:
-            verdict = verdict_of_model(owner, duplicate.page, duplicate.rules, site)
+            # the database knows when a page came that it has given back
+            beside = [self._stored_beside(owner.url, N_BESIDE) or self._owners.beside(form), self._owners.beside()]
+            verdict = verdict_of_model(owner, duplicate.page, duplicate.rules, site, beside)
             if verdict:  # neither unreadable nor different
                 is_same = True if verdict > 0 else None
-        self._on_verdict(form, duplicate.rules, is_same)
+        rules = dict.fromkeys([*duplicate.rules, *self._stand_ins.get(form, ())])
+        self._on_verdict(form, [*rules], is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:
         """Compare the pairs of pages that came before it was known what all pages of their site share."""

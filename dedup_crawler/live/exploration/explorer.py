@@ -49,6 +49,8 @@ class Explorer:
         Who is told.
     site_text_of
         Gives what the model of a host knows of its pages; None if it knows nothing.
+    stored_beside
+        Gives the pages that were stored just before and after that of a URL.
     epsilon
         Share (0-1) of the duplicates that is explored; 0 explores nothing and keeps no pages.
     is_dry_run
@@ -62,6 +64,7 @@ class Explorer:
         evidence: RuleEvidence,
         report: DropReport,
         site_text_of: Callable[[str], SiteText | None],
+        stored_beside: Callable[[str, int], Sequence[FetchedPage]],
         epsilon: float,
         *,
         is_dry_run: bool,
@@ -78,7 +81,7 @@ class Explorer:
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self.comparisons = Comparisons(self._judged, site_text_of)
+        self.comparisons = Comparisons(self._judged, site_text_of, stored_beside)
         self._reservoir: Reservoir[Kept] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
         self._alike = AlikeAnswers()

@@ -65,6 +65,15 @@ class DropReport:
         if len(self._owners) > 2 * MAX_OWNERS:
             self._owners = dict(islice(self._owners.items(), MAX_OWNERS, None))
 
+    def restored(self, digest: bytes, url: str) -> None:
+        """Remember the first URL that was fetched for a form: the seen set keeps the rules of this one."""
+        if len(self._owners) < MAX_OWNERS:
+            self._owners.setdefault(digest, url)
+
+    def forget_owners(self) -> None:
+        """Say that forms have changed."""
+        self._owners.clear()
+
     def owner_of(self, digest: bytes) -> str | None:
         """The URL that owns a form, where it is remembered."""
         return self._owners.get(digest)

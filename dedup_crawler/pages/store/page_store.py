@@ -141,6 +141,15 @@ class PageStore:
             rows = self._execute(connection, _with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url)))
         return row_page(rows[0]) if rows else None
 
+    def beside(self, url: str, n: int) -> list[Page]:
+        """At most *n* pages that were stored just before that of *url*, and *n* behind it, the nearest first."""
+        self.flush()
+        key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
+        near = _with_digests(PAGE_COLUMNS).where(PageRow.id != key, PageRow.id.between(key - n, key + n))
+        with self._database.reading() as connection:
+            rows = self._execute(connection, near.order_by(func.abs(PageRow.id - key)))
+        return [*map(row_page, rows)]
+
     def urls(self) -> Iterator[str]:
         """All URLs in crawl order."""
         return (row.url for row in self._rows(select(PageRow.id, PageRow.url), PageRow.id, _CHUNK_ROWS))
