@@ -39,7 +39,7 @@ class Checkup:
     extras: dict[str, list[str]] = field(default_factory=dict)
     """Extra -> what it lacks."""
     torch: dict[str, Any] | str | None = None
-    """What it can compute on; why it cannot be imported; None where it is not installed."""
+    """Versions and devices; the error if it cannot be imported; None if it is not installed."""
     database: dict[str, Any] | None = None
     models: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

@@ -37,7 +37,7 @@ HOST_NAME = HOST.partition("://")[2]
 
 @pytest.fixture(scope="module")
 def discarder(tmp_path_factory):
-    """What the package itself makes of a URL with an export."""
+    """Return a function that gives a URL's form under an export, by the package itself."""
     pytest.importorskip("duplicate_url_discarder")
     from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
     from tldextract import tldextract
@@ -246,7 +246,7 @@ def test_methods_without_rules_have_a_table_only(tmp_path):
 
 
 def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
-    """What exploration found wrong is in no file, and marked in the table."""
+    """A rule that exploration found wrong is in no file, and marked in the table."""
     model = models["session ids", "pattern-tree"]
     folder = model.save(tmp_path / "model")
     wrong = model.engine_.identifiers[0]

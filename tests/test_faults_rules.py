@@ -333,7 +333,7 @@ def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
 
 
 def shown_well(site: Site, n: int) -> bool:
-    """Whether a URL of an item was asked for that had its page to show."""
+    """Return True if a URL of an item was asked for while it had its page to show."""
     return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))
 
 

@@ -1,4 +1,4 @@
-"""What ``verified`` looked at and does not believe: kept with its reason, bounded, and never what is believed."""
+"""Hypotheses that ``verified`` refuses: kept with the reason, bounded, and never among the believed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the report says of a model: what it would have done with the crawl, rule by rule, and nothing else."""
+"""The report on a model: its effect on the crawl, rule by rule, and nothing else."""
 
 import json
 

@@ -35,7 +35,7 @@ def said(context, transformation, absent=()):
 
 
 def test_a_rule_says_what_where_and_why():
-    """What it does, in which context, and all that speaks for and against it."""
+    """A sentence names the effect of the rule, its context, and all evidence for and against it."""
     assert said({"query[sid]": ANY}, {"query[sid]": Drop()}) == "drop `sid` anywhere"
     assert (
         said({"path[0]": Literal("viewtopic"), "query[sid]": ANY}, {"query[sid]": Drop()})

@@ -247,7 +247,7 @@ def test_an_unknown_risk():
 
 
 def test_the_more_risk_the_more_is_learnt():
-    """What is confirmed by eight groups is not enough for a careful profile."""
+    """Eight groups confirm a rule for an eager profile, but not for a careful one."""
     crawl = session_ids(n_pages=8)
 
     assert fitted(crawl, "safe").n_learnt() == 0

@@ -53,7 +53,7 @@ EQUAL: tuple[tuple[Key, str], ...] = (
     ),
     (lambda page: page.main if page.n_words >= MIN_NEAR_WORDS else None, "the same title and main text"),
 )
-"""What pages of one status and title may have in common to be the same."""
+"""Evidence that two pages of one status and title are the same -> the reason of the join."""
 
 
 def cluster_pages(pages: Pages) -> Clustering:

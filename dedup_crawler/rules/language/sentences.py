@@ -43,7 +43,7 @@ def sentence_of(rule: AnyRule | SiteRule) -> str:
 
 
 def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
-    """What a rule does, and what its evidence is counted in."""
+    """Return a sentence for the rule, and the unit of its evidence."""
     if isinstance(rule, SubstringRule):
         return str(rule).partition(": ")[2], "groups"
     if isinstance(rule, Rule):
