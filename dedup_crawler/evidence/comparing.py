@@ -77,7 +77,7 @@ class PageEvidence:
         return cls(PageDigests(pages))
 
     def of(self, places: Sequence[int]) -> PageEvidence:
-        """The same for some of the pages, each by its place among them."""
+        """Evidence of some of the pages, each known by its place in *places* from then on."""
         some = copy.copy(self)
         some._places = [self._places[place] for place in places]
         return some

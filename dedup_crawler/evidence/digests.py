@@ -56,11 +56,11 @@ class PageDigests:
             of_title[page.title or f"{TITLE}{place}"].append(place)
         self._content = _contents(self.urls, targets)
         self.n_titles = len(of_title)
-        """Different ones; a page without is one of its own."""
+        """Number of different titles; each page without a title counts as one."""
         self.n_of_line: Counter[int] = Counter()
-        """On pages of so many different titles each line stands ..."""
+        """Line -> number of different titles with it on their pages."""
         self.n_of_word: Counter[str] = Counter()
-        """... and each word."""
+        """Word -> number of different titles with it on their pages."""
         for places in of_title.values():
             lines_of_title = frozenset().union(*(self.pages[place].lines for place in places))
             self.n_of_line.update(lines_of_title)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from dedup_crawler.json_values import JsonValue
 
 SYSTEMATIC_SHARE = 0.25
-"""A kind of line that is left in this share (0-1) of a rule's groups ..."""
+"""Least share (0-1) of a rule's groups in which a kind of line is left, for it to be systematic."""
 SYSTEMATIC_GROUPS = 4
-"""... and in so many is systematic."""
+"""Least number of such groups."""
 NEW_SHARE = 0.6
-"""One that says new words has to be left in this share of the groups ..."""
+"""Least share (0-1) of the groups for a kind of line that says new words."""
 NEW_GROUPS = 8
-"""... and in so many."""
+"""Least number of groups for a kind of line that says new words."""
 
 Words = tuple[str, ...]
 
@@ -48,9 +48,9 @@ class Habits(NamedTuple):
     """The systematic lines of a rule, as a model keeps them."""
 
     old: frozenset[Kind] = frozenset()
-    """Of lines that say nothing new."""
+    """Kinds of lines that say nothing new."""
     new: frozenset[Kind] = frozenset()
-    """Of lines with new words."""
+    """Kinds of lines with new words."""
 
     def excuse(self, line: Line) -> bool:
         """Tell whether a line says nothing of the two pages."""

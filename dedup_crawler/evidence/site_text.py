@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 FRAME_SHARE = 0.08
 """A line on pages of this share (0-1) of the titles is the site's frame."""
 SHARED_TITLES = 10
-"""A line on pages of so many other titles ..."""
+"""Least number of titles that share a line which says nothing of its own."""
 SHARED_SHARE = 0.01
-"""... and of this share of them says nothing of its own."""
+"""Least share (0-1) of the titles that share such a line."""
 KNOWN_SHARE = 0.02
 """A word on pages of this share of the titles is known."""
 MAX_KEPT = 20_000
@@ -41,7 +41,7 @@ class SiteText:
     known: frozenset[str]
     """Words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
-    """Of the rules of a model, by identifier."""
+    """Rule identifier -> systematic lines of the rule."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:

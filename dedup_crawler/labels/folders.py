@@ -35,12 +35,12 @@ class FolderAlias:
     origin: str
     """Scheme and host."""
     old: str
-    """Starts of the path, the longer one ..."""
+    """Longer start of the path."""
     new: str
-    """... and the shorter."""
+    """Shorter start of the path."""
 
     def other(self, url: str) -> str | None:
-        """The same address below the other folder."""
+        """Address of a URL below the other folder; None if it is not below this one."""
         before = self.origin + self.old
         return f"{self.origin}{self.new}{url[len(before) :]}" if url.startswith(before) else None
 

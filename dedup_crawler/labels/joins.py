@@ -17,9 +17,9 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
 MAX_SHARE = 0.1
-"""Of the pages that are known by digest; a body that more of them share says nothing ..."""
+"""Largest share (0-1) of the pages known by digest that one body joins; a more frequent body says nothing."""
 FEW_URLS = 10
-"""... unless these are few."""
+"""Number of pages that a body may always join, however few are known by digest."""
 SAME_BODY = "the same body, byte for byte"
 """Reason of these joins."""
 

@@ -226,7 +226,7 @@ class Canonicalizer(ABC):
         return self._told()[1]
 
     def without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """The same fitted model with some rules switched off; this one stays as it is.
+        """Return the fitted model with some rules switched off; this one stays as it is.
 
         URLs on which none of them :meth:`fired` keep their forms. Any other gets the form that the rest of what fired
         on it gives: no rule takes the place of one that was switched off. Unknown identifiers are ignored.
@@ -236,7 +236,7 @@ class Canonicalizer(ABC):
 
     @property
     def digest(self) -> str:
-        """Of all that was learnt, and the options: 64 hex digits, those that the saved model's ``model.json`` holds."""
+        """Digest of all that was learnt, and of the options: 64 hex digits, as in ``model.json`` of the saved model."""
         self._check_fitted()
         return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
 
@@ -347,7 +347,7 @@ class Canonicalizer(ABC):
         return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """The same fitted model, built without these rules; the model itself where it cannot do with fewer."""
+        """Return the fitted model, built without these rules; the model itself where it cannot do with fewer."""
         return self
 
     def _check_options(self) -> None:
@@ -456,7 +456,7 @@ class SwitchedOff(Canonicalizer):
 
     @property
     def digest(self) -> str:
-        """Of the whole model and of what was switched off: 64 hex digits."""
+        """Digest of the whole model and of the rules that are switched off: 64 hex digits."""
         return hashlib.sha256(
             " ".join([self.whole.digest, *sorted(self.off)]).encode("utf-8", "surrogatepass")
         ).hexdigest()
@@ -491,7 +491,7 @@ class SwitchedOff(Canonicalizer):
         return decided, fired
 
     def _proposed(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
-        """The same, whether it is its own form or not."""
+        """Form and fired rules without those that are switched off; the form may have another form in turn."""
         fired = self.whole._fired(url, form, referrer)
         if self.off.isdisjoint(fired):
             return form, fired

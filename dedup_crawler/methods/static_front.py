@@ -61,7 +61,7 @@ class StaticFront(Canonicalizer):
         )
 
     def model_rules(self) -> ModelRules | None:
-        """Those of the model: static rules are written in their own format already."""
+        """Rules of the model; static rules are written in their own format already."""
         return self.model.model_rules()
 
     def learnt(self) -> list[str]:
@@ -74,7 +74,7 @@ class StaticFront(Canonicalizer):
         return self.model.n_learnt()
 
     def options(self) -> dict[str, Any]:
-        """Those of the model."""
+        """Options of the model."""
         return self.model.options()
 
     def _form(self, url: str, referrer: Referrer | None) -> str:

@@ -61,7 +61,7 @@ class DropFacts:
     n_judged: int = 0
     """Drops of which a truth knows what both URLs show."""
     n_wrong: int = 0
-    """Of these, those that show two pages."""
+    """Judged drops whose URLs show two pages."""
     wrong: list[Drop] = field(default_factory=list)
     times: tuple[float, float] | None = None
     of_rules: dict[str, RuleDrops] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class RuleLife:
     n_dropped: int
     counts: RuleCounts
     lost: LostPages | None
-    """Of its drops; None where none of them was explored."""
+    """Pages lost by the rule's drops; None where none of them was explored."""
     examples: Sequence[Drop]
 
     @property

@@ -46,7 +46,7 @@ class Figure:
     """One image."""
 
     uri: str
-    """Of its SVG, as ``data:``."""
+    """The SVG, as ``data:`` URL."""
     alt: str
     """Description of the figure, for those who cannot see it."""
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_OF_RULE = 5_000
-"""Requests kept for one rule ..."""
+"""Most requests kept for one rule."""
 MAX_ALL = 20_000
-"""... and for all rules together."""
+"""Most requests kept for all rules together."""
 _PART = 10
 
 

@@ -27,9 +27,9 @@ from dedup_crawler.rules.judging.belief import expected_error
 from dedup_crawler.rules.judging.bounds import tail
 
 MIN_ERROR = 0.02
-"""Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""
+"""Least share (0-1) of wrong drops that a rule is granted: a comparison of two pages errs now and then."""
 MAX_ERROR = 0.1
-"""... and that no rule is granted more than, whatever its training says."""
+"""Largest share (0-1) of wrong drops that a rule is granted, whatever its training says."""
 LEVEL = 0.001
 """Chance (0-1) of a false alarm at the first trial; at the t-th it is the t-th part of it."""
 
@@ -49,9 +49,9 @@ FIRST_DROPS = 4
 """So many drops of a rule are worth testing before any of them is believed, whatever its training and earlier processes
 say: its first tests. More are made while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 UNTESTED_END = 8
-"""Drops of a rule since its last test, after which the last one is tested when the crawl ends ..."""
+"""Drops of a rule that may follow its last test untested when the crawl ends; with more, the last one is tested."""
 UNTESTED_SHARE = 0.125
-"""... if they are more than this share (0-1) of all."""
+"""Share (0-1) of all drops of a rule that may follow its last test untested; the larger allowance counts."""
 FIRST_RATE = 0.99
 """Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2

@@ -41,7 +41,7 @@ class Unreached:
         self._has_shown = has_shown
         self._waiting: deque[Waiting] = deque()
         self.n_redirected = 0
-        """Of those that wait: pages that redirected, so that a link to their target decides."""
+        """Waiting pages that redirected, so that a link to their target decides."""
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -30,7 +30,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 METHOD = "verified"
 MIN_PAGES = 50
-"""Of a host with a model of its own."""
+"""Least number of pages of a host with a model of its own."""
 _MAX_HOSTS = 1000  # the largest; a crawl of the whole web may have any number
 _SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120

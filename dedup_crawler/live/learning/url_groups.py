@@ -13,7 +13,7 @@ from dedup_crawler.urls.keyvalue import KeyValues, url_of
 from dedup_crawler.urls.templates import is_always_argument
 
 MIN_URLS = 10
-"""Of a template that says something: a handful of URLs do not."""
+"""Least number of URLs of a template that says something."""
 ANY = "<any>"
 """A part of the path that varies; in no URL, for its brackets would be escaped."""
 _MIN_LITERAL = 0.01  # share of the URLs that have a part of a path, for it to be a word of the site

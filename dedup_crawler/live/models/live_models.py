@@ -85,7 +85,7 @@ class LiveModels:
             self._on_trouble("the seen set does not say with which model it was made; it is taken to be this one.")
 
     def mismatch(self) -> str | None:
-        """One of the expected hosts whose seen forms were made by another model than the one at hand, if there is one.
+        """An expected host whose seen forms were made by another model than the one at hand; None if there is none.
 
         A folder of models is not searched: there each host is looked at when it is asked for.
         """

@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     """Run, rules and owner, packed."""
     is_awaited: bool = False
     tag: int = 0
-    """Of the owner's URL, all of it, as long as it is awaited."""
+    """Hash of the owner's whole URL while the form is awaited."""
     request: str | None = None
 
 
@@ -233,7 +233,7 @@ class Substitutes:
         return None
 
     def give_each(self, is_free: Callable[[bytes], bool], n_at_most: int | None = None) -> list[str]:
-        """Of each form that *is_free* the oldest one that was not given yet, which is given now."""
+        """Give the oldest request that was not given yet of each form that *is_free*."""
         given: dict[bytes, Substitute] = {}
         for each, is_given in self.all():
             if not is_given and each.digest not in given and is_free(each.digest):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from dedup_crawler.live.models.live_models import LiveModels
 
 MANY_DROPS = 20
-"""A rule that has dropped so many requests, of which none was verified, is named ..."""
+"""Drops of a rule without a verified one, from which on the rule is named."""
 _MAX_NAMED = 10
-"""... and not more rules than these."""
+"""Most rules that are named."""
 _MAX_SENTENCE = 100  # characters of a rule in the line of progress
 
 

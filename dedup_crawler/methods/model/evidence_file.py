@@ -37,7 +37,7 @@ class Evidence(NamedTuple):
     """Contents of an evidence file."""
 
     model_digest: str
-    """Of the model that the crawl ran with."""
+    """Digest of the model that the crawl ran with."""
     rules: dict[str, RuleCounts]
     """By rule identifier."""
 

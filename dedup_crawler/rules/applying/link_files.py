@@ -52,7 +52,7 @@ class HostLinks:
 
 
 NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
-"""Of a host of which nothing was learnt."""
+"""Links of a host of which nothing was learnt."""
 
 
 def links_to_json(links: HostLinks) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class HostAliases:
         self.of_host: Mapping[str, HostAlias] = {alias.host: alias for alias in aliases}
 
     def at_home(self, url: str) -> str:
-        """The same URL (in normal form) at the host that its own is; itself where that is none other."""
+        """The URL (in normal form) on the host for which its own host is an alias; itself where there is none."""
         alias = self.of_host.get(host_of(url)) if self.of_host else None
         if alias is None:
             return url

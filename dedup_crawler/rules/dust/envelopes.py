@@ -41,7 +41,7 @@ class Part(NamedTuple):
     """Tokens that the inside starts with."""
     n_classes: int
     number: int
-    """Of the envelopes there, those whose number of tokens behind the inside has this remainder."""
+    """Remainder of the number of tokens behind the inside, by which the envelopes of this class are told."""
 
 
 class TokenTable:

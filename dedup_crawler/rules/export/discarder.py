@@ -272,7 +272,7 @@ def _paths(rule: Rule) -> tuple[list[str], list[str]]:
 
 
 def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str], list[str]]:
-    """The same for rules that look at the number of parts; a star stands for slashes too, so these are limited."""
+    """Patterns for rules that look at the number of parts of a path; a star matches slashes too, so these are limited."""
     length = rule.context.get("path.length")
     extensions = _few_values(rule.context.get("ext", Literal("")))
     n_parts = int(length.value or 0) if isinstance(length, Literal) and length.value in _LENGTHS else -1

@@ -22,7 +22,7 @@ from dedup_crawler.rules.language.statistics import RuleStatistics
 RIGHT = (1.0, 400.0)
 """Beta distribution of the error rates of rules that hold: 0.25 % in the mean."""
 OTHER = (1.0, 1.0)
-"""Of all others: uniform."""
+"""Beta distribution of the error rates of all other rules: uniform."""
 SHARE = 0.5
 """Share (0-1) of the hypotheses that hold; fitting it to each site saved less."""
 

@@ -23,7 +23,7 @@ class Refused(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The same for a person, and for a file."""
+    """A refused hypothesis, for a person and for a file."""
 
     sentence: str
     """Sentence of the rule, with its counts."""

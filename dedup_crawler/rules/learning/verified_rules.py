@@ -52,7 +52,7 @@ class RuleLearner:
         return self.rules
 
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
-        """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
+        """Learn rules that others propose, each asked as any other hypothesis is; they bring their contexts along."""
         asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
         self._ask_all(asked, 0)
         return self.rules

@@ -114,7 +114,7 @@ class _Counts(NamedTuple):
     """Number of the value, or of its class."""
 
     def entropy(self, n_urls: int) -> float:
-        """The same for two keys that part the URLs alike, whatever their values are."""
+        """Entropy of the key, in nats; equal for two keys that part the URLs alike, whatever their values are."""
         shares = np.sort(self.counts) / n_urls
         return -float((shares * np.log(shares)).sum())
 
