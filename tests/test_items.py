@@ -178,7 +178,7 @@ def test_fields_may_have_other_names(tmp_path, kind):
     given = {"url": "link", "content": "Source", "status": ""}
     with pytest.raises(BadInputError, match=r"no field 'uri'; known: url, .* Did you mean 'url'\?"):
         imported(tmp_path, content, fields={"uri": "link"})
-    said = "as nothing that can be imported" if kind == "csv" else r"'url or address' \(fields: link, Source, status\)"
+    said = "which is no known format" if kind == "csv" else r"'url or address' \(fields: link, Source, status\)"
     with pytest.raises(BadInputError, match=said):
         imported(tmp_path, content)
     wrong, _ = imported(tmp_path, content, fields={**given, "url": "Source"})

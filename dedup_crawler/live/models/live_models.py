@@ -82,7 +82,7 @@ class LiveModels:
             told = json.loads(digests or "{}")
             self._digests = {str(host): str(digest) for host, digest in told.items()}
         except (ValueError, AttributeError):
-            self._on_trouble("the seen set does not say with which model it was made; it is taken to be this one.")
+            self._on_trouble("The seen set does not name its model; the filter assumes the present one.")
 
     def mismatch(self) -> str | None:
         """An expected host whose seen forms were made by another model than the one at hand; None if there is none.

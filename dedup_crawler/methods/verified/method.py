@@ -47,9 +47,9 @@ class Verified(Canonicalizer):
     Parameters
     ----------
     risk
-        safe, balanced or eager: how often a rule may be wrong at most.
+        Error that a rule may be expected to have: safe (0.6 %), balanced (1.25 %) or eager (3 %).
     proposals
-        Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
+        Model folder of a miner or of seq2seq; its rules or translations are tested as hypotheses, too.
     """
 
     name = "verified"

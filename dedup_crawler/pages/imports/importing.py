@@ -210,7 +210,7 @@ def kind_of(path: Path, names: Names, host: str | None) -> Kind:
         return Kind.TABLE
     ending = _ENDING.fullmatch("".join(path.suffixes[-2:])) or _ENDING.fullmatch(path.suffix)
     if ending is None:
-        raise BadInputError(f"{path} starts with {head[:_SHOWN]!r}, as nothing that can be imported does: {EXPECTED}.")
+        raise BadInputError(f"{path} starts with {head[:_SHOWN]!r}, which is no known format; known: {EXPECTED}.")
     return Kind.WARC if ending[1].lower() == "warc" else Kind.JSON
 
 

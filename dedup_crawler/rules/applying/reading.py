@@ -49,7 +49,7 @@ class HostAliases:
         ]
         targets = {alias.target for alias in aliases}
         if chained := sorted(targets & {alias.host for alias in aliases}):
-            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and what another host is.")
+            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and the target of another alias.")
         return cls(aliases)
 
 

@@ -28,17 +28,17 @@ SHARE = 0.5
 
 
 MIN_GROUPS = 8
-"""Hypotheses with less for them are not even tried."""
+"""Least weight of the merge groups of a hypothesis that is tried."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """Losses that a person accepts."""
+    """Losses that a user accepts."""
 
     max_error: float
-    """Error rate (0-1) that may be expected of a rule at most."""
+    """Largest error rate (0-1) that may be expected of a rule."""
     lost_per_thousand: float
-    """Pages that all rules together may be expected to lose, of a thousand."""
+    """Most pages of a thousand that all rules together may be expected to lose."""
 
 
 RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(0.03, 10.0)}

@@ -100,7 +100,7 @@ class RuleLearner:
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"fewer than {FEW_VALUES} values were met, and it speaks of all"
+        reason = self.belief.why_not(found) or f"it speaks of all values, and fewer than {FEW_VALUES} were met"
         self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
