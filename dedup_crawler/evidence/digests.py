@@ -42,7 +42,7 @@ class PageDigests:
 
     def __init__(self, pages: Iterable[LabelledPage]) -> None:
         self.urls: list[str] = []
-        """In normal form."""
+        """URLs of the pages in normal form."""
         self.pages: list[PageDigest] = []
         self._words: dict[int, Words] = {}
         of_title: dict[str, list[int]] = defaultdict(list)

@@ -55,7 +55,7 @@ class SiteText:
         return all_habits(self.habits[rule] for rule in rules if rule in self.habits)
 
     def to_json(self) -> dict[str, Any]:
-        """For a file; of the lines those that are on many pages."""
+        """Return the text as JSON values, with the lines that are on most pages."""
         kept = sorted(self.shared, key=lambda line: (-self.n_of_line[line], line))[:MAX_KEPT]
         return {
             "titles": self.n_titles,

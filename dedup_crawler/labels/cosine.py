@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DUPLICATE_SCORE = 0.99
 """The capstone's threshold."""
 PARTNERS_PER_PAGE = 50
-"""A page is paired with the first so many of its group that it duplicates: all pairs of up to 51 duplicates."""
+"""Most earlier duplicates of its group that a page is paired with: all pairs of up to 51 duplicates."""
 SAMPLED_SHARE = 0.05
 """Share (0-1) of the pairs below the threshold that is kept too, for a plot of the distribution."""
 SAMPLED_PER_PAGE = 4

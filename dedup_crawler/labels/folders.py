@@ -16,13 +16,13 @@ from dedup_crawler.labels.signatures import Signature
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_CONTENTS = 20
-"""Different contents that two folders share, at least; the orders of one list count once."""
+"""Least number of different contents that two folders share; the orders of one list count once."""
 MAX_UNLIKE = 0.05
 """Share (0-1) of the paths below both folders that may show different pages: some change while a crawl goes on."""
 MAX_TRIES = 20
-"""Pages that one page is compared with, to find folders."""
+"""Most pages that one page is compared with, to find folders."""
 MAX_FOLDERS = 20
-"""Pairs of folders that are looked at, those that share most first: each costs a look at every URL."""
+"""Most pairs of folders that are looked at, those that share most first: each costs a look at every URL."""
 
 Positions = Mapping[str, int]
 Signatures = Mapping[int, Signature]

@@ -34,7 +34,7 @@ LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
 """Name -> ways to put pages into duplicate clusters."""
 
 BATCH_PAGES = 100
-"""Texts that an interrupted run may have to read again, at most."""
+"""Most texts that an interrupted run may have to read again."""
 REPORTED_SKIPS = 100
 MIN_SINK_URLS = 10
 """Least number of URLs of a sink."""
@@ -223,7 +223,7 @@ def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
 
 
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:
-    """How many texts were written."""
+    """Write the texts, and return their number."""
     n_cleaned = 0
     with closing(texts):
         while batch := list(islice(texts, BATCH_PAGES)):

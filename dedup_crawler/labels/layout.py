@@ -29,7 +29,7 @@ Pages = Callable[[], Iterable[LabelledPage]]
 """Gives the pages of a crawl anew, from the first to the last, each time it is called."""
 
 MIN_PAGES = 50
-"""With fewer pages nothing is called decoration."""
+"""Least number of pages of a crawl with decoration."""
 NAMING_SHARE = 0.5
 """Least share (0-1) of the pages that show the value of a key as a line, for the key to name pages."""
 SHAPE_SHARE = 0.005

@@ -48,7 +48,7 @@ class Signature:
 
     status: int
     title: int
-    """0 where there is none: a text file, mostly."""
+    """Hash of the title; 0 for a page without a title, mostly a text file."""
     text: int
     """Hash of the title and all lines."""
     content: int
@@ -62,7 +62,7 @@ class Signature:
     lines: Lines
     """Each line of the content; none for a page without a title or with too many lines."""
     words: Words
-    """How many words each of these lines has; 65,535 for one with a number of the URL: an id, not a counter."""
+    """Number of words of each of these lines; 65,535 for one with a number of the URL: an id, not a counter."""
     plain_title: int | None
     """Hash of the title with the page's name masked; None where the title does not hold it."""
     template: int
@@ -92,7 +92,7 @@ class SitePages:
             for position, page in enumerate(pages())
             if page.main_text
         }
-        """In crawl order."""
+        """Position in the crawl -> signature, in crawl order."""
         self._pages_of_kind: defaultdict[int, list[Signature]] = defaultdict(list)
         for signature in self.signatures.values():
             if signature.plain_title is not None:
@@ -142,7 +142,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = lin
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
-    """How many lines of two pages with as many lines are not the same, and how many words these have on both sides."""
+    """Return how many lines differ between two pages of equal length, and how many words they have on both sides."""
     is_changed = left.lines != right.lines
     words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
     return int(np.count_nonzero(is_changed)), int(words)

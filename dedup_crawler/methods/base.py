@@ -195,7 +195,7 @@ class Canonicalizer(ABC):
         return True
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why."""
+        """Explain the form of *url*: the form and the reason for it."""
         form = self.canonicalize(url, referrer)
         normal = normal_form(url)
         if host_of(normal) not in self.hosts:
@@ -245,13 +245,13 @@ class Canonicalizer(ABC):
         return None
 
     def learnt(self) -> list[str]:
-        """Say what was learnt, a line each, the best supported first; no line if nothing was."""
+        """List what was learnt, a line each, the best supported first; empty if nothing was."""
         return []
 
     def refused(self) -> Sequence[Refusal]:
-        """Say what was looked at and is not believed, and why: the best supported first, a bounded number.
+        """List hypotheses that are not believed, with the reason: the best supported first, a bounded number.
 
-        None for a method that does not keep it, or a model that was trained before it did.
+        Empty for a method that does not keep them.
         """
         return ()
 
@@ -365,7 +365,7 @@ class Canonicalizer(ABC):
         return {}
 
     def _tables(self) -> dict[str, Any]:
-        """File name -> JSON value, for what was learnt."""
+        """File name -> JSON value, for all that was learnt."""
         return {}
 
     def _weights(self) -> bytes:
@@ -431,7 +431,7 @@ class SwitchedOff(Canonicalizer):
         self._left = whole._without(off)
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why, and what was switched off for it."""
+        """Explain the form of *url*, with the rules that were switched off for it."""
         normal = normal_form(url)
         off = [each for each in self.whole.fired(url, referrer) if each in self.off]
         if not off:
@@ -505,7 +505,7 @@ class SwitchedOff(Canonicalizer):
         return {known: rule for known, rule in self.whole._known_rules().items() if known not in self.off}
 
     def _check_fitted(self) -> None:
-        """Only a fitted model is asked for less."""
+        """Do nothing: a model with rules switched off is made of a fitted one."""
 
     def _check_options(self) -> NoReturn:
         raise BadInputError("a model with rules switched off learns nothing; fit the whole one.")

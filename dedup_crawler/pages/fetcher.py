@@ -35,9 +35,9 @@ class Fetched:
     """Outcome of one fetch."""
 
     page: Page | None
-    """Behind redirects of the same site; None where there is none to be had."""
+    """Page behind the redirects of the site; None if it cannot be fetched."""
     is_forbidden: bool = False
-    """By robots.txt."""
+    """True if robots.txt forbids the fetch."""
 
 
 class PoliteFetcher:

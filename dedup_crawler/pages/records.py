@@ -14,7 +14,7 @@ class Page:
     """
 
     url: str
-    """As requested; unique in a store."""
+    """URL as requested; unique in a store."""
     status: int = 200
     """HTTP status, 100-599."""
     referrer: str | None = None

@@ -38,7 +38,7 @@ class CrawlFacts:
     fetched: tuple[float, float] | None
     """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
-    """After so many judged URLs so many different pages had been seen."""
+    """Points of a curve: number of judged URLs, number of different pages seen by then."""
     largest: tuple[tuple[Hashable, int], ...]
     """Pages that very many URLs show, with the number of these."""
     unseen: frozenset[Hashable]

@@ -52,7 +52,7 @@ class Figure:
 
 
 def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
-    """How many different pages the fetches of a crawl had shown."""
+    """Curve of the different pages that the fetches of a crawl had shown."""
     n_urls, n_pages = growth[-1]
     fetches = [fetched for fetched, _ in growth]
     with _drawing() as (axes, figure):

@@ -97,5 +97,5 @@ class Reservoir(Generic[T]):
 
 
 def _evenly(n: int, n_chosen: int) -> list[int]:
-    """So many places of *n*, at even distances, the last one among them."""
+    """Return *n_chosen* places of *n*, at even distances, the last one among them."""
     return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]

@@ -33,7 +33,7 @@ class Life:
     n_disagreed: int
     is_switched_off: bool
     n_explored: int
-    """Also those of forms that had spoken before."""
+    """Explorations, those of forms that were explored before included."""
     n_under_way: int = 0
     """Explorations that were begun and have no verdict yet."""
     n_here: int = 0

@@ -110,7 +110,7 @@ class Learner:
         return self._job is not None and self._job.n_pages > 0
 
     def pages(self, n: int) -> None:
-        """Say how many pages the crawl has fetched so far, those of earlier runs into the same database included."""
+        """Take the number of pages fetched so far, those of earlier runs into the same database included."""
         self._n_pages = n
 
     def tick(self) -> None:

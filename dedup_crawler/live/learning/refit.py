@@ -135,7 +135,7 @@ def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> st
 
 
 def _model_in(place: Path) -> Canonicalizer | None:
-    """The model to be replaced; none if there is none that could be used."""
+    """The model to be replaced; None if there is none, or none that can be used."""
     if not place.exists():
         return None
     try:

@@ -35,7 +35,7 @@ def varying_keys(template: Template) -> list[str]:
 
 
 def written(template: Template) -> str:
-    """As a URL with the parts that vary left open.
+    """Write a template as a URL with the parts that vary left open.
 
     >>> from dedup_crawler.urls.keyvalue import key_values
     >>> written(templates_of([key_values("http://a.example/topic/7?page=2")])[0])

@@ -182,7 +182,7 @@ class SeenFile:
 
 
 def portions(keys: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """As many *keys* as one statement takes, each time with what stands for them behind ``IN``."""
+    """Yield *keys* in portions that one statement takes, each with the placeholders behind ``IN``."""
     for start in range(0, len(keys), _N_KEYS):
         portion = tuple(keys[start : start + _N_KEYS])
         yield f"({','.join('?' * len(portion))})", portion

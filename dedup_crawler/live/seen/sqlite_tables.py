@@ -96,7 +96,7 @@ class Forms:
                 yield digest, entry
 
     def is_awaited_in_file(self, digest: bytes) -> bool:
-        """Tell whether the file knows a form as awaited."""
+        """Return True if the file knows a form as awaited."""
         return self._places.get(digest) is not None
 
     def _look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
@@ -148,7 +148,7 @@ class Forms:
         ]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         for digest, entry in self.unwritten.items():
             if entry is None or not entry.is_awaited:
                 self._places.discard(digest)
@@ -275,7 +275,7 @@ class Substitutes:
         ]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._emptied.clear()
         self._removed.clear()
         self.unwritten.clear()
@@ -322,7 +322,7 @@ class Owners:
         return [*writes, ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added)]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._added.clear()
 
 
@@ -366,6 +366,6 @@ class Dropped:
         return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self.unwritten])]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._forgotten.clear()
         self.unwritten.clear()

@@ -45,7 +45,7 @@ class AlikeAnswers:
         self._n_in_vain = 0
 
     def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
-        """Hear the answer to a form; gives the other forms of its row if it was probed and showed another page."""
+        """Note the answer to a form; return the other forms of its row if it was probed and showed another page."""
         self._n_answers[site] += 1
         self._places[form] = site, self._n_answers[site]
         if len(self._places) > _MAX_FORMS:
@@ -91,7 +91,7 @@ class AlikeAnswers:
         return found
 
     def _longest_row(self, forms: Iterable[bytes]) -> int:
-        """Forms whose answers followed each other, at most."""
+        """Length of the longest row of answers that followed each other."""
         longest = length = 0
         site_before, place_before = "", 0
         for site, place in sorted(self._places[form] for form in forms):

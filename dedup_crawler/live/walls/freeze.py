@@ -20,7 +20,7 @@ MAX_BYTES = 2**16
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 SAMPLE = 16
-"""One page in so many is read; the others of the window only if these are suspicious, because reading is expensive."""
+"""Pages of which one is read; the others of the window are read only if these are suspicious, since reading is slow."""
 WALL_SHARE = 0.2
 """Share (0-1) of the window above which one signature is a wall, if it was rare before."""
 BEFORE_SHARE = 0.05
@@ -90,7 +90,7 @@ class WatchedPage:
 
     @property
     def signature(self) -> int:
-        """As :func:`page_signature` gives it."""
+        """Signature of the page, see :func:`page_signature`."""
         if self._signature is None:
             self._signature = page_signature(unpack(self._packed))
             self._packed = b""

@@ -39,7 +39,7 @@ class Evidence(NamedTuple):
     model_digest: str
     """Digest of the model that the crawl ran with."""
     rules: dict[str, RuleCounts]
-    """By rule identifier."""
+    """Rule identifier -> counts of its explorations."""
 
 
 def evidence_path(model_folder: Path) -> Path:

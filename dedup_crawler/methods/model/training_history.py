@@ -102,7 +102,7 @@ def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold:
 
 
 def history_to_json(history: TrainingHistory) -> dict[str, Any]:
-    """As JSON values."""
+    """Return a history as JSON values."""
     value: dict[str, Any] = {
         "curves": [
             {"network": each.network, "value": each.value, "points": [list(point) for point in each.points]}

@@ -87,7 +87,7 @@ class Verified(Canonicalizer):
         return self.refused_
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why, on the page that holds the link if that is given."""
+        """Explain the form of *url*, on the page that holds the link if that is given."""
         self._check_fitted()
         read = self.reading_.read(normal_form(url))
         if referrer is not None and (again := self._again(read, referrer)) is not None:

@@ -187,7 +187,7 @@ def _import_file(
 
 
 def kind_of(path: Path, names: Names, host: str | None) -> Kind:
-    """Say what *path* (plain, gzip or zstd) holds, by its beginning; by its name where that is damaged or empty.
+    """Tell the kind of *path* (plain, gzip or zstd) by its beginning; by its name where that is damaged or empty.
 
     *host* is where the paths of an access log belong, if the user has said so. BadInputError if the file is missing,
     cannot be read, or holds nothing that can be imported; the text says what was expected.

@@ -29,7 +29,7 @@ class Cut(NamedTuple):
 
     delimiter: str
     n_pieces: int
-    """At most; what is left is in the last."""
+    """Most pieces of a value; the last one holds the rest."""
 
 
 class DeepMap(UrlMap):

@@ -56,7 +56,7 @@ NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
 
 
 def links_to_json(links: HostLinks) -> dict[str, Any]:
-    """As JSON values."""
+    """Return links as JSON values."""
     return {
         "query_keys": sorted(links.query_keys),
         "is_ordered": links.is_ordered,

@@ -35,7 +35,7 @@ class HostAliases:
         return f"{scheme}://{alias.target}{behind[behind.find('/') :]}"
 
     def to_json(self) -> list[dict[str, Any]]:
-        """As JSON values."""
+        """Return the aliases as JSON values."""
         return [
             {"host": alias.host, "is": alias.target, "pages": alias.evidence.n_groups, "wrong": alias.evidence.n_wrong}
             for _, alias in sorted(self.of_host.items())

@@ -124,7 +124,7 @@ class TranslationTable:
         return TranslationTable(self.templater, guarded)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value that a person can read."""
+        """Return the table as a JSON value that a person can read."""
         return {
             template: {
                 "says": translation.says,

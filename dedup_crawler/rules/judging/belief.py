@@ -60,7 +60,7 @@ class Belief:
         self.refusals = Refusals()
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Tell whether groups of such a weight promise little error; *stricter* divides what is allowed."""
+        """Return True if groups of such a weight promise little error; *stricter* divides what is allowed."""
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:

@@ -39,7 +39,7 @@ class Evidence:
 
     n_groups: int
     n_wrong: int
-    """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
+    """Number of wrong groups; more where the share of wrong trials is larger: one wrong group may lose many pages."""
     weight: float
     """Weight of the groups: each the square root of the trials in it, for a group of many is more than one of two."""
     wrong_weight: float

@@ -213,7 +213,7 @@ class Rule:
     """
 
     host: str
-    """With its port, lower-case."""
+    """Host with its port, lower-case."""
     context: Mapping[str, Matcher]
     transformation: Mapping[str, Operation]
     absent: frozenset[str] = frozenset()
