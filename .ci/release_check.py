@@ -121,7 +121,7 @@ class Clean:
         call(self.bin / "python", "-m", "pip", "install", *quiet, *what)
 
     def needed(self, extra: str, *, but: str = "") -> list[str]:
-        """What an extra needs, without one of it."""
+        """Names of the packages that an extra needs, without *but*."""
         code = (
             "from importlib.metadata import requires; from packaging.requirements import Requirement\n"
             f"needed = [Requirement(line) for line in requires('dedup-crawler') if 'extra == \"{extra}\"' in line]\n"

@@ -97,7 +97,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }
-"""What is taken out -> how."""
+"""Part that is taken out -> the swaps that take it out."""
 
 
 @contextmanager

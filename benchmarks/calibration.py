@@ -1,4 +1,4 @@
-"""What was promised of each rule of ``verified``, and what the pages after the training part said of it."""
+"""Compare the errors promised for each rule of ``verified`` with those on the pages after the training part."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Kept:
 
     @property
     def groups_within(self) -> bool:
-        """Whether later groups were wrong no more often than promised."""
+        """True if later groups were wrong no more often than promised."""
         return self.later.n_wrong <= self.promised * self.later.n_groups
 
     @property
     def is_within(self) -> bool:
-        """Whether later URLs were wrong no more often than promised."""
+        """True if later URLs were wrong no more often than promised."""
         return self.dropped.n_wrong <= self.promised * self.dropped.n_groups
 
 

@@ -31,11 +31,11 @@ TESTS = (
     "test_site.py",
 )
 MODES = {"reactor": "", "bare asyncio": "1"}
-"""What a crawl runs on -> ``BARE_ASYNCIO`` (tests/live_site.py)."""
+"""Event loop of a crawl -> ``BARE_ASYNCIO`` (tests/live_site.py)."""
 
 
 def requirements(version: str) -> Iterator[str]:
-    """What is installed beside the package, for one version of Scrapy."""
+    """Yield the packages that are installed beside ours for one version of Scrapy."""
     number = minor(version)
     yield f"Scrapy=={version}"
     yield "scipy"  # some models of the tests are learnt there and then

@@ -1,4 +1,4 @@
-"""What the filter costs whole crawls of recorded sites, over HTTP on loopback: pages a second, links extracted.
+"""Cost of the filter in whole crawls of recorded sites, over HTTP on loopback: pages a second, links extracted.
 
     python benchmarks/crawl_speed.py SITES WORK [SITE...]      default: forum
 

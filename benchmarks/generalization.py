@@ -1,4 +1,4 @@
-"""What ``verified`` saves on the software that nothing was chosen by: eight recorded sites, each judged by itself.
+"""Savings of ``verified`` on software that no choice was based on: eight recorded sites, each judged alone.
 
     python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME...]
     python benchmarks/generalization.py ../shared/corpora/sites build/results --constants [NAME...]
@@ -142,7 +142,7 @@ def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -
 
 
 def noted(method: Canonicalizer, crawl: Crawl) -> Iterator[str]:
-    """What was learnt, what was lost by it, and some of the fetches in vain."""
+    """Yield the rules that were learnt, the pages that they lost, and some of the fetches in vain."""
     yield f"## {crawl.name}"
     yield from method.learnt()
     yield from (f"REFUSED {each.sentence} BECAUSE {each.reason}" for each in method.refused())

@@ -1,4 +1,4 @@
-"""What a crawl fetched in vain, told apart: the URL says enough to know, or only the site's database does.
+"""Tell apart the fetches in vain: the URL says enough to avoid them, or only the site's database does.
 
 A fetch in vain could have been known if the change from its URL to a URL of the same page that was fetched before is of
 a *kind* that the training part shows to be harmless: at least 18 merge groups of that kind, at most 10 % of them wrong

@@ -166,7 +166,7 @@ def print_made(n_pages: int, step: str) -> None:
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What *work* returns, and the seconds it took."""
+    """Return the result of *work*, and the seconds it took."""
     started = time.perf_counter()
     result = work()
     return result, time.perf_counter() - started

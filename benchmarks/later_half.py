@@ -118,7 +118,7 @@ def judged_later(log: str, accesses: Sequence[Access], n_tried: int) -> tuple[li
 
 
 def fate(pairs: PairsOfRule, urls: UrlList) -> str:
-    """Whether a rule holds for pairs of a list."""
+    """``hold`` or ``fail``, as the rule does for pairs of a list; ``unseen`` if the list has none."""
     share = right_share(pairs, urls)
     return "unseen" if share is None else "hold" if share >= HOLDS else "fail"
 

@@ -1,4 +1,4 @@
-"""What the filter costs: a request that is dropped, one that passes, and a crawl.
+"""Cost of the filter: for a request that is dropped, for one that passes, and for a whole crawl.
 
     python benchmarks/live_cost.py [N]
 

@@ -88,7 +88,7 @@ def print_log(path: Path, kind: str) -> None:
 
 
 def counted(path: Path) -> list[Access]:
-    """What counts of a log."""
+    """The accesses of a log that count: GET with status 200."""
     accesses = read_accesses(read_chunks(path), lambda _, reason: print(reason, file=sys.stderr))
     return [access for access in accesses if access.method == "GET" and access.status == 200]
 
@@ -116,7 +116,7 @@ def merged_by(rule: AnyRule, urls: UrlList) -> PairsOfRule:
 
 
 def forms_by(rule: AnyRule, urls: UrlList) -> list[str]:
-    """What a parameter rule makes of each URL; one without the parameter's name stays, and is not asked for."""
+    """Forms that a parameter rule gives to URLs; one without the parameter's name stays, and is not asked for."""
     engine = RuleEngine([rule])
     names = [key.removeprefix("query[").removesuffix("]") for key in rule.context] if isinstance(rule, Rule) else []
     return [engine.form(form) if all(name in form for name in names) else form for form in urls.forms]

@@ -107,7 +107,7 @@ def print_pattern_tree(crawls: dict[str, Crawl]) -> None:
 
 
 def print_seq2seq(crawls: dict[str, Crawl]) -> None:
-    """What its recipe asks for, taken as learnt exactly; and where the default stops, on the forum."""
+    """Print how far the recipe of ``seq2seq`` contradicts itself, and where the default stops on the forum."""
     print(
         "\n## seq2seq: the recipe\n\nNo network: each template is said to become what most of its training pairs say,"
     )
@@ -210,7 +210,7 @@ def in_order(url: str) -> str:
 
 
 def is_seen(crawl: Crawl, place: int, change: Url) -> bool:
-    """Whether an earlier URL of the same page is the same after *change*."""
+    """Return True if *change* makes the URL equal to another, earlier URL of the same page."""
     form = change(crawl.urls[place])
     return any(
         crawl.urls[each] != crawl.urls[place] and change(crawl.urls[each]) == form for each in before(crawl, place)

@@ -34,7 +34,7 @@ class Crawl:
     referrers: Sequence[str | None]
     redirects: Sequence[str | None]
     pages: Sequence[Hashable]
-    """What each URL shows, by truth."""
+    """The page that each URL shows, by truth."""
     labels: Sequence[int]
     """Our labels of the training part alone; of a mirror, its hashes."""
     evidence: PageEvidence | None = None
@@ -79,7 +79,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Continued:
-    """What a crawl that goes on did with each URL, where :class:`CrawlOutcome` only counts."""
+    """Outcome of a continued crawl for each URL, where :class:`CrawlOutcome` only counts."""
 
     fetched: Sequence[int]
     """Places of the test URLs that were fetched."""

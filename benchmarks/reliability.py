@@ -1,4 +1,4 @@
-"""Whether rules are wrong as often as expected: drops of continued crawls, by what was expected of their rules.
+"""Compare how often rules were wrong in continued crawls with the errors that were expected of them.
 
     python benchmarks/reliability.py ../shared/corpora/sites build/results [SITE...]
 

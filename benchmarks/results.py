@@ -60,7 +60,7 @@ def compare(title: str, compared: Sequence[str], page: str) -> None:
 
 
 def script(title: str, name: str, page: str, shown: str = "") -> None:
-    """What a script of this folder prints; *shown* are its arguments; names in capitals stand for folders."""
+    """Write the output of a script of this folder; *shown* are its arguments; names in capitals stand for folders."""
     places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS, "LOGS": LOGS}
     arguments = [str(places.get(word, word)) for word in shown.split()]
     command = [sys.executable, f"benchmarks/{name}", *arguments]
@@ -91,12 +91,12 @@ def capstone(page: str) -> None:
 
 
 def demo(page: str) -> None:
-    """What ``make demo`` prints."""
+    """Write the output of ``make demo``."""
     write(page, "The demo", "    make demo", as_code(run("demo")))
 
 
 def speed(page: str) -> None:
-    """What ``make bench`` measures, as ratios."""
+    """Write the measurements of ``make bench``, as ratios."""
     report = WORK / "bench.json"
     command = [sys.executable, "-m", "pytest", "benchmarks", "-q", "--benchmark-only", f"--benchmark-json={report}"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What a seen form costs: bytes, and microseconds to claim and to confirm it, beside Scrapy's own dupefilter.
+"""Cost of a seen form: bytes, and microseconds to claim and to confirm it, beside Scrapy's own dupefilter.
 
     python benchmarks/seen.py [N_FORMS...]      default: 100000 1000000
 
@@ -49,7 +49,7 @@ def measure(kind: str, n_forms: int) -> dict[str, float]:
 
 
 def measure_dupefilter(n_forms: int) -> dict[str, float]:
-    """What RFPDupeFilter does with a fingerprint: one look into a set, one entry."""
+    """Cost of a fingerprint in RFPDupeFilter: one look into a set, one entry."""
     from scrapy.dupefilters import RFPDupeFilter  # loaded before memory is measured
 
     seen: set[bytes] = set()
@@ -151,7 +151,7 @@ def start_redis(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def used_memory(folder: Path) -> int:
-    """What Redis says of itself."""
+    """Bytes that Redis uses, as it says itself."""
     import redis
 
     with redis.Redis(unix_socket_path=str(folder / "redis")) as connection:

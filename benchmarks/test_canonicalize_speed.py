@@ -1,4 +1,4 @@
-"""What a link costs: our canonical form beside what Scrapy computes for every request anyway.
+"""Cost of a link: our canonical form beside the fingerprint that Scrapy computes for every request anyway.
 
     make bench
 

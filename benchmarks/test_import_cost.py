@@ -1,4 +1,4 @@
-"""What a crawl pays for having the filter: time and memory of the imports, in a process of their own."""
+"""Cost of having the filter in a crawl: time and memory of the imports, in a process of their own."""
 
 from __future__ import annotations
 

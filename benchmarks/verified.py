@@ -1,4 +1,4 @@
-"""What ``verified`` saves and loses, what it leaves, what its parts are worth, and what it costs.
+"""Savings and losses of ``verified``, the duplicates it leaves, the worth of its parts, and its cost.
 
     python benchmarks/verified.py ../shared/corpora/sites build/results ../shared/corpora/mirrors [SECTION...]
 
@@ -87,7 +87,7 @@ class Benchmark:
         return round(self.site(name).cold(method).f1, 4), self.site(name).warm(method).saved
 
     def left(self) -> None:
-        """What is left, and what of it could be known."""
+        """Print the fetches in vain that are left, and how many of them could have been known."""
         print(
             "\n## What is left\n\n"
             "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
@@ -236,7 +236,7 @@ class Benchmark:
             row(part, *cells)
 
     def proposers(self) -> None:
-        """What others add."""
+        """Print what the proposals of other methods add."""
         print(
             "\n## Proposers\n\n"
             "What the miners of the literature propose of the duplicates that are left, and a translator's templates\n"

@@ -28,7 +28,7 @@ def row(name: str, said: str, spec: str | Canonicalizer, crawl: Crawl) -> Contin
 
 
 def cells(method: Canonicalizer, crawl: Crawl, way: Continued) -> str:
-    """What the method does on the test part."""
+    """Cells of a table row: outcome of the method on the test part."""
     warm, cold = crawl.warm(method), crawl.cold(method)
     return f"{len(way.useless)} | {warm.saved:.1%} | {warm.n_lost} | {cold.n_lost}"
 

@@ -37,15 +37,15 @@ class Checkup:
     packages: dict[str, str] = field(default_factory=dict)
     """Required package -> installed version."""
     extras: dict[str, list[str]] = field(default_factory=dict)
-    """Extra -> what it lacks."""
+    """Extra -> packages that it lacks."""
     torch: dict[str, Any] | str | None = None
-    """What it can compute on; why it cannot be imported; None where it is not installed."""
+    """Versions and devices; the error if it cannot be imported; None if it is not installed."""
     database: dict[str, Any] | None = None
     models: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def look_at_packages(self) -> None:
-        """Compare what is installed with what the distribution requires."""
+        """Compare the installed packages with those that the distribution requires."""
         for requirement, extra in _requirements():
             found = _installed(requirement.name)
             is_usable = found is not None and requirement.specifier.contains(found, prereleases=True)
@@ -64,7 +64,7 @@ class Checkup:
         self.packages.pop("torch", None)  # it has a line of its own
 
     def look_at_torch(self) -> None:
-        """Ask torch, where it is installed, what it can compute on."""
+        """Ask torch, where it is installed, for its devices."""
         if find_spec("torch") is None:
             return
         try:

@@ -43,7 +43,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 class DedupError(Exception):
-    """Something the user can act on: the text says what was found, where, and what would help."""
+    """Error that the user can act on: the text says what was found, where, and what would help."""
 
 
 class NotFittedError(DedupError, ValueError):
@@ -102,4 +102,4 @@ class ServeError(DedupError, OSError):
 
 
 class FetchError(DedupError, OSError):
-    """A live site cannot be asked: it does not answer, or does not say what it allows."""
+    """A live site cannot be fetched from: it does not answer, or its robots.txt cannot be read."""

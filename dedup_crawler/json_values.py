@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 MAX_COUNT = 10**15
 """A larger number counts nothing that a crawl has."""
 MAX_DEPTH = 50
-"""Our own files are less than ten deep; what is deeper was made to exhaust the stack."""
+"""Deepest nesting that is read; our own files are less than ten deep, deeper ones were made to exhaust the stack."""
 _MAX_SHOWN = 60
 
 
@@ -40,7 +40,7 @@ class JsonValue:
         return JsonValue(self.raw[key], f"{self.place}, {key!r}")
 
     def __contains__(self, key: str) -> bool:
-        """Tell whether a table has *key*."""
+        """Return True if a table has *key*."""
         return isinstance(self.raw, dict) and key in self.raw
 
     def table(self) -> dict[str, JsonValue]:
@@ -93,7 +93,7 @@ class JsonValue:
         return scalar
 
     def refuse(self, expected: str, *found: Any) -> NoReturn:
-        """Say what should stand there, instead of the value or of what was *found* in it."""
+        """Raise the error that names what should stand in place of the value, or of *found* in it."""
         raise BadInputError(f"{self.place}: expected {expected}, found {_shown(*found or [self.raw])}.")
 
     def _all(self, kind: str, is_one: Callable[[Any], bool]) -> list[Any]:

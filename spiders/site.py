@@ -1,4 +1,4 @@
-"""What counts as a page of the site: the URL a crawl starts from, its host, and the links of a page."""
+"""Borders of a site: the URL that a crawl starts from, its host, and the links of a page."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 
 
 def copy_sources(folder: Path) -> None:
-    """What a wheel is built of, in a new folder."""
+    """Copy the sources of a wheel into a new folder."""
     folder.mkdir()
     for name in SOURCES:
         shutil.copy(ROOT / name, folder)
@@ -68,7 +68,7 @@ class Environment:
         return {**kept, "PATH": f"{self.scripts}{os.pathsep}{kept.get('PATH', '')}", "VIRTUAL_ENV": str(self.folder)}
 
     def run(self, command: str, *arguments: object, cwd: Path | None = None) -> str:
-        """What a command of the environment prints."""
+        """Run a command of the environment, and return its output."""
         line = [str(self.scripts / command), *map(str, arguments)]
         done = subprocess.run(
             line, cwd=cwd or self.folder, env=self.environment(), capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""What every test may use."""
+"""Fixtures and settings that all tests share."""
 
 import os
 import signal

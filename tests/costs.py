@@ -1,4 +1,4 @@
-"""What a piece of work costs beside another one on the same machine: no test knows a limit in seconds."""
+"""Compare the cost of work with that of other work on the same machine: no test knows a limit in seconds."""
 
 from __future__ import annotations
 

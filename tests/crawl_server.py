@@ -35,7 +35,7 @@ _ENDED = 8  # bytes of a number
 
 
 def _of_python() -> dict[str, str]:
-    """What an interpreter reads of the environment before anything is imported."""
+    """The variables that an interpreter reads before anything is imported."""
     return {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
 
 
@@ -43,7 +43,7 @@ _AT_START = _of_python()
 
 
 def is_possible() -> bool:
-    """Whether a fork is as good as a process of its own: not where a test has changed how Python itself starts."""
+    """Return True if a fork can stand in for a new process: no test has changed how Python itself starts."""
     return _HAS_FORKS and _of_python() == _AT_START
 
 

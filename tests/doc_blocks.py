@@ -38,7 +38,7 @@ class Block:
     language: str
     text: str
     is_alone: bool
-    """Whether it is a session of its own."""
+    """True if the block is a session of its own."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,6 @@ def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:
 
 
 def is_as_shown(shown: str, printed: str) -> bool:
-    """Whether a command printed what the page shows; ``...`` stands for anything, blanks at the end do not count."""
+    """Return True if a command printed what the page shows; ``...`` matches anything, trailing blanks do not count."""
     wanted, got = ("\n".join(line.rstrip() for line in text.splitlines()) + "\n" for text in (shown, printed))
     return _CHECKER.check_output(wanted, got, doctest.ELLIPSIS)

@@ -37,7 +37,7 @@ def build(site: Site, n_pages: int) -> None:
 
 @dataclass
 class Ended:
-    """What a crawl came to after all its kills."""
+    """Outcome of a crawl after all its kills."""
 
     n_kills: int
     lost: list[str]

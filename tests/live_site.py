@@ -41,7 +41,7 @@ MODE: dict[str, object] = {"TWISTED_REACTOR_ENABLED": "False"} if os.environ.get
 
 @dataclass
 class Answer:
-    """What the site says to one URL."""
+    """Answer of the site to one URL."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
@@ -111,7 +111,7 @@ class Site:
             pass  # the crawler was killed
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """What is to be said to *path*; a site that changes while it is crawled says it here."""
+        """The answer to *path*, or several in turn; a site that changes while it is crawled overrides this."""
         return self.answers.get(path, Answer(404))
 
     def page(self, path: str, *links: str, status: int = 200, delay_s: float = 0.0, html: str = "") -> None:
@@ -185,7 +185,7 @@ def _environment() -> dict[str, str]:
 
 
 def _of_scrapy(line: Sequence[str]) -> Sequence[str] | None:
-    """What a fork has to be told, if *line* may run in one."""
+    """Arguments for a fork, if *line* may run in one; else None."""
     beginning = command(settings=None)[: len(crawl_server.PYTHON) + 2]
     is_scrapy = list(line[: len(beginning)]) == beginning
     return line[len(beginning) :] if is_scrapy and crawl_server.is_possible() else None

@@ -32,12 +32,12 @@ def numbered(visits: Visits) -> tuple[list[str], list[int]]:
 
 
 def rules_of(visits: Visits, risk: str = "balanced") -> list[Rule]:
-    """What a crawl in this order teaches."""
+    """Rules that a crawl in this order teaches."""
     return RuleLearner(UrlColumns(HOST, *numbered(visits)), Belief(RISKS[risk]), "verified").learn()
 
 
 class Forms:
-    """What rules make of a path."""
+    """Forms of paths under some rules."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._engine = RuleEngine(rules)
@@ -48,7 +48,7 @@ class Forms:
 
 
 def forms_after(visits: Visits, risk: str = "balanced") -> Forms:
-    """What the rules of a crawl in this order make of a path."""
+    """Forms of paths under the rules that a crawl in this order teaches."""
     return Forms(rules_of(visits, risk))
 
 

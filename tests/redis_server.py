@@ -35,7 +35,7 @@ class RedisServer:
         self.start()
 
     def url(self, name: str) -> str:
-        """What a crawl that shares the keys *name* is told."""
+        """Value of ``DEDUP_SEEN`` for crawls that share the keys *name*."""
         return f"redis://127.0.0.1:{self.port}/0?name={name}"
 
     def start(self) -> None:

@@ -81,7 +81,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
 
 
 async def answer(seen: SeenSet[str], url: str) -> list[str]:
-    """What is to be fetched after the answer to *url*."""
+    """URLs to fetch after the answer to *url*."""
     digest = form_digest(form_of(url))
     if fails(url):
         substitute = await seen.release(digest)

@@ -64,7 +64,7 @@ class Sets:
             self.stop(seen)
 
     def claim(self, seen, digest, url, rules=0, invalid=()):
-        """What one claim finds, but for the substitute."""
+        """State and owner that one claim finds, without the substitute."""
         return Found(*self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0][:2])
 
     def wait(self, seen, digest, *urls):

@@ -39,5 +39,5 @@ def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[
 
 
 def plain(text: str) -> str:
-    """What a terminal shows of it."""
+    """The text that a terminal shows, without escape sequences."""
     return ESCAPES.sub("", text)

@@ -1,4 +1,4 @@
-"""What was dropped, by its form."""
+"""Dropped requests, kept by their form."""
 
 from dedup_crawler.live.exploration.alternatives import Alternatives
 

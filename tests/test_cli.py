@@ -279,7 +279,7 @@ def test_explains_a_link_by_its_referrer(tmp_path):
     alone = json.loads(run("explain", "--model", model, post, topic, "--json").stdout)
 
     assert (on_topic["same"], alone["same"]) == (True, False)
-    assert on_topic["explanations"][0]["reason"].startswith("/post/* linked from /topic/* is that page again")
+    assert on_topic["explanations"][0]["reason"].startswith("a link to /post/* on /topic/* leads back to that page")
 
 
 def test_explains_what_is_covered(tmp_path):
@@ -287,7 +287,7 @@ def test_explains_what_is_covered(tmp_path):
     shown = run("explain", "--model", forum_model(tmp_path / "model", with_alone=False), f"{HOST}/post/7770").stdout
 
     assert f"form: {HOST}/post/7770" in shown
-    assert "/post/* shows nothing that is not reached otherwise: " in shown
+    assert "/post/* shows only pages that other URLs show: " in shown
 
 
 def test_training_says_what_it_learnt_or_that_it_learnt_nothing(work, tmp_path):

@@ -24,7 +24,7 @@ def columns_of(visits):
 
 
 def one_by_one(maps, pages, first):
-    """What the rows have to be: one for each distinct map, with first known page and first place."""
+    """The expected rows: one for each distinct map, with first known page and first place."""
     merged = {}
     for values, page, start in zip(maps, pages, first, strict=True):
         key = frozenset(values.items())

@@ -1,4 +1,4 @@
-"""Whether pages that a rule would make one show the same, on a planted blog."""
+"""Pages that a rule would make one are compared, on a planted blog."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_groups_that_are_known_to_be_the_same_make_a_line_rare():
 
 
 def test_another_article_is_different_among_a_thousand_that_are_not():
-    """What is left says words of its own, unlike those of any other group."""
+    """A page that says words of its own, unlike those of any other group, contradicts the rule."""
     pages, _ = blog()
     title, _ = article(7)
     pages[15] = page("/7/?reply=7", title, *article(1007)[1], "Leave a reply to Hanna")

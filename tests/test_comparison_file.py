@@ -1,4 +1,4 @@
-"""What ``evaluate --json`` printed, read back: the same rows, and one clear error for anything else."""
+"""Output of ``evaluate --json``, read back: the same rows, and one clear error for anything else."""
 
 import json
 

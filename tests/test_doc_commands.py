@@ -35,7 +35,7 @@ def clone(folder: Path) -> Path:
 
 
 def differences(page: Path, folder: Path, port: int) -> list[str]:
-    """What the commands of a page print and the page does not show so."""
+    """Commands of a page whose output differs from the page, with both outputs."""
     listed = list(commands(page))
     printed = run_session(listed, folder, port)
     return [

@@ -65,7 +65,7 @@ def with_stand_ins(line: str, site: str, wheels: Path) -> str:
 
 
 def prepare(folder: Path, block: Block, site: str) -> None:
-    """What the reader has by then: a clone; for the pages behind the README also a crawl, or a log of the site."""
+    """Give *folder* what the reader has by then: a clone; for some pages also a crawl, or a log of the site."""
     copy_sources(folder)
     for name in ("examples", "spiders", "scrapy.cfg", "Makefile", "constraints.txt", "benchmarks"):
         (folder / name).symlink_to(ROOT / name)

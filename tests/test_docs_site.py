@@ -15,7 +15,7 @@ from doc_blocks import ROOT
 
 
 def build(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    """What `make docs` does, elsewhere."""
+    """Build the site elsewhere, as `make docs` does."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
 

@@ -76,7 +76,7 @@ def test_a_missing_key_is_a_context_too():
 
 
 def test_rules_are_chained():
-    """What one rule gives, the next may take."""
+    """A rule may take the form that another rule gives."""
     first = rule({"path[0]": Literal("a")}, {"path[0]": Set("b")})
     second = rule({"path[0]": Literal("b")}, {"path[0]": Set("c")})
 

@@ -1,4 +1,4 @@
-"""What a crawl learnt of its rules, on disk."""
+"""The file in which a crawl keeps what it learnt of its rules."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ SITE = f"http://{HOST}"
 
 
 def forms(examples: list[tuple[str, str]], url: str) -> set[str]:
-    """What each of the rules makes of a URL."""
+    """Forms that the rules give to a URL, each rule by itself."""
     return {RuleEngine([rule]).form(url) for rule in rules_of_examples(HOST, examples, "somebody")}
 
 

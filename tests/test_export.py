@@ -37,7 +37,7 @@ HOST_NAME = HOST.partition("://")[2]
 
 @pytest.fixture(scope="module")
 def discarder(tmp_path_factory):
-    """What the package itself makes of a URL with an export."""
+    """Return a function that gives a URL's form under an export, by the package itself."""
     pytest.importorskip("duplicate_url_discarder")
     from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
     from tldextract import tldextract
@@ -167,11 +167,11 @@ def test_conditions(rule, meant, left_alone, discarder):
         ([SubstringRule(HOST_NAME, "sid=", "")], "the format only drops parameters"),
         ([Rule(HOST_NAME, {}, {"slash": Drop()})], "the format only drops parameters"),
         ([shown({}), SubstringRule(HOST_NAME, "sid=", "")], "a substring rule of its host"),
-        ([shown({"query[a]#2": ANY})], "parameters that come more than once"),
+        ([shown({"query[a]#2": ANY})], "parameters that occur more than once"),
         ([shown({"path[0]@1": ANY})], "pieces of values"),
-        ([shown({"query[q]": Literal("%2B")})], "it is read in other ways there: %2B"),
-        ([shown({"path[0]": OfClass("digits")})], "a class of values cannot be said"),
-        ([shown({"path[1]": Literal("a")})], "a part of the path behind others"),
+        ([shown({"query[q]": Literal("%2B")})], "the format reads %2B in another way"),
+        ([shown({"path[0]": OfClass("digits")})], "the format cannot express a class of values"),
+        ([shown({"path[1]": Literal("a")})], "a condition on a path part behind one"),
         ([shown({"path[0]": ANY}), Rule(HOST_NAME, {}, {"path[0]": Copy("query[a]")})], "it may meet another rule"),
         ([shown({"query[q]": ANY}), Rule(HOST_NAME, {}, {"query[q]": Set("2")})], "it may meet another rule"),
         ([shown({}), *[Rule(HOST_NAME, {}, {"slash": each}) for each in (Set("/"), Drop())]], "may undo each other"),
@@ -227,8 +227,8 @@ def test_the_command(tmp_path, models):
     assert told.stdout == (tmp_path / "rules.json").read_text()
     lines = told.stderr.strip().splitlines()
     n_left = len(models["forum", "verified"].model_rules().others)
-    assert lines[0].startswith("0 rules said, ")
-    assert sum("not said (it is no rule about a URL alone): /post/*" in line for line in lines) == n_left > 0
+    assert lines[0].startswith("0 rules written, ")
+    assert sum("left out (it is no rule about a URL alone): " in line for line in lines) == n_left > 0
     rows = [line.split("\t") for line in table.stdout.splitlines()]
     assert rows[0] == ["rule", "groups", "wrong", "switched_off", "sentence"]
     assert {row[0] for row in rows[1:]} == set(load_model(folder).rule_sentences())
@@ -241,12 +241,12 @@ def test_methods_without_rules_have_a_table_only(tmp_path):
     refused = run("--model", folder, "--format", "duplicate-url-discarder")
 
     assert refused.exit_code == 1
-    assert refused.stderr.strip().endswith("is no rules that duplicate-url-discarder could say; --format table can.")
+    assert refused.stderr.strip().endswith("cannot express what this method learns; use --format table.")
     assert run("--model", folder, "--format", "table").stdout.splitlines()[1].startswith("strip-query\t0\t0\t\t")
 
 
 def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
-    """What exploration found wrong is in no file, and marked in the table."""
+    """A rule that exploration found wrong is in no file, and marked in the table."""
     model = models["session ids", "pattern-tree"]
     folder = model.save(tmp_path / "model")
     wrong = model.engine_.identifiers[0]
@@ -255,7 +255,7 @@ def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
     told = run("--model", folder, "--format", "duplicate-url-discarder")
 
     assert json.loads(told.stdout) == []
-    assert "not said (a crawl switched it off): drop `sid`" in told.stderr
+    assert "left out (a crawl switched it off): drop `sid`" in told.stderr
     assert f"{wrong}\t{model.rule_evidence()[wrong][0]}\t0\tyes\t" in run("--model", folder, "--format", "table").stdout
 
 

@@ -145,7 +145,7 @@ def test_the_duplicates_of_owners_that_end_in_a_sink_are_fetched(crawl: Crawl, n
 
 
 def test_an_owner_that_is_off_the_site_is_replaced(crawl: Crawl):
-    """What may not be fetched owns nothing: the same page may be asked for in a way that is allowed."""
+    """An offsite URL owns nothing: its page may have another URL, which is allowed."""
     assert status(crawl, "/off?2") == 200
 
 

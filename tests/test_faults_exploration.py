@@ -90,7 +90,7 @@ def test_the_pages_that_it_dropped_are_fetched(broken: tuple[Crawl, Crawl, Path]
 
 
 def test_the_next_crawl_starts_without_the_rule(broken: tuple[Crawl, Crawl, Path]):
-    """What was learnt stands beside the model, and is not learnt twice."""
+    """The verdict of a crawl stands beside the model, so that the next one does not have to learn it again."""
     crawl, again, model = broken
     written = json.loads(model.with_name("model.evidence.json").read_text())
     assert written["rules"]["strip-query"]["switched_off"] is True

@@ -320,7 +320,7 @@ def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
         crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=0, LOG_LEVEL="INFO")
     assert crawl.stats["dedup/request/dropped"] == 30
     assert "'dedup/lost/estimate': 'unknown'" in crawl.log
-    assert "an unknown number of the dropped lost by estimate (95 %: 0 to 30)" in warnings_of(crawl)
+    assert "pages lost by estimate: unknown (95 %: 0 to 30)" in warnings_of(crawl)
     assert "30 dropped, none of them verified" in warnings_of(crawl)
     assert "Rule strip-query dropped 30 requests, and none of them was verified" in warnings_of(crawl)
 
@@ -331,7 +331,7 @@ def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
         build_variants(site, 40, 0)
         model = strip_query_model(tmp_path / "model", site.host)
         crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", LOG_LEVEL="INFO")
-    assert " 0 of the dropped lost by estimate (95 %: 0 to " in crawl.log
+    assert " pages lost by estimate: 0 (95 %: 0 to " in crawl.log
     assert "'dedup/dropped/unverified': 0" in crawl.log
     assert warnings_of(crawl) == ""
 
@@ -366,7 +366,7 @@ def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
 
 
 def shown_well(site: Site, n: int) -> bool:
-    """Whether a URL of an item was asked for that had its page to show."""
+    """Return True if a URL of an item was asked for while it had its page to show."""
     return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))
 
 

@@ -217,7 +217,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def completions(folder: Path, *words: str) -> list[str]:
-    """What bash offers after these words, the last of which is being typed."""
+    """Completions that bash offers for the last of these words."""
     command = folder / "dedup-crawler"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dedup_crawler "$@"\n')
     command.chmod(0o755)

@@ -52,9 +52,11 @@ def test_two_names_of_a_host_are_one() -> None:
     assert learnt.canonicalize(f"{WWW}/topic?sid=00c0ffee&t=5000") == f"{HOME}/topic?t=5000"
     assert learnt.quality_["host_aliases"] == 1
     assert learnt.learnt()[0] == (
-        "the host www.site.example is site.example: 60 pages met on both, 0 contradictions, at most 3.1 % wrong (95 %)"
+        "host www.site.example shows the pages of site.example: "
+        "60 pages met on both, 0 contradictions, at most 3.1 % wrong (95 %)"
     )
-    assert learnt.explain(f"{WWW}/topic?t=5000").reason.startswith("the host www.site.example is site.example: ")
+    reason = learnt.explain(f"{WWW}/topic?t=5000").reason
+    assert reason.startswith("host www.site.example shows the pages of site.example: ")
     assert learnt.explain(f"{WWW}/topic?t=5000").url == f"{WWW}/topic?t=5000"
 
 
@@ -140,7 +142,7 @@ def test_links_know_the_host_that_they_stand_on() -> None:
 
     assert learnt.quality_["host_aliases"] == 1
     assert learnt.canonicalize(post, Referrer(topic, learnt.canonicalize(topic))) == f"{HOST}/topic/7777"
-    assert "is that page again" in learnt.explain(post, Referrer(topic, f"{HOST}/topic/7777")).reason
+    assert "leads back to that page" in learnt.explain(post, Referrer(topic, f"{HOST}/topic/7777")).reason
     assert not learnt.is_covered(post)
 
 

@@ -1,4 +1,4 @@
-"""What is asked about the URLs of a host."""
+"""Hypotheses about the URLs of a host."""
 
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, hypotheses

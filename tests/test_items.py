@@ -130,7 +130,7 @@ def test_line_ends_empty_lines_and_marks_do_not_matter():
 
 
 def test_a_gap_costs_the_line_it_lies_in():
-    """What stood before and behind the missing bytes is reported; whole lines are read, but no row behind a gap."""
+    """A text before and behind a gap is reported as damaged; whole JSON lines are read, but no row behind a gap."""
     lost = Gap("damaged zstd frame")
     pages, damage, _ = read(read_json, line(url="http://a/") + b'{"url":', lost, b'"x"}\n' + line(url="http://b/"))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
@@ -178,7 +178,7 @@ def test_fields_may_have_other_names(tmp_path, kind):
     given = {"url": "link", "content": "Source", "status": ""}
     with pytest.raises(BadInputError, match=r"no field 'uri'; known: url, .* Did you mean 'url'\?"):
         imported(tmp_path, content, fields={"uri": "link"})
-    said = "as nothing that can be imported" if kind == "csv" else r"'url or address' \(fields: link, Source, status\)"
+    said = "which is no known format" if kind == "csv" else r"'url or address' \(fields: link, Source, status\)"
     with pytest.raises(BadInputError, match=said):
         imported(tmp_path, content)
     wrong, _ = imported(tmp_path, content, fields={**given, "url": "Source"})

@@ -65,7 +65,7 @@ def test_redirects_and_errors_are_not_joined_by_their_bodies():
 
 
 def test_redirects_lead_to_pages_that_are_known_by_digest():
-    """What leads to a page is that page, and so is what has the same body."""
+    """A redirect to a page is that page, and so is a page with the same body."""
     pages = [redirect("old", "new"), known("new", "md5:1"), known("copy", "md5:1")]
 
     clustering = cluster_pages(lambda: pages)
@@ -115,5 +115,5 @@ def test_one_digest_has_one_spelling(one, other):
 
 @pytest.mark.parametrize("nothing", ["", "-", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "d41d8cd98f00b204e9800998ecf8427e"])
 def test_no_body_has_no_digest(nothing):
-    """What stands where there is no digest, and the digests of no bytes at all."""
+    """Stand-ins for a missing digest, and the digests of an empty body, are no digests."""
     assert body_digest(nothing) is None

@@ -93,7 +93,7 @@ def test_a_crawl_imports_no_training_library(code, translator):
 
 
 def test_a_filtered_crawl_imports_no_learner(tmp_path):
-    """What drops links by our own method loads neither numpy nor another method.
+    """A crawl that drops links by our own method loads neither numpy nor another method.
 
     What is loaded costs more than memory: the garbage collector of a crawl walks through all of it, again and again.
     """

@@ -1,4 +1,4 @@
-"""What pages say whatever they are about: their name; what only looks like it; and what is frequent in a stream."""
+"""Names that pages print on themselves, lines that only look like names, and lines frequent in a stream."""
 
 from __future__ import annotations
 

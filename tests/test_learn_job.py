@@ -286,7 +286,7 @@ def wait_until(condition) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process that is not just waiting to be buried."""
+    """Return True if the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

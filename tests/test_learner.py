@@ -18,7 +18,7 @@ from planted_pages import pages
 
 
 class Crawl:
-    """What a crawl hears of its learner."""
+    """A crawl as its learner knows it: the models and troubles that it reports."""
 
     def __init__(self, tmp_path: Path, learn_after: int = 100, database: str = "crawl.db") -> None:
         self.models: list[Path] = []

@@ -1,4 +1,4 @@
-"""What only the link tells: referrer rules and coverage rules, on a planted forum."""
+"""Rules about links: referrer rules and coverage rules, on a planted forum."""
 
 import random
 from dataclasses import replace

@@ -105,7 +105,7 @@ def test_language_of_the_page() -> None:
     ],
 )
 def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int, text: str) -> None:
-    """What has text by its type has one; redirects, images and archives have none; without a type the body decides."""
+    """Pages of a textual type have a text; redirects, images and archives do not; without a type the body decides."""
     assert text_of(body, content_type, status) == text
 
 

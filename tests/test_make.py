@@ -1,4 +1,4 @@
-"""What the documentation tells people to `make`: run here, or by continuous integration itself."""
+"""The `make` targets of the documentation work: they run here, or in continuous integration itself."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(target: str, folder: Path, **environment: str) -> str:
-    """What a target prints; nothing of the `make` and the pytest that run this test reaches it."""
+    """Output of a target; nothing of the `make` and the pytest that run this test reaches it."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "MAKE", "MFLAGS"))
     }

@@ -1,4 +1,4 @@
-"""What a crawl says of a hypothesis, group by group."""
+"""Evidence of a crawl about a hypothesis, group by group."""
 
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star, Unordered

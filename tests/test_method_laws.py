@@ -72,7 +72,7 @@ def test_a_form_is_its_own_form(fitted):
 
 
 def test_an_unknown_host_comes_back_in_normal_form(fitted):
-    """What was learnt on one host never touches another."""
+    """A model of one host leaves the URLs of another as they are."""
     url = "HTTP://Other.example/topic.php?t=100&sid=0123456789abcdef#top"
 
     assert fitted.canonicalize(url) == normal_form(url)

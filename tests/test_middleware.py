@@ -83,7 +83,7 @@ def statuses(crawl: Crawl, *paths: str) -> list[object]:
 
 
 def asked_at_once(site: Site, *paths: str) -> bool:
-    """Whether all of *paths* were asked for while the crawl had other work, and not only when it had run dry."""
+    """Return True if all of *paths* were asked for while the crawl had other work, not only when it had run dry."""
     return max(site.asked.index(path) for path in paths) < site.asked.index("/last")
 
 
@@ -127,7 +127,7 @@ def test_an_owner_that_is_gone_is_replaced(crawl: Crawl, site: Site):
 
 
 def test_an_owner_that_robots_txt_forbids_is_replaced(crawl: Crawl, site: Site):
-    """What may not be fetched owns nothing."""
+    """A URL that robots.txt forbids owns nothing."""
     assert site.count("/private?1") == 0
     assert statuses(crawl, "/private?2") == [200]
 
@@ -167,7 +167,7 @@ def test_robots_txt_is_asked_for_once_and_never_dropped(crawl: Crawl, site: Site
 
 
 def test_stats_add_up(crawl: Crawl):
-    """What was processed was kept or dropped, and the seen forms are counted."""
+    """Every processed request was kept or dropped, and the seen forms are counted."""
     stats = {key.removeprefix("dedup/"): value for key, value in crawl.stats.items() if key.startswith("dedup/")}
     assert stats["request/processed"] == stats["request/kept"] + stats["request/dropped"]
     assert stats["request/dropped"] >= 6
@@ -331,7 +331,7 @@ def test_redirects_that_stand_for_each_other_do_not_lose_the_page(tmp_path: Path
 
 
 def forum_model(site: Site, folder: Path, *, with_alone: bool) -> Path:
-    """What a crawl of a forum teaches about its posts: covered by topics, or the topic that links to them."""
+    """A model of a forum whose posts are covered by topics, or lead back to the topic that links to them."""
     crawl = forum(host=site.url, with_alone=with_alone)
     method = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     return Path(method.save(folder))
@@ -354,7 +354,7 @@ def test_covered_urls_are_dropped_and_counted(tmp_path: Path):
         crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=False))
         assert sorted(path for path in site.asked if path != "/robots.txt") == ["/", "/topic/7001", "/topic/7002"]
     dropped = crawl.seen["/post/70019"]
-    assert "shows nothing that is not reached otherwise" in str(dropped["dedup_reason"])
+    assert "shows only pages that other URLs show" in str(dropped["dedup_reason"])
     assert dropped["dropped"] == dropped["dedup_reason"]
     n_links = 4
     assert crawl.stats["dedup/request/covered"] == crawl.stats["dedup/request/dropped"] == n_links
@@ -381,7 +381,7 @@ def test_a_link_that_shows_its_own_page_is_dropped_there_alone(tmp_path: Path):
         new_topics(site)
         crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=True))
         assert [site.count(f"/post/{post}") for post in (70010, 70020, 70019)] == [0, 0, 1]
-    assert "is that page again" in str(crawl.seen["/post/70010"]["dedup_reason"])
+    assert "leads back to that page" in str(crawl.seen["/post/70010"]["dedup_reason"])
     assert crawl.seen["/post/70020"]["dedup_canonical"] == f"{site.url}/topic/7002"
     # it is linked on both topics: the one that is answered first is its referrer
     assert crawl.seen["/post/70010"]["dedup_canonical"] in {f"{site.url}/topic/7001", f"{site.url}/topic/7002"}

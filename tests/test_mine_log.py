@@ -115,7 +115,7 @@ def test_the_limit_of_fetches_is_kept(site, tmp_path):
 
 
 def test_a_rule_that_is_implied_is_not_tried(site):
-    """What a rule that held makes one already costs no fetch."""
+    """A rule that another rule makes superfluous costs no fetch."""
     general = SubstringRule(site.host, "&print=1", "")
     special = SubstringRule(site.host, "7&print=1", "7")
     urls = [f"{site.url}/topic?id={n}&print=1" for n in range(N_TOPICS)]

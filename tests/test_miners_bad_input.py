@@ -1,4 +1,4 @@
-"""What a site may do to a miner: traps, rules against each other, nothing to learn, one page for all."""
+"""Miners survive hostile sites: traps, rules against each other, nothing to learn, one page for all."""
 
 import pytest
 from click.testing import CliRunner

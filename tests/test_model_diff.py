@@ -1,4 +1,4 @@
-"""What one model drops and another does not: against two real crawls of a list, one by one."""
+"""The drops by which two models differ, against two real crawls of a list, one by one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DROP_LANG = Rule("forum.example", {}, {"query[lang]": Drop()})
 
 
 def test_each_side_by_its_rules():
-    """What the new rule drops, what only the old one dropped, what both do; the first URL of a page is fetched."""
+    """Drops of the new model alone, of the old one alone, and of both; the first URL of a page is fetched."""
     old, new = model_of(DROP_SID, DROP_LANG), model_of(DROP_SID, DROP_PAGE)
     queries = ["t=1", "t=1&sid=a", "t=1&sid=a", "t=1&page=1", "page=1&t=2", "t=2", "lang=de&t=1", "lang=en&t=2", "t=3"]
     found = diff_models(old, new, [(f"{HOST}/topic.php?{query}", None) for query in queries], n_examples=1)

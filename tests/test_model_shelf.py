@@ -119,7 +119,7 @@ def test_a_model_in_the_folder_of_another_host(tmp_path, caplog):
 
 
 def test_a_model_of_several_hosts_answers_for_its_folder_s(tmp_path):
-    """What it knows of another host, that one's own model or none decides."""
+    """A model in the folder of one host is not asked about another, although it knows it."""
     urls = ["http://one.example/", "http://one.example/a", "http://two.example/"]
     make_method("strip-query").fit(urls, [0, 1, 2]).save(tmp_path / "one.example")
     shelf = ModelShelf(tmp_path)

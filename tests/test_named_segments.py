@@ -49,7 +49,7 @@ def visits(listing: Listing, *, in_order: bool) -> tuple[list[str], list[int]]:
 
 @pytest.fixture(scope="module", params=[in_path, in_query])
 def fitted(request: pytest.FixtureRequest) -> tuple[Listing, Verified]:
-    """What a crawl of such a site teaches."""
+    """A site and the model that a crawl of it teaches."""
     model = make_method("verified").fit(*visits(request.param, in_order=False))
     assert isinstance(model, Verified)
     return request.param, model

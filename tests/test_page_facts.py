@@ -1,4 +1,4 @@
-"""What the store gives a report: facts without bodies."""
+"""Facts that the store gives a report, without bodies."""
 
 import sqlite3
 

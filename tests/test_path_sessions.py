@@ -44,7 +44,7 @@ def crawled(kind: str, n_urls: int, seed: int = 0) -> Rows:
 
 
 def fitted_to(rows: Rows) -> Verified:
-    """What such a crawl teaches."""
+    """The model that a crawl with these rows teaches."""
     model = make_method("verified").fit([url for url, _ in rows], [page for _, page in rows])
     assert isinstance(model, Verified)
     return model

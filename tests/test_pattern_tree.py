@@ -118,7 +118,7 @@ def test_the_walk_loses_no_energy_and_circles_do_not_oscillate():
 
 
 def test_chains_become_direct_rules():
-    """What the second rule copies is looked up in what the first one wrote."""
+    """A value that the second rule copies is looked up in what the first one wrote."""
     first = Rule("a", {}, {"query[id]": Copy("path[1]"), "query[v]": Set("1"), "path[1]": Drop(), "query[s]": Star()})
     second = Rule("a", {}, {"path[0]": Copy("query[id]"), "query[v]": Star(), "query[t]": Copy("query[s]")})
 

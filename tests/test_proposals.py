@@ -59,7 +59,7 @@ def _no_miners(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rules_of_another_model_are_asked(tmp_path: Path) -> None:
-    """What DustBuster learnt from the crawl becomes a hypothesis, is believed, and survives saving and loading."""
+    """A rule of DustBuster becomes a hypothesis, is believed, and survives saving and loading."""
     urls, pages = numbered(titles())
     folder = make_method("dustbuster").fit(urls, pages).save(tmp_path / "dust")
     assert Verified().fit(urls, pages).learnt() == []

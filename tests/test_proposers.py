@@ -1,4 +1,4 @@
-"""What the miners of the literature propose to our own method, and what it makes of that."""
+"""Proposals of the literature's miners to our own method, and the rules that come of them."""
 
 from __future__ import annotations
 

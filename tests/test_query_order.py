@@ -1,4 +1,4 @@
-"""Whether the order of a query matters."""
+"""The order of a query: when it matters, and when it does not."""
 
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.statistics import MergeEvidence

@@ -33,7 +33,7 @@ def repository(seed: int = 0) -> tuple[list[str], list[int]]:
 
 @pytest.fixture(scope="module")
 def model() -> Verified:
-    """What a crawl of the repository teaches."""
+    """The model that a crawl of the repository teaches."""
     fitted = make_method("verified").fit(*repository())
     assert isinstance(fitted, Verified)
     return fitted

@@ -64,7 +64,7 @@ def test_records_are_a_table_of_pandas(model: Canonicalizer) -> None:
 
 
 def test_a_column_of_referrers_is_a_crawl_in_order(tmp_path: Path) -> None:
-    """What is missing in it, as pandas writes that, is no referrer; a post found on its topic is that topic."""
+    """A missing referrer, as pandas writes it, is none; a post found on its topic is that topic."""
     crawl = forum(with_alone=True)
     forums = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     post, topic = f"{HOST}/post/7770", f"{HOST}/topic/777"

@@ -1,4 +1,4 @@
-"""What ``verified`` looked at and does not believe: kept with its reason, bounded, and never what is believed."""
+"""Hypotheses that ``verified`` refuses: kept with the reason, bounded, and never among the believed."""
 
 import json
 
@@ -136,7 +136,7 @@ def test_the_best_supported_are_kept_and_no_more_than_the_bound():
     said = refusals_of(refusals.all())
 
     assert [each.n_groups for each in said] == [2 * n for n in range(98, 98 - MAX_REFUSALS, -1)]
-    assert said[0].sentence.startswith("the host www98.example is example: 196 pages met on both, 49 contradictions")
+    assert said[0].sentence.startswith("host www98.example shows the pages of example: 196 pages")
     assert {each.reason for each in said} == {"late"}
 
 

@@ -1,4 +1,4 @@
-"""What is released: one version everywhere, a changelog that begins with it, a wheel that holds the plugin alone."""
+"""A release has one version everywhere, a changelog that begins with it, and a wheel that holds the plugin alone."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_the_site_at_a_glance(full):
 
 
 def test_the_rules_come_as_sentences_with_evidence_examples_and_the_refused(full):
-    """What each rule did on this crawl, URLs to look at, and why other hypotheses are not believed."""
+    """The report tells the effect of each rule on this crawl, with URLs, and why hypotheses were refused."""
     text = full.texts["rules"]
 
     assert "drop `sid` anywhere: 60 groups, 0 contradictions, at most 3.1 % wrong (95 %)" in text
@@ -240,7 +240,7 @@ def test_a_section_without_data_says_what_would_fill_it(work, tmp_path, monkeypa
 
 
 def test_an_unlabelled_crawl_says_how_to_label_it(tmp_path):
-    """What was fetched is counted; which pages are the same is not known yet."""
+    """Fetches are counted; which pages are the same is not known yet."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(Page(f"{HOST}/{n}", content=b"x" * 100) for n in range(30))
     assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0

@@ -68,7 +68,7 @@ def report(site, tmp_path_factory):
 
 
 def test_the_crawl_was_worth_reporting_on(report):
-    """What the pages below are about: topics that are repeats, a rule that says so, drops of a live crawl."""
+    """The pages below show topics that are repeats, a rule that says so, and drops of a live crawl."""
     drops = [json.loads(line) for line in (report.parent / "drops.jsonl").read_text().splitlines()]
 
     assert len(drops) > N_TOPICS

@@ -1,4 +1,4 @@
-"""What a rule dropped last, to be sent after all."""
+"""The latest drops of a rule, kept to be sent after all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_drop_without_a_rule_is_not_kept():
 
 
 def test_a_rule_keeps_its_latest():
-    """What is forgotten is counted, for it cannot be recovered."""
+    """Forgotten drops are counted, for they cannot be recovered."""
     reservoir: Reservoir[int] = Reservoir(max_of_rule=3)
     for i in range(5):
         reservoir.add(["a"], i)

@@ -45,7 +45,7 @@ def pair(left, right):
 
 
 def test_a_pair_refers_to_values_before_it_names_them():
-    """What the target takes from the source generalises; what nobody knows is a literal; what is gone is dropped."""
+    """A value of the source is copied, an unknown one is a literal, and one that is gone is dropped."""
     rule = pair("/story?id=17&sid=x", "/news/17?print")
 
     assert rule.transformation == {

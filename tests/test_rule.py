@@ -49,7 +49,7 @@ def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, part
 
 @given(cuts, delimited)
 def test_a_value_is_cut_once(cut, value):
-    """What is left of any value is left as it is by the next cut, and is never empty where the value was not."""
+    """Another cut leaves the rest as it is, and the rest is never empty where the value was not."""
     kept, gone = cut.parts(value)
 
     assert cut.parts(kept) == (kept, None)

@@ -194,7 +194,7 @@ def test_two_bad_rules_that_share_their_drops_both_go():
 
 
 def test_a_rule_is_switched_off_once():
-    """What comes in late about a rule that is off changes nothing."""
+    """Evidence that comes late about a rule that is off changes nothing."""
     evidence = RuleEvidence(0.02)
     gone = [evidence.record(("r",), form(i), is_same=False) for i in range(6)]
     assert gone == [None, "r", None, None, None, None]

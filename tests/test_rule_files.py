@@ -23,7 +23,7 @@ def test_what_was_written_is_read_back(rules):
 
 
 def test_a_rule_may_be_written_by_hand():
-    """What is not said is nothing; the statistics come back too."""
+    """A field that is left out is empty; the statistics come back too."""
     (read,) = rules_from_json(JsonValue([RULE], "rules.json"))
     counted = Rule(
         "a.example",

@@ -1,4 +1,4 @@
-"""What keeps the live parts working with every supported Scrapy; `make compat` runs their crawls with the oldest."""
+"""The live parts fit every supported Scrapy; `make compat` runs their crawls with the oldest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_spider_may_be_given_and_may_be_left_out(method):
     "late", ["scrapy.utils.asyncio", "engine.scheduler", "close_spider_async", "download_async", "raise CloseSpider"]
 )
 def test_what_older_versions_lack_is_used_in_one_place(late):
-    """What came after 2.13 is used in scrapy_compat alone; types are no matter, and a callback may close a crawl."""
+    """Only scrapy_compat uses what came after 2.13; types do not matter, and a callback may close a crawl."""
     for path in [*Path(dedup_crawler.live.__file__).parent.glob("*.py"), *(REPOSITORY / "spiders").glob("*.py")]:
         lines = path.read_text(encoding="utf-8").splitlines()
         used = [line for line in lines if late in line and not line.startswith("    from ")]

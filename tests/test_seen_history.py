@@ -1,4 +1,4 @@
-"""What holds for every seen set, whatever comes in whatever order."""
+"""Laws of every seen set, for any history."""
 
 from __future__ import annotations
 

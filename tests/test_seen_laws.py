@@ -1,4 +1,4 @@
-"""What holds for every seen set: who owns a form, who waits, what is forgotten; and which set a setting means."""
+"""Laws of every seen set: who owns a form, who waits, what is forgotten; and which set a setting means."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def crawled(path, n_pages=1):
 
 
 def open_fails(path):
-    """What the user is told."""
+    """The message for the user: one line."""
     with pytest.raises(SeenError) as caught:
         asyncio.run(SQLiteSeenSet(path).open())
     assert "\n" not in str(caught.value)

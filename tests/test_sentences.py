@@ -35,7 +35,7 @@ def said(context, transformation, absent=()):
 
 
 def test_a_rule_says_what_where_and_why():
-    """What it does, in which context, and all that speaks for and against it."""
+    """A sentence names the effect of the rule, its context, and all evidence for and against it."""
     assert said({"query[sid]": ANY}, {"query[sid]": Drop()}) == "drop `sid` anywhere"
     assert (
         said({"path[0]": Literal("viewtopic"), "query[sid]": ANY}, {"query[sid]": Drop()})
@@ -126,11 +126,11 @@ def test_links_have_sentences_too():
     covered = CoverageRule(POST, MergeEvidence(250, 1), 900)
 
     assert sentence_of(again) == (
-        "/post/* linked from /topic/*?page=* is that page again: "
+        "a link to /post/* on /topic/*?page=* leads back to that page: "
         "96 pages with such links, 0 contradictions, at most 2.0 % wrong (95 %)"
     )
     assert sentence_of(covered).startswith(
-        "/post/* shows nothing that is not reached otherwise: 250 pages, 1 contradictions, at most 1."
+        "/post/* shows only pages that other URLs show: 250 pages, 1 contradictions, at most 1."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the spider takes for a link, and what for a site."""
+"""Links and sites, as the spider understands them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_reads_what_stands_in_paths(url: str, read: str):
     ],
 )
 def test_leaves_the_rest_where_it_is(url: str):
-    """What cannot be told from a word of the path is one."""
+    """A piece that cannot be told from a word of the path stays a word."""
     assert PLACES.read(START + url) == START + url
 
 

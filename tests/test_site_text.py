@@ -1,4 +1,4 @@
-"""What a model keeps so that a crawl compares pages as learning did: the text of the site, the habits of its rules."""
+"""Texts and habits in a model, by which a crawl compares pages as learning did."""
 
 import json
 
@@ -22,7 +22,7 @@ SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """What a blog teaches, saved and loaded."""
+    """The model of a blog, saved and loaded."""
     pages, _ = blog()
     urls = [each.url for each in pages]
     fitted = make_method("verified").fit(urls, range(len(urls)), evidence=PageEvidence.of_pages(pages))

@@ -201,7 +201,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_file_is_told_in_one_line(tmp_path, name):
-    """What it is not, and what was expected."""
+    """The error says what is wrong with the file, and what was expected."""
     content, expected = WRONG[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInputError, match=expected) as told:

@@ -1,4 +1,4 @@
-"""What a rule merges, counted."""
+"""Counts of what a rule merges."""
 
 from itertools import combinations
 

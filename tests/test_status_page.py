@@ -57,7 +57,7 @@ def test_it_fits_a_phone_and_a_desk(shown, width):
 
 
 def test_a_running_crawl_refreshes_its_page_and_no_word_of_a_site_runs():
-    """What a stranger may have named is text; the browser asks again by itself."""
+    """Text of a stranger stays text; the browser asks again by itself."""
     state = RuleState("ab12", "being tested", 7, 2, 1)
     text = html(SCRIPT, [Number(SCRIPT, SCRIPT, SCRIPT)], [(state, f"drop `{SCRIPT}`")], None)
     assert 'http-equiv="refresh"' in text

@@ -126,7 +126,7 @@ def test_the_pages_beside_one_come_nearest_first(db: Path):
 
 
 def test_a_page_that_was_just_added_can_be_seen(db: Path):
-    """What is still in the buffer counts as stored."""
+    """A page in the buffer counts as stored."""
     with PageStore(db) as store:
         store.add(Page("u"))
         assert "u" in store

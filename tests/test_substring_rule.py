@@ -164,7 +164,7 @@ def test_the_cost_does_not_grow_with_the_rules():
 
 
 def stands(text, line, place):
-    """Whether a text stands there as whole tokens, said as plainly as can be."""
+    """Return True if a text stands at a place as whole tokens, in the plainest code."""
     before, behind = line[:place][-1:], line[place + len(text) :][:1]
     word = re.compile("[A-Za-z0-9%]").match
     return line.startswith(text, place) and not ((word(before) and word(text[0])) or (word(text[-1]) and word(behind)))
@@ -185,7 +185,7 @@ index_rules = st.builds(
 
 
 def tried(rule, rest):
-    """What a rule gives at the first place where it gives a path."""
+    """Result of a rule at the first place where it gives a path."""
     text = START * rule.at_start + rule.old + END * rule.at_end
     marked = f"{START}{rest}{END}"
     for place in range(len(marked)):

@@ -42,7 +42,7 @@ def test_whatever_the_rules_are(rules, crawl, chosen):
 
 
 def test_the_other_rules_go_on():
-    """What is left of a URL's rules gives it a form, and URLs that differ in what is dropped still meet."""
+    """The rules that are left give a URL its form, and URLs that differ in what they drop still meet."""
     drops = [Rule(HOST, {f"query[{name}]": ANY}, {f"query[{name}]": Drop()}) for name in ("sid", "utm")]
     model = model_of(drops)
     (sid,) = model.fired(f"http://{HOST}/?sid=1")

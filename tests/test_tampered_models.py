@@ -111,7 +111,7 @@ def test_weights_that_no_network_has_are_one_line(saved: Path) -> None:
 
 
 def is_usable(folder: Path) -> bool:
-    """Whether a model answers; where it does not, that is one line of ours."""
+    """Return True if a model answers; if it does not, the refusal is one line of ours."""
     refusal = ""
     try:
         ask(load_model(folder))

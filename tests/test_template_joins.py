@@ -18,7 +18,7 @@ def articles(n, print_view="/index.php?printable=yes&title={a}"):
 
 
 def test_a_value_that_stands_in_both_is_copied():
-    """What else the source has goes; the proposal is for any title."""
+    """The other keys of the source are dropped; the proposal holds for any title."""
     rules = joins(articles(20))
 
     forms = {RuleEngine([rule]).form(f"http://{HOST}/index.php?printable=yes&title=New") for rule in rules}

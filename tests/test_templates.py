@@ -19,7 +19,7 @@ def test_the_example_of_the_paper():
 
 
 def test_learns_function_tokens_by_document_frequency():
-    """What one URL in a hundred contains stays; ids, and words of few URLs, do not."""
+    """A word that one URL in a hundred contains stays; ids, and words of few URLs, do not."""
     crawl = [f"{HOST}/user/{i}/name{i}" for i in range(990)] + [f"{HOST}/about/{i}" for i in range(10)]
     templater = Templater.learn(count_tokens(crawl), min_document_frequency=0.01)
 

@@ -1,4 +1,4 @@
-"""What a model keeps of its training: curves and held-out pairs, small, and the same after loading."""
+"""Curves and held-out pairs that a model keeps of its training: small, and the same after loading."""
 
 import json
 

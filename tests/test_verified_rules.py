@@ -1,4 +1,4 @@
-"""What a crawl teaches, on small sites with a planted truth: what is there is found, what is not is left alone."""
+"""Rules that a crawl teaches, on small sites with a planted truth: true ones are found, others are not."""
 
 import itertools
 import random

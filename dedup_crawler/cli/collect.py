@@ -1,4 +1,4 @@
-"""Commands that deal with what was crawled."""
+"""Commands that import, serve and label pages."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _said(facts: Mapping[str, Any]) -> str:
-    """The first fact, which is a name, and the others behind it."""
+    """Write facts as one line: the first one is a name, the others stand behind it."""
     first, *rest = facts.items()
     said = ", ".join(
         f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"

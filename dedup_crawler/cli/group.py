@@ -24,7 +24,7 @@ _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.
 
 
 class _Commands(click.Group):
-    """Turns what a user can act on into one line, and suggests what was probably meant."""
+    """Turns errors that a user can act on into one line, and suggests the nearest name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -32,7 +32,7 @@ STATIC_RULES = click.option(
     help="Rules of ClearURLs or duplicate-url-discarder to put in front of the model.",
 )
 MAX_LINES = 20
-"""Lines of what was learnt that are printed."""
+"""Most lines of learnt rules that are printed."""
 
 Advance = Callable[[str, int, int], None]
 """Takes a note, the steps done and the steps in all."""

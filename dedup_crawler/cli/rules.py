@@ -20,11 +20,11 @@ _SHOWN_LINES = 5
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--model", type=click.Path(path_type=Path), help="Folder to write; default: models/<host>.")
 @click.option("--host", default=None, help="Host of the logged paths; default: that of --site, or of most referrers.")
-@click.option("--min-support", default=5, show_default=True, help="Pairs of URLs with overlapping sizes, at least.")
+@click.option("--min-support", default=5, show_default=True, help="Least number of URL pairs with overlapping sizes.")
 @click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
 @click.option("--site", default=None, help="Live site to fetch from, such as https://forum.example.")
 @click.option("--delay", default=1.0, show_default=True, help="Seconds between two fetches.")
-@click.option("--max-fetches", default=1000, show_default=True, help="Fetches in all.")
+@click.option("--max-fetches", default=1000, show_default=True, help="Most fetches in all.")
 @AS_JSON
 def mine_log(
     logs: tuple[Path, ...],
@@ -57,9 +57,9 @@ def mine_log(
     for record in report.damages.records[:_SHOWN_LINES]:
         warn(f"{record.path}, {record.reason}")
     if report.damages.n > _SHOWN_LINES:
-        warn(f"and {report.damages.n - _SHOWN_LINES} more lines that are no access")
+        warn(f"and {report.damages.n - _SHOWN_LINES} more lines that could not be read")
     if report.is_guessed:
-        warn(f"the rules are for {report.host}, as far as the log says; --host says it for certain")
+        warn(f"the rules are for {report.host}, a guess from the log; give --host if it is another one")
     lines = miner.method.learnt()
     if as_json:
         print_json(model=str(folder), **miner.numbers(report), learnt=lines)
@@ -78,7 +78,7 @@ _SHOWN_REFUSALS = 5
 
 @main.command("import-rules")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder to put them into.")
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder that takes the rules.")
 @click.option("--remove", is_flag=True, help="Take static rules out of the model again.")
 @AS_JSON
 def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bool) -> None:
@@ -140,8 +140,8 @@ def export(model: Path, target: str, output: Path | None, without_guards: bool) 
             write_whole(output, found.text.encode())
         except OSError as error:
             fail(f"{output} cannot be written ({error.strerror}): give a file in a folder that you can write to.", 1)
-    click.echo(f"{found.n_said} rules said, {len(found.left_out)} not", err=True)
+    click.echo(f"{found.n_said} rules written, {len(found.left_out)} left out", err=True)
     for left in found.left_out:
-        click.echo(f"not said ({left.reason}): {left.sentence}", err=True)
+        click.echo(f"left out ({left.reason}): {left.sentence}", err=True)
     for note in found.notes:
         warn(note)

@@ -39,12 +39,12 @@ class SiteValidation:
     """Results of the rules."""
 
     held: list[AnyRule]
-    """With the fetched pairs as their evidence."""
+    """Rules that held, with the fetched pairs as their evidence."""
     n_rejected: int
     n_implied: int
-    """Not tried, for rules that held do what they say."""
+    """Rules that were not tried, since rules that held do the same."""
     n_untried: int
-    """Without a sample, or beyond the limit of fetches."""
+    """Rules without a sample, or beyond the limit of fetches."""
     n_fetches: int
 
 

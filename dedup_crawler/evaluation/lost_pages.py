@@ -1,4 +1,4 @@
-"""How many pages a crawl has lost by its drops, told from those that it explored."""
+"""Estimate of the pages that a crawl has lost by its drops, from the drops that it explored."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class NormalizationQuality:
     n_support_pairs: int
     """Pairs of URLs with one form."""
     n_false_pairs: int
-    """Those that show different pages."""
+    """Pairs of URLs with one form that show different pages."""
 
     @property
     def compression(self) -> float:

@@ -1,4 +1,4 @@
-"""Quality of clusters, against a truth that somebody else made.
+"""Quality of clusters, against an independent truth.
 
 B-cubed: A. Bagga, B. Baldwin, "Entity-based cross-document coreferencing using the vector space model", COLING 1998.
 Precision of one URL: the share of its cluster that truly shows the same page; recall: the share of its true cluster

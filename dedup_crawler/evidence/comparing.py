@@ -31,7 +31,7 @@ MAX_LEFT = 60
 MIN_COMMON = 15.0
 """Least score of what only two pages have in common: words times the logarithm of how rare their line is."""
 MAX_EXCUSED = 1.0
-"""Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
+"""Largest share (0-1) of words in excused lines, of the words that both pages have and that are no frame."""
 MAX_DRIFT = 0.1
 """Words of lines that nothing excuses, as a share (0-1) of those in common: pages of different times differ so much."""
 
@@ -77,7 +77,7 @@ class PageEvidence:
         return cls(PageDigests(pages))
 
     def of(self, places: Sequence[int]) -> PageEvidence:
-        """The same for some of the pages, each by its place among them."""
+        """Evidence of some of the pages, each known by its place in *places* from then on."""
         some = copy.copy(self)
         some._places = [self._places[place] for place in places]
         return some

@@ -42,7 +42,7 @@ class PageDigests:
 
     def __init__(self, pages: Iterable[LabelledPage]) -> None:
         self.urls: list[str] = []
-        """In normal form."""
+        """URLs of the pages in normal form."""
         self.pages: list[PageDigest] = []
         self._words: dict[int, Words] = {}
         of_title: dict[str, list[int]] = defaultdict(list)
@@ -56,11 +56,11 @@ class PageDigests:
             of_title[page.title or f"{TITLE}{place}"].append(place)
         self._content = _contents(self.urls, targets)
         self.n_titles = len(of_title)
-        """Different ones; a page without is one of its own."""
+        """Number of different titles; each page without a title counts as one."""
         self.n_of_line: Counter[int] = Counter()
-        """On pages of so many different titles each line stands ..."""
+        """Line -> number of different titles with it on their pages."""
         self.n_of_word: Counter[str] = Counter()
-        """... and each word."""
+        """Word -> number of different titles with it on their pages."""
         for places in of_title.values():
             lines_of_title = frozenset().union(*(self.pages[place].lines for place in places))
             self.n_of_line.update(lines_of_title)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from dedup_crawler.json_values import JsonValue
 
 SYSTEMATIC_SHARE = 0.25
-"""A kind of line that is left in this share (0-1) of a rule's groups ..."""
+"""Least share (0-1) of a rule's groups in which a kind of line is left, for it to be systematic."""
 SYSTEMATIC_GROUPS = 4
-"""... and in so many is systematic."""
+"""Least number of such groups."""
 NEW_SHARE = 0.6
-"""One that says new words has to be left in this share of the groups ..."""
+"""Least share (0-1) of the groups for a kind of line that says new words."""
 NEW_GROUPS = 8
-"""... and in so many."""
+"""Least number of groups for a kind of line that says new words."""
 
 Words = tuple[str, ...]
 
@@ -37,9 +37,9 @@ class Line(NamedTuple):
     """A line that only one of two pages has."""
 
     side: int
-    """0 or 1."""
+    """Side of the line: 0 or 1."""
     words: Words
-    """With one sign for a value in which the two addresses differ."""
+    """Words of the line, with one sign for a value in which the two addresses differ."""
     is_new: bool
     """True if it says a word that neither the other page nor the address nor the site says."""
 
@@ -48,12 +48,12 @@ class Habits(NamedTuple):
     """The systematic lines of a rule, as a model keeps them."""
 
     old: frozenset[Kind] = frozenset()
-    """Of lines that say nothing new."""
+    """Kinds of lines that say nothing new."""
     new: frozenset[Kind] = frozenset()
-    """Of lines with new words."""
+    """Kinds of lines with new words."""
 
     def excuse(self, line: Line) -> bool:
-        """Tell whether a line says nothing of the two pages."""
+        """Return True if a line says nothing of the two pages."""
         kinds = self.new if line.is_new else self.old
         return any(
             (place, said) in kinds
@@ -62,7 +62,7 @@ class Habits(NamedTuple):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For a file."""
+        """Return the habits as JSON values."""
         of_name = zip((_OLD, _NEW), self, strict=True)
         return {name: [[place, *said] for place, said in sorted(kinds)] for name, kinds in of_name}
 
@@ -99,7 +99,7 @@ class HabitCounts:
         self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
 
     def excuse(self, line: Line) -> bool:
-        """Tell whether a line of this kind is left, on this side, so often that it says nothing of the two pages."""
+        """Return True if a line of this kind is left, on this side, so often that it says nothing of the two pages."""
         n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
         return n_groups >= (self._least_new if line.is_new else self._least)
 

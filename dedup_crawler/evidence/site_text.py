@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 FRAME_SHARE = 0.08
 """A line on pages of this share (0-1) of the titles is the site's frame."""
 SHARED_TITLES = 10
-"""A line on pages of so many other titles ..."""
+"""Least number of titles that share a line which says nothing of its own."""
 SHARED_SHARE = 0.01
-"""... and of this share of them says nothing of its own."""
+"""Least share (0-1) of the titles that share such a line."""
 KNOWN_SHARE = 0.02
 """A word on pages of this share of the titles is known."""
 MAX_KEPT = 20_000
@@ -41,7 +41,7 @@ class SiteText:
     known: frozenset[str]
     """Words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
-    """Of the rules of a model, by identifier."""
+    """Rule identifier -> systematic lines of the rule."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
@@ -55,7 +55,7 @@ class SiteText:
         return all_habits(self.habits[rule] for rule in rules if rule in self.habits)
 
     def to_json(self) -> dict[str, Any]:
-        """For a file; of the lines those that are on many pages."""
+        """Return the text as JSON values, with the lines that are on most pages."""
         kept = sorted(self.shared, key=lambda line: (-self.n_of_line[line], line))[:MAX_KEPT]
         return {
             "titles": self.n_titles,

@@ -23,7 +23,7 @@ MAX_CHOICES = 30
 MIN_REPEATS = 5
 """Pages that each value of a choice has, on average; keys with up to three values are choices anyway."""
 MAX_ARGUMENTS = 100
-"""A query with more is none."""
+"""Most arguments of a query that is read."""
 _FEW_VALUES = 3
 _ADDRESS = "\3"
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")

@@ -39,7 +39,7 @@ MIN_OWN_WORDS = 20
 N_SAMPLED_LINES = 4
 """Lines by which near-duplicates find each other: those with the smallest hashes, which nearly equal pages share."""
 MAX_TRIES = 20
-"""Pages that one page is compared with, at most, for each kind of evidence: keeps the cost linear in pages."""
+"""Most pages that one page is compared with, for each kind of evidence: keeps the cost linear in pages."""
 
 REORDERED = "the same title and lines in another order"
 """Reason of the joins of lists that are sorted otherwise."""
@@ -53,7 +53,7 @@ EQUAL: tuple[tuple[Key, str], ...] = (
     ),
     (lambda page: page.main if page.n_words >= MIN_NEAR_WORDS else None, "the same title and main text"),
 )
-"""What pages of one status and title may have in common to be the same."""
+"""Evidence that two pages of one status and title are the same -> the reason of the join."""
 
 
 def cluster_pages(pages: Pages) -> Clustering:

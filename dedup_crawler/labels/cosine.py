@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 DUPLICATE_SCORE = 0.99
 """The capstone's threshold."""
 PARTNERS_PER_PAGE = 50
-"""A page is paired with the first so many of its group that it duplicates: all pairs of up to 51 duplicates."""
+"""Most earlier duplicates of its group that a page is paired with: all pairs of up to 51 duplicates."""
 SAMPLED_SHARE = 0.05
-"""Of the pairs below the threshold this share is given too, for a plot of the distribution ..."""
+"""Share (0-1) of the pairs below the threshold that is kept too, for a plot of the distribution."""
 SAMPLED_PER_PAGE = 4
-"""... but on average no more than this many for each page of a group."""
+"""Most sampled pairs for each page of a group, on average."""
 PART_PAGES = 1_000
 """A group of more pages is scored in parts, for its time grows with the square of its pages."""
 
@@ -46,11 +46,11 @@ class CountedPages(NamedTuple):
 
     urls: list[str]
     texts: Positions
-    """Of each page the row of its text; equal texts have one, and 0 is no text."""
+    """Row of each page's text; equal texts have one row, and row 0 is no text."""
     rows: csr_matrix
     """(different texts, hashes of words) counts, scaled to length 1; zeros for a text without words."""
     groups: list[Positions]
-    """Of each page that has links, it and the pages first found on it, those with text; ascending."""
+    """A group for each page that has links: it and the pages first found on it, those with text; ascending."""
 
 
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
@@ -154,7 +154,7 @@ def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
 
 
 def _dense_columns(rows: csr_matrix) -> csr_matrix:
-    """The same without columns of zeros: a product takes time for each column."""
+    """Rows without columns of zeros: a product takes time for each column."""
     used, columns = np.unique(rows.indices, return_inverse=True)
     return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 

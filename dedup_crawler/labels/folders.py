@@ -16,13 +16,13 @@ from dedup_crawler.labels.signatures import Signature
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_CONTENTS = 20
-"""Different contents that two folders share, at least; the orders of one list count once."""
+"""Least number of different contents that two folders share; the orders of one list count once."""
 MAX_UNLIKE = 0.05
 """Share (0-1) of the paths below both folders that may show different pages: some change while a crawl goes on."""
 MAX_TRIES = 20
-"""Pages that one page is compared with, to find folders."""
+"""Most pages that one page is compared with, to find folders."""
 MAX_FOLDERS = 20
-"""Pairs of folders that are looked at, those that share most first: each costs a look at every URL."""
+"""Most pairs of folders that are looked at, those that share most first: each costs a look at every URL."""
 
 Positions = Mapping[str, int]
 Signatures = Mapping[int, Signature]
@@ -35,12 +35,12 @@ class FolderAlias:
     origin: str
     """Scheme and host."""
     old: str
-    """Starts of the path, the longer one ..."""
+    """Longer start of the path."""
     new: str
-    """... and the shorter."""
+    """Shorter start of the path."""
 
     def other(self, url: str) -> str | None:
-        """The same address below the other folder."""
+        """Address of a URL below the other folder; None if it is not below this one."""
         before = self.origin + self.old
         return f"{self.origin}{self.new}{url[len(before) :]}" if url.startswith(before) else None
 

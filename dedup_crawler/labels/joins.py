@@ -17,9 +17,9 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
 MAX_SHARE = 0.1
-"""Of the pages that are known by digest; a body that more of them share says nothing ..."""
+"""Largest share (0-1) of the pages known by digest that one body joins; a more frequent body says nothing."""
 FEW_URLS = 10
-"""... unless these are few."""
+"""Number of pages that a body may always join, however few are known by digest."""
 SAME_BODY = "the same body, byte for byte"
 """Reason of these joins."""
 
@@ -65,7 +65,7 @@ class Clustering:
     def __init__(self, n_pages: int) -> None:
         self._sets = DisjointSets(n_pages)
         self.joins: list[Join] = []
-        """In the order in which they were made; a tree for each cluster."""
+        """Joins in the order in which they were made; a tree for each cluster."""
 
     def join(self, left: int, right: int, reason: str) -> None:
         """Put two pages together, unless they are already."""
@@ -119,7 +119,7 @@ class TextlessJoins:
             self._body_of[position] = digest(f"{page.status} {page.digest}")
 
     def clustering(self) -> Clustering:
-        """Join each redirect with what it leads to, and equal bodies."""
+        """Join each redirect with its target, and equal bodies."""
         clustering = Clustering(self._n_pages)
         not_crawled: dict[str, int] = {}
         for position, target in self._targets:

@@ -34,18 +34,18 @@ LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
 """Name -> ways to put pages into duplicate clusters."""
 
 BATCH_PAGES = 100
-"""Texts that an interrupted run may have to read again, at most."""
+"""Most texts that an interrupted run may have to read again."""
 REPORTED_SKIPS = 100
 MIN_SINK_URLS = 10
-"""A sink has so many URLs ..."""
+"""Least number of URLs of a sink."""
 MIN_SINK_SHARE = 0.02
-"""... and this share of all ..."""
+"""Least share (0-1) of all URLs that a sink has."""
 MAX_SINK_WORDS = 100
-"""... and at most so many words besides lines that the pages of the site share; error pages may have more."""
+"""Most words of a sink besides lines that the pages of the site share; error pages may have more."""
 COMMON_SHARE = 0.05
-"""A line on this share of the pages says nothing about one of them ..."""
+"""A line on more than this share (0-1) of the pages says nothing about one of them; the larger of two limits counts."""
 SHARED = 1.5
-"""... nor one on more than so many pages for each of the cluster."""
+"""A line on more than so many pages for each URL of a cluster says nothing about the cluster."""
 
 Progress = Callable[[str, int], None]
 """Called with the step (``main text``, ``scores``, ``clusters``) and the number of pages it has done."""
@@ -72,15 +72,15 @@ class LabelReport:
     n_without_text: int
     """Pages that can be joined by redirects only."""
     n_skipped: int
-    """Pages, of those cleaned in this run, whose text could not be read ..."""
+    """Pages of this run whose text could not be read."""
     skipped: tuple[tuple[str, str], ...]
-    """... with the reason: (URL, reason), the first 100."""
+    """URL and reason of the first 100 skipped pages."""
     n_scores: int
     n_clusters: int
     n_duplicates: int
     """Pages that a crawl without duplicates would not have fetched: all but one of each cluster."""
     n_reordered: int
-    """Of the joins that made the clusters, those of two orders of one list; 0 for labellers that do not look at it."""
+    """Joins of two orders of one list; 0 for labellers that do not look for them."""
     sinks: tuple[Sink, ...]
     """Clusters that say nothing (log in, not found, no result), the largest first."""
 
@@ -223,7 +223,7 @@ def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
 
 
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:
-    """How many texts were written."""
+    """Write the texts, and return their number."""
     n_cleaned = 0
     with closing(texts):
         while batch := list(islice(texts, BATCH_PAGES)):

@@ -29,13 +29,13 @@ Pages = Callable[[], Iterable[LabelledPage]]
 """Gives the pages of a crawl anew, from the first to the last, each time it is called."""
 
 MIN_PAGES = 50
-"""With fewer pages nothing is called decoration."""
+"""Least number of pages of a crawl with decoration."""
 NAMING_SHARE = 0.5
-"""Of the pages show the value of a naming key as a line ..."""
+"""Least share (0-1) of the pages that show the value of a key as a line, for the key to name pages."""
 SHAPE_SHARE = 0.005
-"""... and a line that names it is decoration if its shape is on this share of the pages ..."""
+"""Least share (0-1) of the pages with a line of some shape that names them, for such lines to be decoration."""
 SHAPE_PAGES = 10
-"""... and on so many."""
+"""Least number of such pages."""
 
 MAX_KEYS = 400_000
 """About 50 MB of counts with 64-bit keys."""

@@ -22,9 +22,9 @@ MIN_WORDS = 10
 MIN_NEAR_WORDS = 100
 """A text with fewer words is compared for equality only: in a short list one changed entry is one more percent."""
 MAX_CHANGED_LINES = 2
-"""Nearly equal pages differ in at most so many lines ..."""
+"""Most lines by which nearly equal pages differ."""
 MAX_CHANGED_SHARE = 0.02
-"""... and these have at most this share of the words of a page, counted on both sides."""
+"""Largest share (0-1) of a page's words in those lines, counted on both sides."""
 MAX_CLOCK = 200
 """Characters; a longer line is no clock."""
 WHEN = "\2"

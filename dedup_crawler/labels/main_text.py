@@ -31,7 +31,7 @@ MAX_SECONDS = 30.0
 """A page that takes a worker longer is skipped."""
 
 _PAGES_PER_WORKER = 64
-"""In flight: a slow page must not leave the other workers without work."""
+"""Pages in flight for each worker: a slow page must not leave the other workers without work."""
 
 _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 

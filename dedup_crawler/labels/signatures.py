@@ -34,9 +34,9 @@ TOO_MANY = 65_535
 OWN_SHARE = 0.5
 """A line on more than this share of the pages of one kind belongs to the kind, not to the page."""
 MEMO_LINES = 100_000
-"""Lines whose facts are remembered, for most are on many pages ..."""
+"""Lines whose facts are remembered, for most are on many pages."""
 MEMO_LENGTH = 500
-"""... but for those with more characters."""
+"""Most characters of a line whose facts are remembered."""
 
 NO_LINES: Lines = np.empty(0, np.uint64)
 NO_WORDS: Words = np.empty(0, np.uint16)
@@ -48,29 +48,29 @@ class Signature:
 
     status: int
     title: int
-    """0 where there is none: a text file, mostly."""
+    """Hash of the title; 0 for a page without a title, mostly a text file."""
     text: int
-    """Of all lines."""
+    """Hash of the title and all lines."""
     content: int
-    """Of the lines that are not decoration."""
+    """Hash of the title and the lines that are not decoration."""
     main: int | None
-    """Of those of the latter that jusText keeps, where they are most of the page."""
+    """Hash of the content that jusText keeps; None where that is not most of the page."""
     n_text_words: int
-    """Of all lines."""
+    """Words of all lines."""
     n_words: int
-    """Of the content."""
+    """Words of the content."""
     lines: Lines
     """Each line of the content; none for a page without a title or with too many lines."""
     words: Words
-    """How many words each of these lines has; 65,535 for one with a number of the URL: an id, not a counter."""
+    """Number of words of each of these lines; 65,535 for one with a number of the URL: an id, not a counter."""
     plain_title: int | None
-    """Of the title with the page's name masked, where it holds it."""
+    """Hash of the title with the page's name masked; None where the title does not hold it."""
     template: int
-    """Of the URL without the values of its open arguments; 0 where there is no plain title."""
+    """Hash of the URL without the values of its open arguments; 0 where there is no plain title."""
     open_arguments: tuple[Argument, ...]
-    """Those that do not name the page and do not choose its kind."""
+    """Arguments of the URL that neither name the page nor choose its kind."""
     address_free: int | None
-    """Of title and lines without the page's own address; None where it is not printed."""
+    """Hash of title and lines without the page's own address; None where it is not printed."""
 
 
 class SitePages:
@@ -92,7 +92,7 @@ class SitePages:
             for position, page in enumerate(pages())
             if page.main_text
         }
-        """In crawl order."""
+        """Position in the crawl -> signature, in crawl order."""
         self._pages_of_kind: defaultdict[int, list[Signature]] = defaultdict(list)
         for signature in self.signatures.values():
             if signature.plain_title is not None:
@@ -142,7 +142,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = lin
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
-    """How many lines of two pages with as many lines are not the same, and how many words these have on both sides."""
+    """Return how many lines differ between two pages of equal length, and how many words they have on both sides."""
     is_changed = left.lines != right.lines
     words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
     return int(np.count_nonzero(is_changed)), int(words)

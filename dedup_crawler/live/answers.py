@@ -62,7 +62,7 @@ class Answers:
         is_covered: Callable[[str], bool],
     ) -> None:
         self.has_spider_side = False
-        """True if somebody says when the spider is through with a page; otherwise its answer is the end of it."""
+        """True if the spider middleware reports processed pages; otherwise a page is processed when it is answered."""
         self.n_fetched = 0
         self._crawler = crawler
         self._seen = seen
@@ -138,7 +138,7 @@ class Answers:
             self._on_failing(rule)
 
     def processed(self, request: Request) -> None:
-        """Say that the spider is through with the answer to *request*, links and all."""
+        """Note that the spider is through with the answer to *request*, links and all."""
         if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:
             self._seen.processed(forms)
 
@@ -153,7 +153,7 @@ class Answers:
             await self.release(forms)
 
     async def swallowed(self, request: Request) -> None:
-        """Hear that the dupefilter took *request* for one that it had seen.
+        """Note that the dupefilter took *request* for one that it had seen.
 
         If it is the target of a redirect, its source brought no page of its own; if it is a link that was let pass,
         its form has no owner after all. But the dupefilter of a crawl that was resumed knows requests that were never
@@ -273,7 +273,7 @@ class Answers:
             self._send(request, marks.RECOVERED)
 
     def verify(self, requests: Iterable[Request | str]) -> bool:
-        """Send what was dropped by rules that nobody has verified; whether there was anything."""
+        """Send the drops of unverified rules; return True if there were any."""
         return sum(self._send(request, marks.TESTED) for request in requests) > 0
 
     def _send(self, each: Request | str, why: str) -> bool:

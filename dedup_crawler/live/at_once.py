@@ -1,4 +1,4 @@
-"""Coroutines that never wait, run where nobody can await them."""
+"""Runs coroutines that never wait, in places that cannot await them."""
 
 from __future__ import annotations
 

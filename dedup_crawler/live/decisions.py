@@ -112,7 +112,7 @@ class Decisions:
         return True
 
     async def _decide(self, requests: Sequence[Request], is_start: bool) -> list[bool]:
-        """As :meth:`decide`, of requests about which more has to be asked than whether they are repeats."""
+        """Decide about requests as :meth:`decide` does, where more has to be asked than whether they are repeats."""
         questions = [self._questions.ask(request, is_start=is_start) for request in requests]
         if self._seen.is_durable:
             await self._notes.keep(
@@ -140,17 +140,17 @@ class Decisions:
         return sent
 
     def forget_forms(self) -> None:
-        """Say that forms have changed."""
+        """Note that forms have changed."""
         self._questions.forget_forms()
         self._owners.clear()
 
     def begin_anew(self) -> None:
-        """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
+        """Note that other models are asked now: whatever is queued is decided again when its turn comes."""
         self.forget_forms()
         self._questions.begin_anew()
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
-        """Claim the forms of all; without the seen set everybody owns what is asked for."""
+        """Claim the forms of all; without the seen set every request owns its form."""
         try:
             return await self._seen.claim(questions, self._codes.invalid) if questions else []
         except SeenUnavailableError as error:
@@ -170,7 +170,7 @@ class Decisions:
         return self._kept(question)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
-        """Return True if a URL passes whose form somebody has."""
+        """Return True if a URL passes although its form is claimed."""
         self._note_reached(question, holder)
         rules = question.fired
         if holder.rules not in (0, question.rules):
@@ -301,7 +301,7 @@ class Decisions:
         return True
 
     async def _owner_of(self, question: Question) -> Request | None:
-        """A request for the page of a form's owner, which is kept no longer; None if nobody knows the owner's URL."""
+        """A request for the page of a form's owner, which is kept no longer; None if the owner's URL is unknown."""
         url = self._report.owner_of(question.digest)
         if url is None:
             try:
@@ -329,7 +329,7 @@ class Decisions:
         return False
 
     def _keep_on_trial(self, question: Question, rules: tuple[str, ...]) -> None:
-        """Have a durable set keep a duplicate by rules that nobody has verified: a kill must not make them right."""
+        """Have a durable set keep a duplicate by unverified rules: a kill must not make them right."""
         is_kept = self._seen.is_durable and rules and self._explorer.is_on_trial(rules)
         if is_kept and (text := question.text()) is not None:
             self._seen.keep_dropped(self._codes.code_of(rules), text)

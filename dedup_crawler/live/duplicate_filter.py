@@ -58,7 +58,7 @@ class DuplicateFilter:
     ) -> None:
         self.seen = seen
         self.has_downloader_side = False
-        """True if somebody hears the answers; without, nothing may be dropped."""
+        """True if the answers reach the filter; otherwise nothing may be dropped."""
         self._job = job
         self._crawler = crawler
         self._options = options
@@ -194,7 +194,7 @@ class DuplicateFilter:
             self._clocks.append(clock)
 
     async def close(self, spider: Spider, reason: str) -> None:
-        """Write what was learnt, and say what the crawl came to."""
+        """Write the evidence, and log the summary of the crawl."""
         if not self._is_open:
             self._report.close()
             if self._is_refused:
@@ -224,7 +224,7 @@ class DuplicateFilter:
             self._job.end()
 
     def is_busy_when_idle(self) -> bool:
-        """Send what is left when the crawl has run dry; whether the spider has to wait for it."""
+        """Send the remaining requests when the crawl has run dry; return True if the spider has to wait for them."""
         if self.seen.is_local:
             return at_once(self._ran_dry())
         if self._is_looking:
@@ -236,7 +236,7 @@ class DuplicateFilter:
         return True
 
     def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Do something for which nobody waits."""
+        """Run a coroutine, in the background if it has to wait."""
         if self.seen.is_local:
             at_once(coroutine)
         else:
@@ -285,7 +285,7 @@ class DuplicateFilter:
         return form_digest(form), model.fired(url, None, form) if form != url else ()
 
     def _is_covered(self, url: str) -> bool:
-        """Tell whether a URL has a shape that shows nothing new."""
+        """Return True if a URL has a shape that shows nothing new."""
         model = self._models.of(host_of(normal_form(url)))
         return model is not None and model.is_covered(url)
 
@@ -302,7 +302,7 @@ class DuplicateFilter:
         )
 
     async def _take_models(self, folder: Path) -> None:
-        """Go on with models that were just learnt: forms, and what is seen, are those of these models from now on."""
+        """Go on with models that were just learnt: their forms, and the seen ones among them, count from now on."""
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
             self._decisions.forget_forms()

@@ -39,13 +39,13 @@ class KilledJob:
         """The name of the process that was killed; None if none was, or it had no name."""
 
     def begin(self, process: str) -> None:
-        """Say that a process has begun; its name may be empty."""
+        """Note that a process has begun; its name may be empty."""
         with self._trouble_said("cannot be written: after a kill, Scrapy's queue in it will not be put aside"):
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / _RUNNING).write_text(process, encoding="ascii")
 
     def end(self) -> None:
-        """Say that it came to its end."""
+        """Note that it came to its end."""
         with self._trouble_said("cannot be written: the next process will take this one for killed"):
             (self._folder / _RUNNING).unlink(missing_ok=True)
 

@@ -67,7 +67,7 @@ def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
 
 
 def download(crawler: Crawler, request: Request) -> None:
-    """Begin to download *request* past the queue, through all downloader middlewares; its answer goes to nobody."""
+    """Begin to download *request* past the queue, through all downloader middlewares; its answer is dropped."""
     if _VERSION >= (2, 14):
         downloading = deferred_from_coro(crawler.engine.download_async(request))
     else:

@@ -111,7 +111,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._processed(response)
 
     async def _kept(self, requests: list[Request], page: str | None) -> Iterable[Request]:
-        """Those of the links of a page that are sent; *requests* is empty then."""
+        """Links of a page that are sent; *requests* is empty afterwards."""
         if not requests:
             return ()
         for request in requests if page is not None else ():

@@ -1,4 +1,4 @@
-"""Stopping a crawl that cannot do what was asked: one line in the log, a reason, and a failing exit status."""
+"""Stops a crawl that cannot do its job: one line in the log, a reason, and a failing exit status."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Canonicalizer(ABC):
         return True
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why."""
+        """Explain the form of *url*: the form and the reason for it."""
         form = self.canonicalize(url, referrer)
         normal = normal_form(url)
         if host_of(normal) not in self.hosts:
@@ -226,7 +226,7 @@ class Canonicalizer(ABC):
         return self._told()[1]
 
     def without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """The same fitted model with some rules switched off; this one stays as it is.
+        """Return the fitted model with some rules switched off; this one stays as it is.
 
         URLs on which none of them :meth:`fired` keep their forms. Any other gets the form that the rest of what fired
         on it gives: no rule takes the place of one that was switched off. Unknown identifiers are ignored.
@@ -236,7 +236,7 @@ class Canonicalizer(ABC):
 
     @property
     def digest(self) -> str:
-        """Of all that was learnt, and the options: 64 hex digits, those that the saved model's ``model.json`` holds."""
+        """Digest of all that was learnt, and of the options: 64 hex digits, as in ``model.json`` of the saved model."""
         self._check_fitted()
         return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
 
@@ -245,13 +245,13 @@ class Canonicalizer(ABC):
         return None
 
     def learnt(self) -> list[str]:
-        """Say what was learnt, a line each, the best supported first; no line if nothing was."""
+        """List what was learnt, a line each, the best supported first; empty if nothing was."""
         return []
 
     def refused(self) -> Sequence[Refusal]:
-        """Say what was looked at and is not believed, and why: the best supported first, a bounded number.
+        """List hypotheses that are not believed, with the reason: the best supported first, a bounded number.
 
-        None for a method that does not keep it, or a model that was trained before it did.
+        Empty for a method that does not keep them.
         """
         return ()
 
@@ -347,7 +347,7 @@ class Canonicalizer(ABC):
         return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """The same fitted model, built without these rules; the model itself where it cannot do with fewer."""
+        """Return the fitted model, built without these rules; the model itself where it cannot do with fewer."""
         return self
 
     def _check_options(self) -> None:
@@ -365,7 +365,7 @@ class Canonicalizer(ABC):
         return {}
 
     def _tables(self) -> dict[str, Any]:
-        """File name -> JSON value, for what was learnt."""
+        """File name -> JSON value, for all that was learnt."""
         return {}
 
     def _weights(self) -> bytes:
@@ -431,7 +431,7 @@ class SwitchedOff(Canonicalizer):
         self._left = whole._without(off)
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why, and what was switched off for it."""
+        """Explain the form of *url*, with the rules that were switched off for it."""
         normal = normal_form(url)
         off = [each for each in self.whole.fired(url, referrer) if each in self.off]
         if not off:
@@ -456,7 +456,7 @@ class SwitchedOff(Canonicalizer):
 
     @property
     def digest(self) -> str:
-        """Of the whole model and of what was switched off: 64 hex digits."""
+        """Digest of the whole model and of the rules that are switched off: 64 hex digits."""
         return hashlib.sha256(
             " ".join([self.whole.digest, *sorted(self.off)]).encode("utf-8", "surrogatepass")
         ).hexdigest()
@@ -491,7 +491,7 @@ class SwitchedOff(Canonicalizer):
         return decided, fired
 
     def _proposed(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
-        """The same, whether it is its own form or not."""
+        """Form and fired rules without those that are switched off; the form may have another form in turn."""
         fired = self.whole._fired(url, form, referrer)
         if self.off.isdisjoint(fired):
             return form, fired
@@ -505,7 +505,7 @@ class SwitchedOff(Canonicalizer):
         return {known: rule for known, rule in self.whole._known_rules().items() if known not in self.off}
 
     def _check_fitted(self) -> None:
-        """Only a fitted model is asked for less."""
+        """Do nothing: a model with rules switched off is made of a fitted one."""
 
     def _check_options(self) -> NoReturn:
         raise BadInputError("a model with rules switched off learns nothing; fit the whole one.")

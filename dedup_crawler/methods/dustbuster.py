@@ -38,7 +38,7 @@ class DustBuster(RuleBased):
     Parameters
     ----------
     min_support
-        Pairs of URLs that differ in a rule alone and may be the same page, at least.
+        Least number of URL pairs that differ by the rule alone and may show the same page.
     max_tokens
         Tokens (words and single other characters) that a rule may replace.
     max_bucket

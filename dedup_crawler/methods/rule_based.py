@@ -47,7 +47,7 @@ class RuleBased(Canonicalizer):
         return len(self.engine_.rules)
 
     def _quality(self) -> dict[str, Any]:
-        """How many rules there are."""
+        """Return the number of rules."""
         return {"rules": len(self.engine_.rules)}
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:

@@ -92,19 +92,29 @@ class Seq2Seq(Canonicalizer):
     ----------
     preset
         ``"fast"`` (128 units, Adam, the four additions) or ``"paper"`` (512 units, SGD, batch 20, none of them).
-        An option below that is None is what the preset says.
+        The preset chooses the options that are not set.
     hidden
         Units of the GRUs and size of the embedding.
     optimizer
         ``"adam"`` or ``"sgd"``.
-    learning_rate, batch_size, max_steps
-        Of the training; it ends early once every pair is translated exactly.
+    learning_rate
+        Learning rate of the optimizer.
+    batch_size
+        Pairs of templates in one step of training.
+    max_steps
+        Most steps of training; it ends early once every pair is translated exactly.
     min_document_frequency
-        Share (0-1) of the URLs that a function token occurs in.
+        Least share (0-1) of the URLs that a function token occurs in.
     deep
-        Whether templates go on inside a token (slugs and paths of any length become one argument).
-    identity_pairs, global_targets, judged_gate, value_guard
-        The four additions.
+        Cut templates inside tokens too: slugs and paths of any length become one argument.
+    identity_pairs
+        Train singletons as translations to themselves.
+    global_targets
+        Give all templates of the same pages one target.
+    judged_gate
+        Translate a template only if its merge groups with later pages hold.
+    value_guard
+        Keep an argument that stands beside a third id.
     seed
         The same seed gives the same model, byte for byte, on the CPU.
     device

@@ -46,7 +46,7 @@ class StaticFront(Canonicalizer):
         self.site_text = model.site_text
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which static rules changed *url*, and why the model gives the rest its form."""
+        """Explain the form of *url*: the static rules that changed it, and the model's reason for the rest."""
         normal = normal_form(url)
         if host_of(normal) not in self.hosts:
             return self.model.explain(url, referrer)
@@ -61,11 +61,11 @@ class StaticFront(Canonicalizer):
         )
 
     def model_rules(self) -> ModelRules | None:
-        """Those of the model: static rules are written in their own format already."""
+        """Rules of the model; static rules are written in their own format already."""
         return self.model.model_rules()
 
     def learnt(self) -> list[str]:
-        """How many rules each file has, and what the model learnt."""
+        """Return a line for the rules of each file, and those of the model."""
         files = [f"{len(file.sentences)} static rules of {file.file} ({file.kind})" for file in self.layer.files]
         return [*files, *self.model.learnt()]
 
@@ -74,7 +74,7 @@ class StaticFront(Canonicalizer):
         return self.model.n_learnt()
 
     def options(self) -> dict[str, Any]:
-        """Those of the model."""
+        """Options of the model."""
         return self.model.options()
 
     def _form(self, url: str, referrer: Referrer | None) -> str:

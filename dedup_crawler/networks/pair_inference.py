@@ -174,7 +174,7 @@ def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
     try:
         return int(weights["lstm.weight_hh_l0"].shape[1]), int(weights["embedding.weight"].shape[1])
     except (KeyError, IndexError) as error:
-        raise DamagedModelError(f"weights.safetensors is not a Siamese network's: {error}. Train again.") from error
+        raise DamagedModelError(f"weights.safetensors does not fit a Siamese network: {error}. Train again.") from error
 
 
 def _lstm_shapes(n_characters: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:

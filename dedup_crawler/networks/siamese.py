@@ -48,7 +48,7 @@ class PaperSiamese(nn.Module):
 
 
 class CuredSiamese(nn.Module):
-    """The same idea with its faults cured: padding is not read, left and right are alike, agreement is told.
+    """Siamese network without the capstone's faults: padding is not read, left and right are alike, agreement is told.
 
     *n_symbols* is C, *n_agreements* F (see :meth:`forward`), *hidden* H and *embedding* E.
     """

@@ -38,7 +38,7 @@ def load_weights(data: bytes) -> dict[str, ndarray]:
         raise DamagedModelError(f"weights.safetensors cannot be read: {error}. Train again.") from error
     for name, array in weights.items():
         if array.dtype != np.float32 or not (np.abs(array) <= _MAX_WEIGHT).all():
-            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has numbers of no network. Train again.")
+            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has numbers that no network has. Train again.")
     return weights
 
 

@@ -35,9 +35,9 @@ class Fetched:
     """Outcome of one fetch."""
 
     page: Page | None
-    """Behind redirects of the same site; None where there is none to be had."""
+    """Page behind the redirects of the site; None if it cannot be fetched."""
     is_forbidden: bool = False
-    """By robots.txt."""
+    """True if robots.txt forbids the fetch."""
 
 
 class PoliteFetcher:
@@ -59,7 +59,7 @@ class PoliteFetcher:
     BadInputError
         If *site* is no http(s) URL, or a number is out of range.
     FetchError
-        If the site does not answer, or its robots.txt cannot be had.
+        If the site does not answer, or its robots.txt cannot be read.
     """
 
     def __init__(self, site: str, *, delay_s: float = 1.0, max_fetches: int = 1000, timeout_s: float = 30) -> None:

@@ -14,7 +14,7 @@ class Page:
     """
 
     url: str
-    """As requested; unique in a store."""
+    """URL as requested; unique in a store."""
     status: int = 200
     """HTTP status, 100-599."""
     referrer: str | None = None
@@ -62,7 +62,7 @@ class LabelledPage:
     cluster: int | None
     """Number of its duplicate cluster; None while the page is not labelled."""
     digest: str | None = None
-    """Of its body, where the body itself is not known."""
+    """Digest of its body, where the body itself is not known."""
 
 
 @dataclass(frozen=True, slots=True)

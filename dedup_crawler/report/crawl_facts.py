@@ -30,15 +30,15 @@ class CrawlFacts:
     """Different pages that these show."""
     n_bytes: int
     n_repeat_bytes: int
-    """Of these, those of URLs whose page an earlier URL had shown."""
+    """Bytes of URLs whose page an earlier URL had shown."""
     statuses: tuple[tuple[str, int], ...]
     hosts: tuple[tuple[str, int], ...]
-    """Those with most URLs."""
+    """Hosts with most URLs, and their number of URLs."""
     n_hosts: int
     fetched: tuple[float, float] | None
     """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
-    """After so many judged URLs so many different pages had been seen."""
+    """Points of a curve: number of judged URLs, number of different pages seen by then."""
     largest: tuple[tuple[Hashable, int], ...]
     """Pages that very many URLs show, with the number of these."""
     unseen: frozenset[Hashable]

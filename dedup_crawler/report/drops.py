@@ -1,4 +1,4 @@
-"""After a live crawl: the drops that it listed (``DEDUP_DROPPED``), and what its explorations said of the rules.
+"""Drops that a live crawl has listed (``DEDUP_DROPPED``), and the explorations that judge its rules.
 
 The file has a line a drop and may be of any size: it is read line by line, and a bounded number of examples is kept.
 """
@@ -61,11 +61,11 @@ class DropFacts:
     n_judged: int = 0
     """Drops of which a truth knows what both URLs show."""
     n_wrong: int = 0
-    """Of these, those that show two pages."""
+    """Judged drops whose URLs show two pages."""
     wrong: list[Drop] = field(default_factory=list)
     times: tuple[float, float] | None = None
     of_rules: dict[str, RuleDrops] = field(default_factory=dict)
-    """By the first rule of each drop, as the stats of a crawl count."""
+    """Rule identifier -> drops of which it is the first rule, as in the stats of a crawl."""
 
     def add(self, drop: Drop, truth: Mapping[str, str], suspected: frozenset[str]) -> None:
         """Count one drop."""
@@ -97,7 +97,7 @@ class RuleLife:
     n_dropped: int
     counts: RuleCounts
     lost: LostPages | None
-    """Of its drops; None where none of them was explored."""
+    """Pages lost by the rule's drops; None where none of them was explored."""
     examples: Sequence[Drop]
 
     @property

@@ -46,13 +46,13 @@ class Figure:
     """One image."""
 
     uri: str
-    """Of its SVG, as ``data:``."""
+    """The SVG, as ``data:`` URL."""
     alt: str
     """Description of the figure, for those who cannot see it."""
 
 
 def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
-    """How many different pages the fetches of a crawl had shown."""
+    """Curve of the different pages that the fetches of a crawl had shown."""
     n_urls, n_pages = growth[-1]
     fetches = [fetched for fetched, _ in growth]
     with _drawing() as (axes, figure):

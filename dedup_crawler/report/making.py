@@ -141,7 +141,7 @@ class _Crawl:
         return None if not self._truth and page in self.facts.unseen else page
 
     def told(self, note: str, values: Iterable[T]) -> Iterator[T]:
-        """The same values, with progress."""
+        """Yield the values, and show progress."""
         for place, value in enumerate(values):
             if place % _EVERY == 0:
                 self._progress(note, place, self._n_urls)

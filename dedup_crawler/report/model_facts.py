@@ -83,7 +83,7 @@ class ModelFacts:
     """One model."""
 
     name: str
-    """Of its folder."""
+    """Name of the model's folder."""
     model: Canonicalizer
     summary: str
     """Summary of the method."""

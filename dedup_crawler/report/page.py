@@ -23,7 +23,7 @@ SECTIONS = (
 )
 """Identifier and title of each section, in order."""
 MARK = b'<meta name="generator" content="dedup-crawler report">'
-"""By this a file is known to be a report."""
+"""Mark by which a file is known to be a report."""
 
 
 def render(report: Mapping[str, Any]) -> str:

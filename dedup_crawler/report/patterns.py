@@ -40,7 +40,7 @@ class Pattern:
     """Its own part, below the pattern above."""
     n_urls: int = 0
     n_repeats: int = 0
-    """Of these, those whose page an earlier URL had shown."""
+    """URLs whose page an earlier URL had shown."""
     n_repeat_bytes: int = 0
     n_own: int = 0
     """URLs that end here, not further down."""

@@ -127,7 +127,7 @@ class UrlReader:
         return within + [float(ranks <= step) for step in _RANKS]
 
     def _rank(self, number: int) -> float:
-        """How many numbers of the site are below; ids that are new go on as densely as the known ones lie."""
+        """Rank of a number among those of the site; new ids go on as densely as the known ones lie."""
         rank = bisect_left(self.numbers, number)
         if not self.numbers or 0 < rank < len(self.numbers):
             return rank

@@ -22,7 +22,7 @@ _SAID = re.compile(r";([A-Za-z][A-Za-z0-9_.~\-]*[:/])=([^/;]*)", re.ASCII).fullm
 
 
 def is_name(name: object) -> bool:
-    """Tell whether this may be the name of a segment, with its delimiter."""
+    """Return True if this may be the name of a segment, with its delimiter."""
     return isinstance(name, str) and _IS_NAME(name) is not None
 
 
@@ -45,7 +45,7 @@ def spoken(name: str) -> str | None:
 
 
 def is_segment(part: str) -> bool:
-    """Tell whether a part of a query stands for a segment, or for the order of several."""
+    """Return True if a part of a query stands for a segment, or for the order of several."""
     return _SAID(part) is not None or part.startswith(f";{ORDER}=")
 
 
@@ -121,7 +121,7 @@ def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | N
 
 
 def _are_list(names: Sequence[str]) -> bool:
-    """Tell whether so many names are a list, or may be a title with its kind in front."""
+    """Return True if so many names are a list, or may be a title with its kind in front."""
     return len(names) > 2 or (len(names) == 2 and all(name[-1] == "=" for name in names))
 
 

@@ -30,7 +30,7 @@ _SAID = re.compile(rf";({_NAME}|\(\))=(?:([0-9]{{1,4}})/)?([^/;&]*)", re.ASCII).
 
 
 def is_name(name: object) -> bool:
-    """Tell whether this may be the name of a parameter."""
+    """Return True if this may be the name of a parameter."""
     return isinstance(name, str) and _IS_NAME(name) is not None
 
 

@@ -77,7 +77,7 @@ class SiteGrammar:
         return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
 
     def __bool__(self) -> bool:
-        """Tell whether any URL is read otherwise than it stands."""
+        """Return True if any URL is read otherwise than it stands."""
         return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
 
     def read(self, url: str) -> str:
@@ -136,7 +136,7 @@ class SiteGrammar:
         return found if is_same(self.read(found), url) else None
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the grammar as JSON values."""
         return {
             "parameters": list(self.parameters),
             "segments": list(self.segments),
@@ -183,12 +183,12 @@ def spoken_name(name: str) -> str:
 
 
 def is_marked(name: str) -> bool:
-    """Tell whether a name of the usual grammar is none of the query, or not as it stands there."""
+    """Return True if a name of the usual grammar is none of the query, or not as it stands there."""
     return name[:1] == _MARK or name.endswith(value_lists.MARK)
 
 
 def is_same(one: str, other: str) -> bool:
-    """Tell whether two URLs are the same but for the order of their names."""
+    """Return True if two URLs are the same but for the order of their names."""
     if one == other:
         return True
     path, _, query = one.partition("?")

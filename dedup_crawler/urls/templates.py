@@ -44,7 +44,7 @@ _Piece = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """In how many of *n_urls* URLs each token occurs, and in deep templates each word inside a token."""
+    """Number of URLs, of *n_urls*, with each token; in deep templates also with each word inside a token."""
 
     n_urls: int
     tokens: Counter[str]

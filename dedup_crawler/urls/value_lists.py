@@ -47,7 +47,7 @@ def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def is_list(entry: tuple[object, object]) -> bool:
-    """Tell whether this may be a name and its delimiter."""
+    """Return True if this may be a name and its delimiter."""
     name, delimiter = entry
     return isinstance(name, str) and name[-1:] not in ("", ";") and delimiter in _DELIMITERS
 

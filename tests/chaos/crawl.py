@@ -139,7 +139,7 @@ def _settings(spec: Spec) -> dict[str, Any]:
 
 
 def _evidence(server: Server, folder: Path) -> dict[int, tuple[int, int, bool]]:
-    """What was counted of the rule of each family."""
+    """Counts of each family's rule: agreed, disagreed, switched off."""
     found = {}
     numbers = {rule: number for number, rule in rule_names(server.site, server.host).items()}
     for path in folder.glob("model.evidence.json"):

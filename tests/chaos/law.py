@@ -21,7 +21,7 @@ _RETRIED = {"500", "503", RESET}
 
 @dataclass
 class Crawled:
-    """What one crawl, with all its processes, came to."""
+    """Outcome of one crawl with all its processes."""
 
     asked: list[Asked]
     got: list[tuple[str, str]]

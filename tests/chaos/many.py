@@ -47,7 +47,7 @@ def smallest(outcome: Outcome) -> Spec:
 
 
 def told(outcome: Outcome) -> str:
-    """What is wrong, and how to see it again."""
+    """Describe the fault, and the commands that show it again."""
     spec = outcome.spec
     what = outcome.trouble or f"{len(outcome.lost)} of {outcome.n_pages} pages lost ({'; '.join(outcome.causes())})"
     again = f"--seeds {spec.seed}" if spec == invent(spec.seed) else f'--spec "{written(spec)}"'

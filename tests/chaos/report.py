@@ -1,4 +1,4 @@
-"""What many seeds came to, as a table in Markdown."""
+"""The outcomes of many seeds, as a table in Markdown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
 
 
 def _named(family: Family) -> str:
-    """What tells a family from others in the table."""
+    """The properties that tell a family from others in the table."""
     wrong = "" if family.matters_at is None else ", wrong" if not family.matters_at else ", wrong from a page on"
     fault = "" if family.fault is None else f", {family.fault.what}"
     more = ", redirects" * bool(family.redirects) + ", thin" * family.is_thin + fault

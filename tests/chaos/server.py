@@ -39,7 +39,7 @@ class Server:
         self.run = 0
         self._faults = {path: fault for path in site.way_of if (fault := fault_of(site, path)) is not None}
         self.hold: Callable[[], bool] | None = None
-        """Whether answers have to wait, as if they took as long as something else does."""
+        """Returns True while answers have to wait; it makes them last as long as something else does."""
         self.connections: set[asyncio.Transport] = set()
         """That are open."""
         self._listening = threading.Event()
@@ -176,7 +176,7 @@ class _Connection(asyncio.Protocol):
 
 
 def fault_of(site: Site, path: str) -> Fault | None:
-    """What is wrong with one URL of a site, sometimes or always."""
+    """The fault of one URL of a site, which it has always or sometimes; None for a sound URL."""
     number, page, way = site.way_of[path]
     fault = site.spec.families[number].fault
     return fault if fault is not None and way < fault.n_ways and page % fault.every == 0 else None

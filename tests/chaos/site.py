@@ -70,7 +70,7 @@ class Redirect(NamedTuple):
 
 @lru_cache(maxsize=50_000)
 def text_of(page: str, n_lines: int) -> str:
-    """What a page says: a title and some lines of its own."""
+    """Text of a page: a title and some lines of its own."""
     draw = Random(page)
     lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(n_lines))
     return f"<h1>{name_of(page)}</h1>{lines}"
@@ -104,7 +104,7 @@ class Site:
             self._add_lists(number, family)
 
     def lookup(self, path: str) -> Shown | Redirect | None:
-        """What a path shows, whatever session is in it."""
+        """The answer of a path, with any session in it."""
         return self.answers.get(without_session(path))
 
     def pages(self) -> list[str]:

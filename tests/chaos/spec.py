@@ -1,4 +1,4 @@
-"""What one invented crawl is made of: frozen, and printed so that it can be pasted.
+"""Specification of one invented crawl: frozen, and printed so that it can be pasted.
 
 A :class:`Spec` names families of pages, each with its own way of giving one page several URLs, its own links, its own
 faults and its own rule in the model; so a page that is lost names the ingredient that lost it.
@@ -30,7 +30,7 @@ EMPTY, RESET, SLOW = "empty", "reset", "slow"
 
 @dataclass(frozen=True)
 class Fault:
-    """What some URLs of some pages answer instead of their page."""
+    """An answer that some URLs of some pages give instead of their page."""
 
     what: str
     """A status, ``empty`` (status 200), ``reset`` or ``slow``."""

@@ -1,4 +1,4 @@
-"""What the two crawls of a spec come to: pages that are lost, and those that no rule could have known of.
+"""Verdict on the two crawls of a spec: pages that are lost, and those that no rule could have known of.
 
 A page may be lost only if the site hid until then what tells it apart: its rule had been explored often enough, and
 each time rightly, before the first page on which it is wrong; and then not more than exploration promises. What was
@@ -41,7 +41,7 @@ class Outcome:
     n_kills: int
     n_stops: int
     is_said: bool
-    """Whether the summary's upper bound is not below what was lost."""
+    """True if the summary's upper bound is not below the number of pages that were lost."""
     cpu_s: float
     traces: tuple[str, ...] = ()
     """Of the first lost pages, what became of each of their URLs."""

@@ -52,7 +52,7 @@ class Zygote:
         self._pid = int(self._read())
 
     def killer(self, number: int) -> Callable[[], None]:
-        """What sends a signal to the crawl that runs."""
+        """Return a function that sends a signal to the running crawl."""
         return lambda: os.kill(self._pid, number)
 
     def wait(self) -> tuple[int, float]:

@@ -62,7 +62,7 @@ class StorePipeline:
         return item
 
     def close_spider(self, spider: Spider | None = None) -> None:
-        """Write what is left."""
+        """Write the remaining pages."""
         self._recorder.close()
 
     def _give_up(self, error: StoreError) -> None:
@@ -140,7 +140,7 @@ def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> 
 
 
 def write_pages(crawler: Crawler) -> None:
-    """Write what *crawler* has collected so far, for somebody who is about to read its database."""
+    """Write the pages that *crawler* has collected so far, before its database is read."""
     if (recorder := _RECORDERS.get(crawler)) is not None:
         recorder.flush()
 

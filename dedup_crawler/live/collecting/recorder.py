@@ -50,14 +50,14 @@ class PageRecorder:
         self._guard(lambda store: store.add(page))
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining pages."""
         if self._clock is not None and self._clock.running:
             self._clock.stop()
         self._guard(lambda store: store.close())
         self._store = None
 
     def flush(self) -> None:
-        """Write what was stored since the last time."""
+        """Write the pages stored since the last time."""
         self._guard(lambda store: store.flush())
 
     def _guard(self, action: Callable[[PageStore], None]) -> None:

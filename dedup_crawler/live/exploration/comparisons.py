@@ -54,7 +54,7 @@ class Comparisons:
         self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
 
     def has_owner(self, form: bytes) -> bool:
-        """Tell whether the page of a form's owner is kept."""
+        """Return True if the page of a form's owner is kept."""
         return form in self._owners
 
     def owner(self, form: bytes) -> FetchedPage | None:
@@ -66,11 +66,11 @@ class Comparisons:
         return self._owners.items()
 
     def lacks_owner(self, form: bytes) -> bool:
-        """Tell whether the page of a form's owner is not kept, and could be had by fetching it once more."""
+        """Return True if the page of a form's owner is not kept, and can be fetched once more."""
         return form not in self._owners and self._asked_again.get(form) is not False
 
     def is_asked_again(self, form: bytes) -> bool:
-        """Tell whether the page of a form's owner is being fetched once more; it is from now on."""
+        """Return True if the page of a form's owner is being fetched once more; it is from now on."""
         if self._asked_again.get(form):
             return True
         if len(self._asked_again) >= _MAX_ASKED:
@@ -79,7 +79,7 @@ class Comparisons:
         return False
 
     def has_no_owner(self, form: bytes) -> None:
-        """Hear that nobody knows the owner of a form, or that it does not answer any more."""
+        """Note that the owner of a form is unknown, or does not answer any more."""
         self._asked_again[form] = False
         for duplicate in self._awaited.take(form):
             self._on_verdict(form, duplicate.rules, None)
@@ -98,7 +98,7 @@ class Comparisons:
             self._compare(form, page, duplicate)
 
     def learn_frame(self, form: bytes, page: FetchedPage) -> None:
-        """Say that the page of a form is one of its site: what many of them share is no content."""
+        """Note that the page of a form is one of its site: what many of them share is no content."""
         if form in self._framed:
             return
         if len(self._framed) >= _MAX_FRAMED:

@@ -1,4 +1,4 @@
-"""How many URLs a crawl has dropped by which rules, and how many of these drops nobody has verified."""
+"""Counts of the URLs that each rule has dropped, and of the drops that are not verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Drops:
 
 
 class Verdicts(NamedTuple):
-    """The drops that nobody fetched, and the explorations that speak for or against them."""
+    """Drops that were not fetched, and the explorations that speak for or against them."""
 
     n_tested: int
     """Drops by rules of each of which some exploration was decided."""
@@ -46,7 +46,7 @@ class DropCounts:
             self._by_rule[rule] += n
 
     def of(self, rule: str) -> int:
-        """Drops by one rule, less what was sent after all."""
+        """Drops by one rule, without those that were sent after all."""
         return max(0, self._by_rule[rule])
 
     def explored(self, rules: tuple[str, ...], *, is_same: bool) -> None:
@@ -56,7 +56,7 @@ class DropCounts:
         drops.n_wrong += not is_same
 
     def by_rule(self) -> Counter[str]:
-        """Drops by rule, less what was sent after all; a drop counts for each of its rules."""
+        """Drops by rule, without those that were sent after all; a drop counts for each of its rules."""
         return +self._by_rule
 
     def untested_rules(self) -> set[str]:

@@ -135,11 +135,11 @@ class Explorer:
         return self._explores and not self.evidence.is_settled(rules)
 
     def sent(self, request: Request) -> None:
-        """Hear that a duplicate is fetched to test its rules: another link to it is no drop that anybody misses."""
+        """Note that a duplicate is fetched to test its rules: another link to it is no drop."""
         self._sent.add(request.url)
 
     def not_sent(self, request: Request) -> None:
-        """Hear that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
+        """Note that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
         if expected == marks.OWNER:
             return
@@ -149,7 +149,7 @@ class Explorer:
             self._report.count("request/explored", -1)
 
     def was_sent(self, request: Request) -> bool:
-        """Tell whether the URL of a duplicate was fetched to test its rules."""
+        """Return True if the URL of a duplicate was fetched to test its rules."""
         return request.url in self._sent
 
     def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
@@ -185,7 +185,7 @@ class Explorer:
             self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
 
     def not_answered(self, explores: Sequence[Any]) -> None:
-        """Hear that an explored duplicate was not answered, or with nothing."""
+        """Note that an explored duplicate was not answered, or with nothing."""
         form, expected, *rules = explores
         if expected == marks.OWNER:
             self.comparisons.has_no_owner(form)
@@ -193,7 +193,7 @@ class Explorer:
             self._judged(form, rules, None)
 
     def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
-        """Hear that an explored URL was asked for before, or redirects to one that was and that has *target_form*.
+        """Note that an explored URL was asked for before, or redirects to one that was and that has *target_form*.
 
         Behind a covered template that page is reached otherwise, unless it is covered as well (*is_covered*), or only
         another such test has led there.
@@ -215,7 +215,7 @@ class Explorer:
         self._judged(form, rules, True if is_same else None)
 
     def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> None:
-        """Hear that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
+        """Note that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
 
         The owner's page is there if the target is the owner, or has its form without any of the rules that are tested.
         """
@@ -229,7 +229,7 @@ class Explorer:
         self._judged(form, rules, True if is_same else None)
 
     def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
-        """Hear that a URL behind a covered template redirects to a form, for which the spider will ask by itself.
+        """Note that a URL behind a covered template redirects to a form, for which the spider will ask by itself.
 
         If that form has an owner, it was reached otherwise, unless another such redirect has led there first. If it has
         none, a link may still come.
@@ -246,12 +246,12 @@ class Explorer:
             self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
 
     def led_alone(self, form: bytes) -> None:
-        """Hear that nothing but a test of a covered template has led to *form*."""
+        """Note that nothing but a test of a covered template has led to *form*."""
         if len(self._led) < _MAX_TESTED:
             self._led.add(form)
 
     def reached(self, form: bytes, page: str | None) -> None:
-        """Hear that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
+        """Note that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
 
         A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
         """
@@ -310,14 +310,14 @@ class Explorer:
             self.comparisons.run_dry()
 
     def take_failing(self) -> list[str]:
-        """Rules that have to go by what was heard since this was last asked."""
+        """Rules to switch off, by the verdicts since the last call."""
         if not self._failing:
             return self._failing
         failing, self._failing = self._failing, []
         return failing
 
     def to_verify(self) -> list[Kept]:
-        """Some of the requests that were dropped by rules which nobody has verified, now that nothing else is left.
+        """Some of the requests that unverified rules have dropped, now that no other request is left.
 
         As many of each rule as it lacks, at even distances; the last one if many were dropped since its last test; of a
         rule whose explorations are never decided, all.
@@ -340,7 +340,7 @@ class Explorer:
         return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Kept]:
-        """Say that forms are those of other models now; gives what was dropped by the old ones."""
+        """Note that forms are those of other models now; gives what was dropped by the old ones."""
         self._credit.clear()
         self._dropped.clear()
         self.comparisons.clear()

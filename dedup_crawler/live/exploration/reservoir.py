@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_OF_RULE = 5_000
-"""Requests kept for one rule ..."""
+"""Most requests kept for one rule."""
 MAX_ALL = 20_000
-"""... and for all rules together."""
+"""Most requests kept for all rules together."""
 _PART = 10
 
 
@@ -97,5 +97,5 @@ class Reservoir(Generic[T]):
 
 
 def _evenly(n: int, n_chosen: int) -> list[int]:
-    """So many places of *n*, at even distances, the last one among them."""
+    """Return *n_chosen* places of *n*, at even distances, the last one among them."""
     return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]

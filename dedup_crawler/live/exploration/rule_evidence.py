@@ -27,9 +27,9 @@ from dedup_crawler.rules.judging.belief import expected_error
 from dedup_crawler.rules.judging.bounds import tail
 
 MIN_ERROR = 0.02
-"""Share (0-1) of wrong drops that every rule is granted: a comparison of two pages errs now and then."""
+"""Least share (0-1) of wrong drops that a rule is granted: a comparison of two pages errs now and then."""
 MAX_ERROR = 0.1
-"""... and that no rule is granted more than, whatever its training says."""
+"""Largest share (0-1) of wrong drops that a rule is granted, whatever its training says."""
 LEVEL = 0.001
 """Chance (0-1) of a false alarm at the first trial; at the t-th it is the t-th part of it."""
 
@@ -43,19 +43,19 @@ SETTLED = 20
 """Explorations of this process after which a kill may make the next one forget what a verified rule had dropped."""
 
 MAX_UNDECIDED = 20
-"""A rule of which so many explorations in a row could not be decided drops nothing until one is."""
+"""Undecided explorations in a row, after which a rule is held back."""
 
 FIRST_DROPS = 4
-"""So many drops of a rule are worth testing before any of them is believed, whatever its training and earlier processes
-say: its first tests. More are made while they are worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
+"""First drops of a rule that are worth testing, whatever its training and earlier processes say. More are tested while
+that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 UNTESTED_END = 8
-"""Drops of a rule since its last test, after which the last one is tested when the crawl ends ..."""
+"""Drops of a rule that may follow its last test untested when the crawl ends; with more, the last one is tested."""
 UNTESTED_SHARE = 0.125
-"""... if they are more than this share (0-1) of all."""
+"""Share (0-1) of all drops of a rule that may follow its last test untested; the larger allowance counts."""
 FIRST_RATE = 0.99
 """Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2
-"""A rule whose explorations go wrong so many times more often than it is granted is not verified."""
+"""Multiple of its granted error; a rule whose explorations go wrong more often than that is not verified."""
 
 MAX_WRONG_OF_FORM = 4
 """One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
@@ -152,7 +152,7 @@ class RuleEvidence:
         return max((self._rate(rule) for rule in rules), default=self._epsilon)
 
     def dropped(self, rules: tuple[str, ...]) -> None:
-        """Hear of a URL that is dropped for the first time."""
+        """Note a URL that is dropped for the first time."""
         self.drops.dropped(rules)
         for rule in rules:
             n_dropped = self.drops.of(rule)
@@ -161,18 +161,18 @@ class RuleEvidence:
                 life.n_until_half, life.n_until_last = life.n_until_last, life.n_here
 
     def begun(self, rules: Iterable[str]) -> None:
-        """Hear that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
+        """Note that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
         for rule in dict.fromkeys(rules):
             self._life_of(rule).n_under_way += 1
 
     def given_up(self, rules: Iterable[str]) -> None:
-        """Hear that an exploration of *rules* that was begun does not take place."""
+        """Note that an exploration of *rules* that was begun does not take place."""
         for rule in dict.fromkeys(rules):
             life = self._life_of(rule)
             life.n_under_way = max(0, life.n_under_way - 1)
 
     def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
-        """Hear that an exploration of *rules* could not be decided, or cannot be yet.
+        """Note that an exploration of *rules* could not be decided, or cannot be yet.
 
         One that speaks against the rule, though not for certain (*is_suspicious*), keeps it from being verified.
         """
@@ -234,7 +234,7 @@ class RuleEvidence:
                 yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
-        """Tell whether all *rules* have been verified, and tested so often that a kill may forget what they dropped."""
+        """Return True if all *rules* are verified, and tested so often that a kill may forget their drops."""
         return all(self._life_of(rule).n_here >= SETTLED and self.n_missing(rule) == 0 for rule in rules)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
@@ -285,7 +285,7 @@ class RuleEvidence:
         return worst
 
     def suspicion(self, rule: str) -> float:
-        """How many times less likely than allowed the trials of a rule are under its promise; above 1 it fails."""
+        """Return how many times less likely than allowed a rule's trials are under its promise; above 1 it fails."""
         life = self._lives.get(rule)
         if life is None:
             return 0.0

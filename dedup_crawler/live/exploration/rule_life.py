@@ -10,9 +10,9 @@ from typing import NamedTuple
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 
 WINDOW = 50
-"""The last trials, of which runs are looked at."""
+"""Number of latest trials in which runs are looked for."""
 SUSPECTED = 5
-"""... and those of which none may be wrong, or the rule is suspected."""
+"""Number of latest trials of which a wrong one makes the rule suspected."""
 HELD = 3
 """Tests of this process after which a rule without a wrong one counts as one that holds."""
 
@@ -33,15 +33,15 @@ class Life:
     n_disagreed: int
     is_switched_off: bool
     n_explored: int
-    """Also those of forms that had spoken before."""
+    """Explorations, those of forms that were explored before included."""
     n_under_way: int = 0
     """Explorations that were begun and have no verdict yet."""
     n_here: int = 0
-    """Explored in this process."""
+    """Explorations with a verdict in this process."""
     n_until_half: int = 0
-    """Of these the ones before the rule had dropped half of what it has dropped, or a quarter ..."""
+    """Explorations in this process before the last but one doubling of the rule's drops."""
     n_until_last: int = 0
-    """... and those until its drops were twice as many."""
+    """Explorations in this process before the last doubling of the rule's drops."""
     n_dropped_then: int = 0
     """Drops of the rule when it was tested last."""
     n_wrong: int = 0

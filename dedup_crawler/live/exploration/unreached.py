@@ -41,18 +41,18 @@ class Unreached:
         self._has_shown = has_shown
         self._waiting: deque[Waiting] = deque()
         self.n_redirected = 0
-        """Of those that wait: pages that redirected, so that a link to their target decides."""
+        """Waiting pages that redirected, so that a link to their target decides."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def add(self, page: Waiting) -> None:
-        """Have a page wait."""
+        """Add a page that waits."""
         self._waiting.append(page)
         self.n_redirected += page.texts is None
 
     def reached(self, form: bytes) -> Waiting | None:
-        """Hear that a link led to *form*; gives the page that redirected to it, which waits no longer."""
+        """Note that a link led to *form*; gives the page that redirected to it, which waits no longer."""
         for place, page in enumerate(self._waiting):
             if page.texts is None and page.form == form:
                 del self._waiting[place]

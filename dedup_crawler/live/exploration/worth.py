@@ -1,4 +1,4 @@
-"""How many tests of a rule are worth their fetches, given what earlier ones have shown and how much it has dropped.
+"""Number of tests of a rule that are worth their fetches, given the earlier ones and the size of the rule's drops.
 
 A test costs a fetch. It lowers the error that is to be expected of the rule, and with it the pages that its drops may
 have lost (:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
@@ -16,7 +16,7 @@ from dedup_crawler.rules.judging.belief import expected_error
 COST_OF_LOSS = 20.0
 """Fetches that a lost page is worth; the project says: more than ten."""
 MAX_TESTS = 50
-"""Tests of a rule beside those that are made in any case, at most: then it is known."""
+"""Most tests of a rule beside those that are made in any case: then it is known."""
 
 
 def share_that_holds(n_held: int, n_failed: int) -> float:

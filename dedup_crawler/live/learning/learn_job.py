@@ -74,7 +74,7 @@ def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _watch(parent: int) -> None:
-    """End this process when its parent has gone, for then nobody waits for it any more."""
+    """End this process when its parent has gone."""
     while os.getppid() == parent:
         time.sleep(_LOOK_S)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -23,9 +23,9 @@ from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.live.learning.refit_report import RefitReport
 
 GROWTH = 1.3
-"""Pages of one time of learning over pages of the time before."""
+"""Growth of the number of pages from one time of learning to the next."""
 GROWTH_OF_TEXTS = 1.08
-"""... and of one time of reading texts ahead over those of the time before."""
+"""Growth of the number of pages from one time of reading texts ahead to the next."""
 _NEEDED = {
     "simhash": ("simhash", "Fingerprinting the text of pages"),
     "sklearn": ("scikit-learn", "Scoring pages by cosine"),
@@ -110,7 +110,7 @@ class Learner:
         return self._job is not None and self._job.n_pages > 0
 
     def pages(self, n: int) -> None:
-        """Say how many pages the crawl has fetched so far, those of earlier runs into the same database included."""
+        """Take the number of pages fetched so far, those of earlier runs into the same database included."""
         self._n_pages = n
 
     def tick(self) -> None:

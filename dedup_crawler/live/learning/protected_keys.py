@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from dedup_crawler.methods import Canonicalizer
 
 REFUSED_SHARE = 0.10
-"""Of the protected keys: more newly ignored ones than this are refused ..."""
+"""Largest share (0-1) of the protected keys that a refit may newly ignore."""
 _FEW = 2
-"""... unless these are so few, and not most of all: on a site with ten keys the second new rule is no catastrophe."""
+"""Number of keys that may always be newly ignored if they are not most of all: of ten keys, two are no catastrophe."""
 _MAX_TEMPLATES = 500  # the most frequent ones; strangers' URLs may have any number
 _MAX_KEYS = 50  # of a template
 _N_TRIES = 20  # for one key

@@ -30,7 +30,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 METHOD = "verified"
 MIN_PAGES = 50
-"""Of a host with a model of its own."""
+"""Least number of pages of a host with a model of its own."""
 _MAX_HOSTS = 1000  # the largest; a crawl of the whole web may have any number
 _SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120
@@ -135,7 +135,7 @@ def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> st
 
 
 def _model_in(place: Path) -> Canonicalizer | None:
-    """The model to be replaced; none if there is none that could be used."""
+    """The model to be replaced; None if there is none, or none that can be used."""
     if not place.exists():
         return None
     try:

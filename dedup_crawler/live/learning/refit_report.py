@@ -20,7 +20,7 @@ class RefitReport:
     """A line for each model that stays because the new one was not to be trusted."""
 
     def to_text(self) -> str:
-        """As one line of JSON."""
+        """Return the report as one line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod

@@ -13,11 +13,11 @@ from dedup_crawler.live.learning.url_groups import MIN_URLS, templates_of
 from dedup_crawler.urls.keyvalue import key_values
 
 SUDDENLY = 0.20
-"""Share of the later pages that one cluster has to hold ..."""
+"""Share (0-1) of the later pages above which one cluster swallows them, if it held few of the earlier ones."""
 BEFORE = 0.05
-"""... of which it held less than this share."""
+"""Share (0-1) of the earlier pages that counts as few."""
 MOSTLY = 0.50
-"""Share of the later pages, of whatever template, that is too much in any case."""
+"""Share (0-1) of the later pages, of whatever template, that is too much in any case."""
 _MIN_PAGES = 50  # later ones, for their share to mean something
 
 

@@ -13,7 +13,7 @@ from dedup_crawler.urls.keyvalue import KeyValues, url_of
 from dedup_crawler.urls.templates import is_always_argument
 
 MIN_URLS = 10
-"""Of a template that says something: a handful of URLs do not."""
+"""Least number of URLs of a template that says something."""
 ANY = "<any>"
 """A part of the path that varies; in no URL, for its brackets would be escaped."""
 _MIN_LITERAL = 0.01  # share of the URLs that have a part of a path, for it to be a word of the site
@@ -35,7 +35,7 @@ def varying_keys(template: Template) -> list[str]:
 
 
 def written(template: Template) -> str:
-    """As a URL with the parts that vary left open.
+    """Write a template as a URL with the parts that vary left open.
 
     >>> from dedup_crawler.urls.keyvalue import key_values
     >>> written(templates_of([key_values("http://a.example/topic/7?page=2")])[0])

@@ -82,10 +82,10 @@ class LiveModels:
             told = json.loads(digests or "{}")
             self._digests = {str(host): str(digest) for host, digest in told.items()}
         except (ValueError, AttributeError):
-            self._on_trouble("the seen set does not say with which model it was made; it is taken to be this one.")
+            self._on_trouble("The seen set does not name its model; the filter assumes the present one.")
 
     def mismatch(self) -> str | None:
-        """One of the expected hosts whose seen forms were made by another model than the one at hand, if there is one.
+        """An expected host whose seen forms were made by another model than the one at hand; None if there is none.
 
         A folder of models is not searched: there each host is looked at when it is asked for.
         """

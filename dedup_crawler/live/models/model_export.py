@@ -41,9 +41,7 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         return to_table(model.rule_sentences(), model.rule_evidence(), off)
     rules = model.model_rules()
     if rules is None:
-        raise BadInputError(
-            f"{folder}: what its method learns is no rules that {target} could say; --format table can."
-        )
+        raise BadInputError(f"{folder}: {target} cannot express what this method learns; use --format table.")
     export = to_discarder(rules, off, with_guards=with_guards)
     return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
 

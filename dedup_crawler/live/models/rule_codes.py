@@ -59,7 +59,7 @@ class RuleCodes:
         return {code for code, rules in self._rules.items() if holds(rules)}
 
     def switch_off(self, rules: Collection[str]) -> None:
-        """Say that forms which *rules* have made count as unseen."""
+        """Note that forms which *rules* have made count as unseen."""
         self._off.update(rules)
         for code, its_rules in self._rules.items():
             if not self._off.isdisjoint(its_rules):

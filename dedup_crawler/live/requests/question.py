@@ -26,7 +26,7 @@ class Question:
     request: Request
     model: Canonicalizer
     url: str
-    """In normal form."""
+    """URL of the request in normal form."""
     referrer: Referrer | None
     form: str
     digest: bytes
@@ -100,12 +100,12 @@ class Questions:
         """Name of the decisions of this crawl with these models."""
 
     def forget_forms(self) -> None:
-        """Say that forms have changed."""
+        """Note that forms have changed."""
         self._referrer = None
         self._site = "\0"
 
     def begin_anew(self) -> None:
-        """Say that other models are asked now: whatever is queued is decided again when its turn comes."""
+        """Note that other models are asked now: whatever is queued is decided again when its turn comes."""
         self.forget_forms()
         self.crawl = marks.new_crawl()
 

@@ -59,7 +59,7 @@ SUBSTITUTE = "substitute"
 RECOVERED = "recovered"
 """The rule that dropped it was switched off, or cannot be verified."""
 TESTED = "tested"
-"""The crawl has run dry, and nobody has verified the rule that dropped it."""
+"""The crawl has run dry, and the rule that dropped the request is not verified."""
 RESUMED = "resumed"
 """An earlier process was killed before the answer came: it claims its form again."""
 

@@ -1,4 +1,4 @@
-"""Which forms were seen, and by whom each is awaited: in memory, in an SQLite file, or in a Redis that crawlers share.
+"""Seen sets: forms that were seen or are awaited, in memory, in an SQLite file, or in a Redis that crawlers share.
 
 Read `protocol.py` first, which is all that the rest of `live/` knows, then `memory.py`, the whole of it in its
 simplest shape, then `sqlite.py` (with its tables and its file) or `redis.py` (with its script and its link);

@@ -28,6 +28,6 @@ class BloomFilter:
             bits[bit >> 3] |= 1 << (bit & 7)
 
     def among(self, digests: Iterable[bytes]) -> list[bytes]:
-        """Those of *digests*, in order, that may have been added; the others were not."""
+        """Digests, in order, that may have been added; all others were not."""
         bits = self._bits
         return [each for each in digests if bits[(hash(each) & _MASK) >> 3] >> (hash(each) & 7) & 1]

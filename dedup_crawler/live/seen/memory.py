@@ -115,7 +115,7 @@ class MemorySeenSet(SeenSet[T]):
         return substitute
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """The form is seen, unless somebody has it."""
+        """Mark the form as seen, unless it is claimed."""
         if digest not in self._awaited and self._seen.get(digest) is None:
             self._seen.put(digest, pack(_THIS_RUN, rules, owner))
 

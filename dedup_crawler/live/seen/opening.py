@@ -1,4 +1,4 @@
-"""Which seen set a crawl uses."""
+"""Choice of the seen set of a crawl."""
 
 from __future__ import annotations
 

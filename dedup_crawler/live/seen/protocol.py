@@ -74,7 +74,7 @@ class Claim(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """Who has a form."""
+    """State of a form, and the rules of its owner."""
 
     standing: Standing
     rules: int
@@ -144,7 +144,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """Say that URLs are about to be fetched; gives what each claim found, in order.
+        """Note that URLs are about to be fetched; gives what each claim found, in order.
 
         The second claim for a form in one call meets the first. A request that an earlier process left, and whose form
         another URL claims, is kept as one of the drops of that claim's rules (:meth:`keep_dropped`). A form whose owner
@@ -161,11 +161,11 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def is_awaited(self, digest: bytes) -> bool:
-        """Tell whether somebody has a form whose answer has not come."""
+        """Return True if a form is claimed and its answer has not come."""
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
-        """Hear of a good answer: the form is seen for this process at once, and nothing waits for it any more.
+        """Note a good answer: the form is seen for this process at once, and nothing waits for it any more.
 
         The substitutes are forgotten, by a durable set when the page is processed: until then a process that dies, or
         :meth:`release`, needs them. Nothing happens to a form that nobody has.
@@ -173,7 +173,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def processed(self, digests: Iterable[bytes]) -> None:
-        """Hear that the spider is through with the pages of these forms: they are seen for good.
+        """Note that the spider is through with the pages of these forms: they are seen for good.
 
         To be called after the claims (and :meth:`wait`) for the links of the page: a durable set writes all of them
         together, so that a process that dies leaves the page to be fetched again, or its links known.
@@ -191,7 +191,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
-        """Free the forms whose answer will not come; gives what is to be fetched in place of their owners.
+        """Free the forms whose answer will not come; return the requests to fetch in place of their owners.
 
         With *is_idle* (nothing is in flight or queued in this process) all forms of this process that await an answer
         are freed, and of every form that is free one substitute is given; the next call gives the next one. A durable
@@ -203,7 +203,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     async def may_be_given_more(self) -> bool:
-        """Tell whether another crawler has unfinished forms and gave no sign of life since this was first asked.
+        """Return True if another crawler has unfinished forms and gave no sign of life since this was first asked.
 
         To be asked by a crawler that has run dry, again and again: it ends when every such crawler turned out to live,
         or to be dead, which takes the time that a crawler is given. Then :meth:`abandoned` gives what it left.
@@ -212,7 +212,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Hear that the page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
+        """Note that the page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
 
         In a local set that URL itself may be fetched again (``OWN``): whoever crawls a site anew wants its pages anew.
         Nothing happens to a form that somebody has.
@@ -255,11 +255,11 @@ class SeenSet(ABC, Generic[T]):
         """Forms that are seen or owned, as far as this process knows."""
 
     def flush(self) -> None:
-        """Write what is not written yet; to be called about once a second while a crawl runs."""
+        """Write unwritten changes; to be called about once a second while a crawl runs."""
 
     @abstractmethod
     async def close(self, *, is_clean: bool) -> None:
-        """Write what is left and let go.
+        """Write unwritten changes and let go.
 
         *is_clean*: the crawl stopped in order, and everything that was queued is still in its queue, or was fetched.
         """

@@ -62,7 +62,7 @@ class RedisSeenSet(SeenSet[str]):
         self._is_closing = False
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Say that this crawler lives; gives what crawlers left that died, up to 1,000 requests and as many drops."""
+        """Report that this crawler lives; return up to 1,000 requests and as many drops of crawlers that died."""
         try:
             await self._check_writer()
             await self._beat()
@@ -144,7 +144,7 @@ class RedisSeenSet(SeenSet[str]):
         return not self._known_alive.issuperset(lives)
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """The form is seen, unless somebody has it; Redis hears of it before the next claim."""
+        """Mark the form as seen, unless it is claimed; Redis hears of it before the next claim."""
         self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
         self._is_urgent = True
 
@@ -201,12 +201,12 @@ class RedisSeenSet(SeenSet[str]):
         return self._n
 
     def flush(self) -> None:
-        """Have the background task send what is not sent yet."""
+        """Have the background task send all news."""
         if self._task is not None:
             self._has_news.set()
 
     async def close(self, *, is_clean: bool) -> None:
-        """Send what is left, and leave: what this crawler had not finished is free at once."""
+        """Send all news, and leave: the forms that this crawler had not finished are free at once."""
         if self._task is not None:
             self._is_closing = True
             self._has_news.set()
@@ -245,7 +245,7 @@ class RedisSeenSet(SeenSet[str]):
                 self._answered.difference_update(_split(subject))
 
     async def _beat(self) -> None:
-        """Say that this crawler lives, and send all news."""
+        """Report that this crawler lives, and send all news."""
         async with self._sending:
             await self._send()
             while self._news:

@@ -77,7 +77,7 @@ class RedisLink:
         await self._redis.aclose()
 
     def seconds_to_next_try(self) -> float:
-        """How long Redis is left alone yet; 0 where it can be asked."""
+        """Seconds for which Redis is still left alone; 0 where it can be asked."""
         return max(0.0, self._next_try - asyncio.get_running_loop().time())
 
     async def _ask(self, ask: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:

@@ -193,7 +193,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._substitutes.give_each(lambda digest: digest not in self._answered, _N_GIVEN)
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """The form is seen, unless somebody has it."""
+        """Mark the form as seen, unless it is claimed."""
         if self._forms.get(digest) is None:
             self._forms.put(digest, None, Entry(pack(self._run, rules, owner)))
             if len(self._forms.unwritten) >= _MAX_UNWRITTEN:
@@ -241,7 +241,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._forms.n_known
 
     def flush(self) -> None:
-        """Write what is not written yet, unless the disk refused a moment ago."""
+        """Write unwritten changes, unless the disk refused a moment ago."""
         now = time.monotonic()
         if self._is_failing and now < self._next_flush:
             return
@@ -270,7 +270,7 @@ class SQLiteSeenSet(SeenSet[str]):
                 table.written()
 
     async def close(self, *, is_clean: bool) -> None:
-        """Write what is left, and how the crawl ended."""
+        """Write unwritten changes, and how the crawl ended."""
         self._next_flush = 0.0
         if is_clean:
             self._facts["is_clean"] = "1"  # in one transaction with all that is left

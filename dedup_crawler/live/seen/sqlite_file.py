@@ -178,11 +178,11 @@ class SeenFile:
             is_right = " AND ".join(map(_is_right, columns))
             query = f"SELECT 1 FROM {table} WHERE NOT ({is_right}) LIMIT 1"  # noqa: S608 - all of it is written above
             if list(self.rows(query)):
-                raise SeenError(f"{self._path}: a row of its table {table!r} is none: {_DAMAGED}")
+                raise SeenError(f"{self._path}: table {table!r} has a row that no crawl writes: {_DAMAGED}")
 
 
 def portions(keys: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """As many *keys* as one statement takes, each time with what stands for them behind ``IN``."""
+    """Yield *keys* in portions that one statement takes, each with the placeholders behind ``IN``."""
     for start in range(0, len(keys), _N_KEYS):
         portion = tuple(keys[start : start + _N_KEYS])
         yield f"({','.join('?' * len(portion))})", portion

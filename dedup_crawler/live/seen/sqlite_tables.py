@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     """Run, rules and owner, packed."""
     is_awaited: bool = False
     tag: int = 0
-    """Of the owner's URL, all of it, as long as it is awaited."""
+    """Hash of the owner's whole URL while the form is awaited."""
     request: str | None = None
 
 
@@ -96,7 +96,7 @@ class Forms:
                 yield digest, entry
 
     def is_awaited_in_file(self, digest: bytes) -> bool:
-        """Tell whether the file knows a form as awaited."""
+        """Return True if the file knows a form as awaited."""
         return self._places.get(digest) is not None
 
     def _look_up(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
@@ -148,7 +148,7 @@ class Forms:
         ]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         for digest, entry in self.unwritten.items():
             if entry is None or not entry.is_awaited:
                 self._places.discard(digest)
@@ -233,7 +233,7 @@ class Substitutes:
         return None
 
     def give_each(self, is_free: Callable[[bytes], bool], n_at_most: int | None = None) -> list[str]:
-        """Of each form that *is_free* the oldest one that was not given yet, which is given now."""
+        """Give the oldest request that was not given yet of each form that *is_free*."""
         given: dict[bytes, Substitute] = {}
         for each, is_given in self.all():
             if not is_given and each.digest not in given and is_free(each.digest):
@@ -275,7 +275,7 @@ class Substitutes:
         ]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._emptied.clear()
         self._removed.clear()
         self.unwritten.clear()
@@ -322,7 +322,7 @@ class Owners:
         return [*writes, ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added)]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._added.clear()
 
 
@@ -366,6 +366,6 @@ class Dropped:
         return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self.unwritten])]
 
     def written(self) -> None:
-        """Hear that the file knows it."""
+        """Note that the file knows it."""
         self._forgotten.clear()
         self.unwritten.clear()

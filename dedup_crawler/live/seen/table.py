@@ -23,7 +23,7 @@ OWNER_MASK = 0xFFFF
 
 
 def pack(run: int, rules: int, owner: int) -> int:
-    """Who has a form, as one integer: the run that claimed it, the rules, :data:`OWNER_MASK` of the owner's tag.
+    """Owner of a form as one integer: the run that claimed it, the rules, :data:`OWNER_MASK` of the owner's tag.
 
     >>> unpack(pack(3, 65535, 17))
     (3, 65535, 17)
@@ -103,7 +103,7 @@ class DigestTable:
 
 
 def _find(bucket: bytearray, digest: bytes) -> int:
-    """Where the entry of *digest* begins, or -1; bytes of two neighbours that look like it do not count."""
+    """Return the place of the entry of *digest*, or -1; bytes of two neighbours that look like it do not count."""
     place = bucket.find(digest)
     while place > 0 and place % _SIZE:
         place = bucket.find(digest, place + 1)

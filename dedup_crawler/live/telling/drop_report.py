@@ -127,7 +127,7 @@ class DropReport:
         self.say(logging.WARNING, text)
 
     def inform(self, text: str) -> None:
-        """Say something that a user wants to know once."""
+        """Log a line that a user wants to read once."""
         self.say(logging.INFO, text)
 
     def say(self, level: int, text: str) -> None:
@@ -143,7 +143,7 @@ class DropReport:
             self._guarded(self._file.flush)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining drops and close the file."""
         self.flush()
         if self._file is not None:
             self._guarded(self._file.close)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from dedup_crawler.live.models.live_models import LiveModels
 
 MANY_DROPS = 20
-"""A rule that has dropped so many requests, of which none was verified, is named ..."""
+"""Drops of a rule without a verified one, from which on the rule is named."""
 _MAX_NAMED = 10
-"""... and not more rules than these."""
+"""Most rules that are named."""
 _MAX_SENTENCE = 100  # characters of a rule in the line of progress
 
 
@@ -47,7 +47,7 @@ def summary(
         n_left = verdicts.n_tested + verdicts.n_untested
         dropped = f"{n_dropped} dropped"
         if evidence.drops.n_taken_back:
-            dropped += f" ({evidence.drops.n_taken_back} URLs of them were sent after all)"
+            dropped += f" ({evidence.drops.n_taken_back} URLs of them sent after all)"
         if n_left and not n_judged:
             level = logging.WARNING
             dropped += ", none of them verified"
@@ -57,8 +57,8 @@ def summary(
             f"{count('request/released')} released",
         ]
         if n_left:
-            estimate = "an unknown number" if lost.estimate is None else f"{lost.estimate:.0f}"
-            parts.append(f"{estimate} of the dropped lost by estimate (95 %: {lost.low:.0f} to {lost.high:.0f})")
+            estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
+            parts.append(f"pages lost by estimate: {estimate} (95 %: {lost.low:.0f} to {lost.high:.0f})")
     if n_off := count("rules/switched_off"):
         parts.append(f"{n_off} rules switched off")
     yield level, f"Duplicate filter: {', '.join(parts)}."

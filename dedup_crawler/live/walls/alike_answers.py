@@ -17,9 +17,9 @@ from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.walls.freeze import page_signature
 
 MIN_ROW = 3
-"""Alike answers that make a row ..."""
+"""Least number of alike answers that make a row."""
 MAX_GAP = 4
-"""... in which each is at most so many answers of its site behind the one before: they come a little out of order."""
+"""Most answers of a site from one answer of a row to the next: they come a little out of order."""
 MAX_IN_VAIN = 5
 """Rows that turn out to be pages, after which no more are looked at."""
 _MAX_FORMS = 20_000  # more pages are hardly kept
@@ -30,7 +30,7 @@ class Probe(NamedTuple):
 
     form: bytes
     signature: int
-    """Of the answer that they had."""
+    """Signature of the answer that the form and the others had."""
     others: tuple[bytes, ...]
 
 
@@ -45,7 +45,7 @@ class AlikeAnswers:
         self._n_in_vain = 0
 
     def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
-        """Hear the answer to a form; gives the other forms of its row if it was probed and showed another page."""
+        """Note the answer to a form; return the other forms of its row if it was probed and showed another page."""
         self._n_answers[site] += 1
         self._places[form] = site, self._n_answers[site]
         if len(self._places) > _MAX_FORMS:
@@ -91,7 +91,7 @@ class AlikeAnswers:
         return found
 
     def _longest_row(self, forms: Iterable[bytes]) -> int:
-        """Forms whose answers followed each other, at most."""
+        """Length of the longest row of answers that followed each other."""
         longest = length = 0
         site_before, place_before = "", 0
         for site, place in sorted(self._places[form] for form in forms):

@@ -20,17 +20,17 @@ MAX_BYTES = 2**16
 WINDOW = 200
 """Forms whose pages are looked at: the latest."""
 SAMPLE = 16
-"""One page in so many is read; the others of the window only if these are suspicious, because reading is expensive."""
+"""Pages of which one is read; the others of the window are read only if these are suspicious, since reading is slow."""
 WALL_SHARE = 0.2
-"""One signature on more than this share (0-1) of the window is a wall ..."""
+"""Share (0-1) of the window above which one signature is a wall, if it was rare before."""
 BEFORE_SHARE = 0.05
-"""... if it was on less than this share (0-1) of what came before ..."""
+"""Share (0-1) of the pages before the window below which a signature was rare."""
 MIN_BEFORE = 20
-"""... which were at least so many pages."""
+"""Least number of pages before the window."""
 LAST = 50
-"""The wall is gone when of so many forms ..."""
+"""Number of latest forms that show whether a wall is gone."""
 GONE_SHARE = 0.1
-"""... less than this share (0-1) have its signature."""
+"""Share (0-1) of them below which the signature of a wall that is gone lies."""
 MAX_WALLS = 16
 """Walls that are remembered: they need no surprise when they come again."""
 MAX_SIGNATURES = 20_000
@@ -90,7 +90,7 @@ class WatchedPage:
 
     @property
     def signature(self) -> int:
-        """As :func:`page_signature` gives it."""
+        """Signature of the page, see :func:`page_signature`."""
         if self._signature is None:
             self._signature = page_signature(unpack(self._packed))
             self._packed = b""

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 MIN_SOURCES = 5
-"""So many different forms that redirect to one page make it a sink."""
+"""Different forms that redirect to one page and make it a sink."""
 _MAX_TARGETS = 10_000
 
 
@@ -21,7 +21,7 @@ class Sinks:
         self._sinks: set[bytes] = set()
 
     def note(self, target: bytes, sources: Iterable[bytes]) -> set[bytes]:
-        """Say that *sources* were redirected to *target*; gives the forms that it swallowed, none if it is no sink."""
+        """Note that *sources* were redirected to *target*; gives the forms that it swallowed, none if it is no sink."""
         its_sources = set(sources) - {target}
         if not its_sources:
             return set()

@@ -1,4 +1,4 @@
-"""Sites that hide: while one page answers for everything, nothing is dropped, and what it answered for is not seen."""
+"""Walls: while one page answers for everything, nothing is dropped, and the forms that it answered for are not seen."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Walls:
         self._forms: OrderedDict[bytes, None] = OrderedDict()  # that got a wall for a page
 
     def is_frozen(self, url: str) -> bool:
-        """Tell whether the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
+        """Return True if the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
         return bool(self._frozen) and host_of(url) in self._frozen
 
     def is_walled(self, form: bytes) -> bool:
-        """Tell whether a wall has answered for *form*, and still stands."""
+        """Return True if a wall has answered for *form*, and still stands."""
         return form in self._forms
 
     def take_unwalled(self, *, is_idle: bool) -> list[bytes]:

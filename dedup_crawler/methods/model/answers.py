@@ -36,7 +36,7 @@ class KnownRule(NamedTuple):
     n_groups: int = 0
     """Merge groups that it made at training; 0 where nothing was counted."""
     n_wrong: int = 0
-    """How many of them showed several pages."""
+    """Merge groups that showed several pages."""
 
 
 class Asked(NamedTuple):

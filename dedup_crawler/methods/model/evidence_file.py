@@ -37,9 +37,9 @@ class Evidence(NamedTuple):
     """Contents of an evidence file."""
 
     model_digest: str
-    """Of the model that the crawl ran with."""
+    """Digest of the model that the crawl ran with."""
     rules: dict[str, RuleCounts]
-    """By rule identifier."""
+    """Rule identifier -> counts of its explorations."""
 
 
 def evidence_path(model_folder: Path) -> Path:

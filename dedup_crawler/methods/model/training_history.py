@@ -15,7 +15,7 @@ from dedup_crawler.json_values import JsonValue
 FILE = "training.json"
 """Its file in a model folder."""
 MAX_POINTS = 200
-"""Of one curve; of more, evenly spaced ones are kept."""
+"""Most points of a curve; of more, evenly spaced ones are kept."""
 MAX_CURVES = 20
 _N_BINS = 10
 _DIGITS = 6
@@ -39,7 +39,7 @@ class Bin:
 
     n_pairs: int
     n_same: int
-    """Those that are the same page."""
+    """Pairs that show the same page."""
     mean_probability: float
     """Mean of the answers."""
 
@@ -70,7 +70,7 @@ class TrainingHistory:
 
 
 NO_HISTORY = TrainingHistory()
-"""Of a method that keeps none, or a model that was trained before it did."""
+"""History of a method that keeps none, or of a model that was trained before histories were kept."""
 
 
 def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curve:
@@ -102,7 +102,7 @@ def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold:
 
 
 def history_to_json(history: TrainingHistory) -> dict[str, Any]:
-    """As JSON values."""
+    """Return a history as JSON values."""
     value: dict[str, Any] = {
         "curves": [
             {"network": each.network, "value": each.value, "points": [list(point) for point in each.points]}

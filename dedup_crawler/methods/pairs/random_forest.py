@@ -32,8 +32,10 @@ class RandomForest(PairClassifier):
 
     Parameters
     ----------
-    trees, depth
-        Of the forest (4 and 4).
+    trees
+        Trees of the forest.
+    depth
+        Depth of each tree.
     max_pairs
         Pairs that are drawn from the clusters of a crawl.
     seed

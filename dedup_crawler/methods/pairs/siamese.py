@@ -58,16 +58,16 @@ class Siamese(PairClassifier):
     Parameters
     ----------
     preset
-        ``"cured"``, or ``"paper"`` for the capstone as published. An option below that is None is what the preset says.
+        ``"cured"``, or ``"paper"`` for the capstone as published. The preset chooses the options that are not set.
     hidden
         Units of the LSTM.
     epochs
-        How often all pairs are trained.
+        Passes over all training pairs.
     members
         Networks of the committee.
     recall_weight
-        What recall counts beside precision when the threshold is tuned (the beta of the F measure); if None, 1 for
-        labelled pairs, and 0.1 for a crawl, where one wrong answer of fifty loses a page.
+        Weight of recall beside precision when the threshold is tuned (the beta of the F measure). If not set, it is
+        1 for labelled pairs and 0.1 for a crawl, where one wrong answer among fifty loses a page.
     max_pairs
         Pairs that are drawn from the clusters of a crawl.
     seed

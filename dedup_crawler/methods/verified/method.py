@@ -47,9 +47,9 @@ class Verified(Canonicalizer):
     Parameters
     ----------
     risk
-        safe, balanced or eager: how often a rule may be wrong at most.
+        Error that a rule may be expected to have: safe (0.6 %), balanced (1.25 %) or eager (3 %).
     proposals
-        Folder of a trained model of another method (rules or seq2seq) whose rules or translations are asked as well.
+        Model folder of a miner or of seq2seq; its rules or translations are tested as hypotheses, too.
     """
 
     name = "verified"
@@ -87,7 +87,7 @@ class Verified(Canonicalizer):
         return self.refused_
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Say which form *url* gets and why, on the page that holds the link if that is given."""
+        """Explain the form of *url*, on the page that holds the link if that is given."""
         self._check_fitted()
         read = self.reading_.read(normal_form(url))
         if referrer is not None and (again := self._again(read, referrer)) is not None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from dedup_crawler.evidence.site_text import SiteText
 
 MAX_PAIRS = 200
-"""Pairs of pages that a rule makes one and that are looked at, the first ones ..."""
+"""Most pairs of pages that are looked at for one rule, the first ones that it makes one."""
 MAX_OF_GROUP = 8
-"""... and so many of one merge group: some rules have one only."""
+"""Most pairs of one merge group that are looked at; some rules have one group only."""
 
 
 def learnt_site_text(model: Canonicalizer, urls: Sequence[str], evidence: PageEvidence) -> SiteText:

@@ -187,7 +187,7 @@ def _import_file(
 
 
 def kind_of(path: Path, names: Names, host: str | None) -> Kind:
-    """Say what *path* (plain, gzip or zstd) holds, by its beginning; by its name where that is damaged or empty.
+    """Tell the kind of *path* (plain, gzip or zstd) by its beginning; by its name where that is damaged or empty.
 
     *host* is where the paths of an access log belong, if the user has said so. BadInputError if the file is missing,
     cannot be read, or holds nothing that can be imported; the text says what was expected.
@@ -210,7 +210,7 @@ def kind_of(path: Path, names: Names, host: str | None) -> Kind:
         return Kind.TABLE
     ending = _ENDING.fullmatch("".join(path.suffixes[-2:])) or _ENDING.fullmatch(path.suffix)
     if ending is None:
-        raise BadInputError(f"{path} starts with {head[:_SHOWN]!r}, as nothing that can be imported does: {EXPECTED}.")
+        raise BadInputError(f"{path} starts with {head[:_SHOWN]!r}, which is no known format; known: {EXPECTED}.")
     return Kind.WARC if ending[1].lower() == "warc" else Kind.JSON
 
 

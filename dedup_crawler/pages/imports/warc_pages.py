@@ -173,7 +173,7 @@ def warc_members(path: Path) -> list[zipfile.ZipInfo]:
             f"{path} is a ZIP file without archive/*.warc.gz, and so no WACZ; a spreadsheet can be saved as CSV."
         )
     if sum(member.file_size for member in members) > _MAX_GROWTH * path.stat().st_size:
-        raise BadInputError(f"{path} says that it grows more than {_MAX_GROWTH} times, as no crawl does: a ZIP bomb.")
+        raise BadInputError(f"{path} would grow more than {_MAX_GROWTH} times: it looks like a ZIP bomb.")
     return members
 
 

@@ -46,12 +46,12 @@ class Access:
 
     method: str
     url: str
-    """As the client asked for it: path and query, or an absolute URL."""
+    """URL as the client asked for it: path and query, or an absolute URL."""
     status: int
     size: int
-    """Bytes; 0 where the log says ``-``."""
+    """Size of the answer in bytes; 0 where the log says ``-``."""
     referrer: str
-    """As logged; empty where there is none."""
+    """Referrer as logged; empty where there is none."""
 
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:

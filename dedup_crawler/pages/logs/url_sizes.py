@@ -17,7 +17,7 @@ from dedup_crawler.pages.logs.access_log import EXPECTED, Access, read_accesses
 from dedup_crawler.urls.normal import host_of, normal_form
 
 MAX_URLS = 1_000_000
-"""Of a log with more URLs the first million is kept: some 500 MB."""
+"""Most URLs that are kept of a log, the first ones: some 500 MB."""
 MAX_LENGTH = 2_000
 """A longer URL is left out: browsers and crawlers cut it, and what asks for it is an attack."""
 NO_HOST = "localhost"
@@ -44,7 +44,7 @@ class LogReport:
     """Contents of the logs of one site."""
 
     host: str
-    """Of the URLs that the log writes without one."""
+    """Host of the URLs that the log writes without one."""
     is_guessed: bool
     """True if the host was read off the referrers, or is :data:`NO_HOST`."""
     sizes: dict[str, SizeRange]
@@ -52,9 +52,9 @@ class LogReport:
     n_accesses: int
     """Readable lines."""
     n_counted: int
-    """Of these, GET with status 200: those that the sizes come from."""
+    """Accesses with GET and status 200, from which the sizes come."""
     n_left_out: int
-    """Of the counted ones, with a URL that is too long or beyond the first million."""
+    """Counted accesses with a URL that is too long or beyond the first million."""
     damages: Damages
     """Lines that could not be read."""
 

@@ -48,7 +48,7 @@ class RecordedSite:
     Raises
     ------
     ServeError
-        If the recordings hold no page (of *host*), or the port cannot be had.
+        If the recordings hold no page (of *host*), or the port is not available.
     BadInputError
         If a recording is missing or of an unknown kind.
     """
@@ -190,5 +190,5 @@ def _bind(port: int) -> _Server:
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ServeError(
-            f"port {port} of {_LOOPBACK} cannot be had: {reason}: give another one, or 0 for any"
+            f"port {port} of {_LOOPBACK} is not available ({reason}): give another one, or 0 for any"
         ) from error

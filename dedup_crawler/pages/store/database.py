@@ -125,7 +125,7 @@ def engine_url(location: str | Path) -> URL:
         if url is None:
             raise StoreError(
                 f"{shown_location(location)} is no address of a database: write one like "
-                "postgresql://USER:PASSWORD@HOST:5432/NAME, with what is special in a password as %XX"
+                "postgresql://USER:PASSWORD@HOST:5432/NAME, and special characters of a password as %XX"
             )
         return url
     return URL.create("sqlite", database=str(location))

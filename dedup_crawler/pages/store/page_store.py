@@ -81,7 +81,7 @@ class PageStore:
         self.close()
 
     def close(self) -> None:
-        """Write what is left and give back the connections."""
+        """Write the remaining pages and give back the connections."""
         try:
             self.flush()
         finally:
@@ -233,7 +233,7 @@ class PageStore:
     # Imports
 
     def import_position(self, source: str) -> int:
-        """How many records of *source* (digest of a file) were imported; 0 if it is unknown."""
+        """Return how many records of *source* (digest of a file) were imported; 0 if it is unknown."""
         self.flush()
         with self._database.reading() as connection:
             rows = self._execute(connection, select(ImportRow.n_records).where(ImportRow.source == source))

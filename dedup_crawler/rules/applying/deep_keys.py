@@ -29,7 +29,7 @@ class Cut(NamedTuple):
 
     delimiter: str
     n_pieces: int
-    """At most; what is left is in the last."""
+    """Most pieces of a value; the last one holds the rest."""
 
 
 class DeepMap(UrlMap):
@@ -73,7 +73,7 @@ class DeepMap(UrlMap):
         return key not in self.cuts
 
     def needed_by(self, rules: Iterable[Rule]) -> DeepMap:
-        """The same map without the cuts that no rule speaks of; rules apply as before, and it reads faster."""
+        """The map without the cuts that no rule speaks of; rules apply as before, and it reads faster."""
         spoken = {key for rule in rules for key in rule.spoken()}
         return DeepMap({key: cut for key, cut in self.cuts.items() if any(s.startswith(f"{key}@") for s in spoken)})
 

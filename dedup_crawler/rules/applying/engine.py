@@ -109,7 +109,7 @@ class RuleEngine:
 
     @cached_property
     def identifiers(self) -> list[str]:
-        """Of the rules, in their order."""
+        """Identifiers of the rules, in their order."""
         return [rule_identifier(rule) for rule in self.rules]
 
     def fired(self, url: str, form: str) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def _names(url: str) -> list[str]:
 
 
 def _sorted(url: str, names: Sequence[str]) -> str:
-    """The same with its query sorted by these names, as a map is written."""
+    """The URL with its query sorted by these names, as a map is written."""
     path, _, query = url.partition("?")
     parts = sorted(zip(names, query.split("&"), strict=True), key=itemgetter(0))
     return f"{path}?{'&'.join([part for _, part in parts])}"

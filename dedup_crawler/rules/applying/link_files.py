@@ -52,11 +52,11 @@ class HostLinks:
 
 
 NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
-"""Of a host of which nothing was learnt."""
+"""Links of a host of which nothing was learnt."""
 
 
 def links_to_json(links: HostLinks) -> dict[str, Any]:
-    """As JSON values."""
+    """Return links as JSON values."""
     return {
         "query_keys": sorted(links.query_keys),
         "is_ordered": links.is_ordered,

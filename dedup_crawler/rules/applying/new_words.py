@@ -60,7 +60,7 @@ class NewWords:
         return cls(engine, shared)
 
     def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
-        """The same for an *engine* that has fewer rules: those with the numbers *kept*, in their order."""
+        """New words for an *engine* with fewer rules: those with the numbers *kept*, in their order."""
         places = {number: place for place, number in enumerate(kept)}
         shared = {(places[number], section): its for (number, section), its in self.shared.items() if number in places}
         return NewWords(engine, shared)

@@ -27,7 +27,7 @@ class HostAliases:
         self.of_host: Mapping[str, HostAlias] = {alias.host: alias for alias in aliases}
 
     def at_home(self, url: str) -> str:
-        """The same URL (in normal form) at the host that its own is; itself where that is none other."""
+        """The URL (in normal form) on the host for which its own host is an alias; itself where there is none."""
         alias = self.of_host.get(host_of(url)) if self.of_host else None
         if alias is None:
             return url
@@ -35,7 +35,7 @@ class HostAliases:
         return f"{scheme}://{alias.target}{behind[behind.find('/') :]}"
 
     def to_json(self) -> list[dict[str, Any]]:
-        """As JSON values."""
+        """Return the aliases as JSON values."""
         return [
             {"host": alias.host, "is": alias.target, "pages": alias.evidence.n_groups, "wrong": alias.evidence.n_wrong}
             for _, alias in sorted(self.of_host.items())
@@ -49,7 +49,7 @@ class HostAliases:
         ]
         targets = {alias.target for alias in aliases}
         if chained := sorted(targets & {alias.host for alias in aliases}):
-            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and what another host is.")
+            raise BadInputError(f"{value.place}: {chained[0]} is both an alias and the target of another alias.")
         return cls(aliases)
 
 

@@ -17,7 +17,7 @@ class _Waiting(NamedTuple):
 
     number: int
     n_before: int
-    """How many of its tokens stand before that one."""
+    """Number of tokens of the substring before that one."""
     tokens: list[str]
     new: str
 

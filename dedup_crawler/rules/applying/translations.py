@@ -73,7 +73,7 @@ class TranslationTable:
         return used[1](*arguments)
 
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
-        """The same table with every target replaced by its own final target, tried on one URL of each template."""
+        """The table with every target replaced by its own final target, tried on one URL of each template."""
         examples = {url.template: url for url in reversed(urls)}
         settled = {}
         for template, translation in self.translations.items():
@@ -87,7 +87,7 @@ class TranslationTable:
     def judged(
         self, urls: Sequence[TemplatedUrl], *, first_judged: int, min_groups: int, max_error: float
     ) -> TranslationTable:
-        """The same table with evidence; a translation whose merge groups are too few or too wrong is not used.
+        """The table with evidence; a translation whose merge groups are too few or too wrong is not used.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class TranslationTable:
         return TranslationTable(self.templater, judged)
 
     def guarded(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
-        """The same table with a value-reuse guard on the arguments that it drops."""
+        """The table with a value-reuse guard on the arguments that it drops."""
         arguments: dict[Template, list[Arguments]] = defaultdict(list)
         for url in urls:
             arguments[url.template].append(url.arguments)
@@ -124,7 +124,7 @@ class TranslationTable:
         return TranslationTable(self.templater, guarded)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON value that a person can read."""
+        """Return the table as a JSON value that a person can read."""
         return {
             template: {
                 "says": translation.says,

@@ -41,7 +41,7 @@ class Part(NamedTuple):
     """Tokens that the inside starts with."""
     n_classes: int
     number: int
-    """Of the envelopes there, those whose number of tokens behind the inside has this remainder."""
+    """Remainder of the number of tokens behind the inside, by which the envelopes of this class are told."""
 
 
 class TokenTable:
@@ -92,7 +92,7 @@ class TokenTable:
         return (self._sums[ends] - self._sums[starts]) * self._inverses[n_before]
 
     def n_before(self, places: Places) -> Places:
-        """How many tokens of its URL, the start mark included, stand before each token."""
+        """Number of tokens of the URL before each token, the start mark included."""
         return places - self._start_of[np.minimum(places, len(self._start_of) - 1)]
 
     def parts(self, max_tokens: int, n_most: int) -> Iterator[Part]:

@@ -76,7 +76,7 @@ class _Candidates(NamedTuple):
     """(n, 4)"""
 
     def at(self, rows: Places) -> _Candidates:
-        """These rows."""
+        """Candidates of some rows."""
         return _Candidates(self.hashes[rows], self.counts[rows], self.places[rows])
 
     def counted(self) -> _Candidates:

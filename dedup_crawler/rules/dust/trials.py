@@ -54,7 +54,7 @@ class PairsOfRule:
     n_urls: int
     """URLs that it was applied to."""
     pairs: Sequence[tuple[int, int]]
-    """By place, in random order."""
+    """Pairs of URLs by their places, in random order."""
 
     def statistics(self, urls: UrlList) -> RuleStatistics:
         """Evidence of the pairs."""

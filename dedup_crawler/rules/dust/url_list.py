@@ -32,7 +32,7 @@ class UrlList:
     ) -> None:
         self.host = host
         self.forms: list[str] = []
-        """With the query sorted."""
+        """Form of each URL: its query is sorted."""
         self.place: dict[str, int] = {}
         kept_lows: list[int] = []
         kept_highs: list[int] = []

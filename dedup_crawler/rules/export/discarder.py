@@ -94,14 +94,14 @@ def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, wi
     if not isinstance(rule, Rule) or not all(map(_is_plain_drop, rule.transformation.items())):
         raise _UnsayableError("the format only drops parameters")
     if with_guards and rule.host in model.guards:
-        raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot say")
+        raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot express")
     if rule.host in model.unsayable:
         raise _UnsayableError(model.unsayable[rule.host])
     url_map = model.maps.get(rule.host)
     if any("@" in key or not (url_map is None or url_map.is_whole(key)) for key in rule.spoken()):
         raise _UnsayableError("it is about pieces of values")
     if any("#" in key for key in rule.required()):
-        raise _UnsayableError("it is about parameters that come more than once")
+        raise _UnsayableError("it is about parameters that occur more than once")
     _check_others(rule, [other for other in model.rules if other.host == rule.host])
     include, exclude = _patterns(rule)
     if len(include) > _MAX_PATTERNS or len(exclude) > _MAX_PATTERNS:
@@ -120,7 +120,7 @@ def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
     """Raise if the other rules of the host may end in another form when *rule* goes first."""
     rules = [other for other in of_host if isinstance(other, Rule)]
     if len(rules) < len(of_host):
-        raise _UnsayableError("a substring rule of its host may look at what it leaves")
+        raise _UnsayableError("a substring rule of its host may change the URLs that it leaves")
     operations = {item for other in rules for item in other.transformation.items()}
     if len(operations) > _MAX_FIRINGS:
         raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
@@ -222,7 +222,7 @@ def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
     """Patterns of the URLs that a rule is for, and of those among them that it leaves alone."""
     scheme = rule.context.get("scheme", ANY)
     if scheme != ANY and not isinstance(scheme, Literal):
-        raise _UnsayableError("its condition on the scheme cannot be said")
+        raise _UnsayableError("the format cannot express its condition on the scheme")
     start = f"{scheme.value}://{rule.host}" if isinstance(scheme, Literal) else rule.host
     query, without = _query(rule)
     include, exclude = _paths(rule)
@@ -248,7 +248,7 @@ def _query(rule: Rule) -> tuple[str, list[str]]:
             others = matcher.values if isinstance(matcher, NoneOf) else ()
             without += [f"{_name(key)}={value or '' if _PLAIN_VALUE(value or '') else '*'}" for value in others]
         else:
-            raise _UnsayableError("a class of values cannot be said")
+            raise _UnsayableError("the format cannot express a class of values")
     return ("?" + "&".join(needed) if needed else ""), sorted(without)
 
 
@@ -265,25 +265,25 @@ def _paths(rule: Rule) -> tuple[list[str], list[str]]:
         first.append(_parts(values))
     starts = ["".join(f"/{part}" for part in choice) for choice in product(*first)]
     if parts.keys() - {len(first)}:
-        raise _UnsayableError("a part of the path behind others that may be anything cannot be said")
+        raise _UnsayableError("the format cannot express a condition on a path part behind one that may be anything")
     if not parts:
         return [*(f"{start}/" for start in starts), *(f"{start}|" for start in starts if start)], exclude
     return [f"{start}/*" for start in starts], [*exclude, *(f"{start}/|" for start in starts)]
 
 
 def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str], list[str]]:
-    """The same for rules that look at the number of parts; a star stands for slashes too, so these are limited."""
+    """Patterns for rules on the number of path parts; a star matches slashes too, so they are limited."""
     length = rule.context.get("path.length")
     extensions = _few_values(rule.context.get("ext", Literal("")))
     n_parts = int(length.value or 0) if isinstance(length, Literal) and length.value in _LENGTHS else -1
     if extensions is None or n_parts < 1 or any(place >= n_parts for place in parts):
-        raise _UnsayableError("its condition on the path cannot be said")
+        raise _UnsayableError("the format cannot express its condition on the path")
     slots = [_few_values(parts.get(place, ANY)) for place in range(n_parts)]
     ends = [each or "" for each in extensions if not each or _EXTENSION(each)]
     slashes, unwanted = ["/"] if "slash" in rule.context else ["", "/"], []
     if None in slots:
         if "slash" in rule.context:
-            raise _UnsayableError("its condition on the path cannot be said")
+            raise _UnsayableError("the format cannot express its condition on the path")
         slashes, unwanted = [""], ["/" + "*/" * n_parts, "/*/|", "/|"]
         unwanted += [f"{start}{end}|" for end in ends if end for start in ("/", "/*/")]
     written = product(*(["*"] if values is None else _parts(values) for values in slots))
@@ -295,7 +295,7 @@ def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str
 def _parts(values: Sequence[str | None]) -> list[str]:
     """Parts of a path as they stand in patterns."""
     if any(_ENDS_LIKE_A_FILE(value or "") for value in values):
-        raise _UnsayableError("a part of the path would be read as a file's name")
+        raise _UnsayableError("the format would take a part of the path for the name of a file")
     return [_checked(value or "", _PLAIN_PART) for value in values]
 
 
@@ -309,13 +309,13 @@ def _unwanted_paths(rule: Rule) -> Iterator[str]:
         elif key == "slash":
             yield "/*/|"
         elif not key.startswith("query["):
-            raise _UnsayableError("its condition on the path cannot be said")
+            raise _UnsayableError("the format cannot express its condition on the path")
     for key, matcher in sorted(rule.context.items()):
         if key.startswith("path[") and isinstance(matcher, NoneOf):
             for value in sorted(filter(None, matcher.values)):
                 yield "/" + "*/" * int(key[5:-1]) + _checked(value, _PLAIN_PART)
         elif key.startswith("path[") and matcher != ANY and _few_values(matcher) is None:
-            raise _UnsayableError("a class of values cannot be said")
+            raise _UnsayableError("the format cannot express a class of values")
 
 
 def _few_values(matcher: Matcher) -> list[str | None] | None:
@@ -327,7 +327,7 @@ def _few_values(matcher: Matcher) -> list[str | None] | None:
 
 def _checked(value: str, is_plain: Callable[[str], object]) -> str:
     if not is_plain(value):
-        raise _UnsayableError(f"it is read in other ways there: {value}")
+        raise _UnsayableError(f"the format reads {value} in another way")
     return value
 
 

@@ -36,7 +36,7 @@ class ModelRules:
     """The rules of a fitted model, and what the model does beside them."""
 
     rules: Sequence[AnyRule]
-    """In the order of the engine."""
+    """Rules in the order of the engine."""
     maps: Mapping[str, UrlMap] = field(default_factory=dict)
     """Host -> how its URLs are read, where that is not the plain way."""
     unsayable: Mapping[str, str] = field(default_factory=dict)

@@ -22,23 +22,23 @@ from dedup_crawler.rules.language.statistics import RuleStatistics
 RIGHT = (1.0, 400.0)
 """Beta distribution of the error rates of rules that hold: 0.25 % in the mean."""
 OTHER = (1.0, 1.0)
-"""Of all others: uniform."""
+"""Beta distribution of the error rates of all other rules: uniform."""
 SHARE = 0.5
 """Share (0-1) of the hypotheses that hold; fitting it to each site saved less."""
 
 
 MIN_GROUPS = 8
-"""Hypotheses with less for them are not even tried."""
+"""Least weight of the merge groups of a hypothesis that is tried."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """Losses that a person accepts."""
+    """Losses that a user accepts."""
 
     max_error: float
-    """Error rate (0-1) that may be expected of a rule at most."""
+    """Largest error rate (0-1) that may be expected of a rule."""
     lost_per_thousand: float
-    """Pages that all rules together may be expected to lose, of a thousand."""
+    """Most pages of a thousand that all rules together may be expected to lose."""
 
 
 RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(0.03, 10.0)}
@@ -60,7 +60,7 @@ class Belief:
         self.refusals = Refusals()
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Tell whether groups of such a weight promise little error; *stricter* divides what is allowed."""
+        """Return True if groups of such a weight promise little error; *stricter* divides what is allowed."""
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:

@@ -46,7 +46,7 @@ def jeffreys_bound(n_groups: int, n_wrong: int, confidence: float = 0.95) -> flo
 
 
 def _quantile(chance: float, a: float, b: float) -> float:
-    """Where the beta distribution has that chance below: halving."""
+    """Return the quantile of a beta distribution, found by halving."""
     low, high = 0.0, 1.0
     for _ in range(_N_HALVINGS):
         middle = (low + high) / 2

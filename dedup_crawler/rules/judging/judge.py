@@ -27,7 +27,7 @@ class PairJudge(Protocol):
         """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
-        """Of each pair (by places in the crawl) in one merge group: 1 the same, 0 different, -1 nothing to tell by.
+        """Verdict on each pair (places in the crawl) of a merge group: 1 the same, 0 different, -1 nothing to tell by.
 
         *n_same* groups of the rule more are known to show one page each.
         """
@@ -39,11 +39,11 @@ class Evidence:
 
     n_groups: int
     n_wrong: int
-    """As many as the share of the wrong trials would make, if that is more: one wrong group may lose many pages."""
+    """Number of wrong groups; more where the share of wrong trials is larger: one wrong group may lose many pages."""
     weight: float
     """Weight of the groups: each the square root of the trials in it, for a group of many is more than one of two."""
     wrong_weight: float
-    """Of the wrong trials in them; at least one for each wrong group."""
+    """Weight of the wrong trials in the groups; at least one for each wrong group."""
 
     @classmethod
     def of(cls, counted: MergeEvidence) -> Evidence:

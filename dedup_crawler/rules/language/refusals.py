@@ -23,7 +23,7 @@ class Refused(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The same for a person, and for a file."""
+    """A refused hypothesis, for a person and for a file."""
 
     sentence: str
     """Sentence of the rule, with its counts."""
@@ -50,12 +50,12 @@ class Refusals:
         self._refused.pop(name, None)
 
     def all(self) -> list[Refused]:
-        """In the order in which they were first refused."""
+        """Refused hypotheses in the order in which they were first refused."""
         return list(self._refused.values())
 
 
 def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
-    """As JSON values."""
+    """Return refusals as JSON values."""
     return [
         {"rule": each.sentence, "reason": each.reason, "groups": each.n_groups, "wrong": each.n_wrong}
         for each in refusals

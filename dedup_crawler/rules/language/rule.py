@@ -103,7 +103,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of these values."""
+    """Matcher of a set of values."""
 
     values: frozenset[str | None]
 
@@ -165,7 +165,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Of the key's value, only what stands before (or behind) a delimiter is left; a value without it stays.
+    """Only what stands before (or behind) a delimiter is left of the value; a value without it stays.
 
     Where more of the same delimiter may be left, one stays at the end that was cut, so that it is cut once only.
     """
@@ -213,7 +213,7 @@ class Rule:
     """
 
     host: str
-    """With its port, lower-case."""
+    """Host with its port, lower-case."""
     context: Mapping[str, Matcher]
     transformation: Mapping[str, Operation]
     absent: frozenset[str] = frozenset()

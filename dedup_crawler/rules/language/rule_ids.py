@@ -30,20 +30,20 @@ def identifier(*said: Any) -> str:
 
 
 def rule_identifier(rule: AnyRule) -> str:
-    """Of a rule that gives URLs another form."""
+    """Identifier of a rule that gives URLs another form."""
     (said,) = rules_to_json([rule])
     return identifier("rule", {part: value for part, value in said.items() if part not in _COUNTED})
 
 
 @lru_cache(_MAX_CACHED)
 def order_identifier(host: str) -> str:
-    """Of what changes a URL of *host* where no rule does: its query is written sorted."""
+    """Identifier of the sorting of queries, which changes URLs of *host* where no rule does."""
     return identifier("query-order", host)
 
 
 @lru_cache(_MAX_CACHED)
 def site_identifier(host: str, rule: SiteRule) -> str:
-    """Of a rule about a site, told of the links on *host*."""
+    """Identifier of a rule about a site, told of the links on *host*."""
     if isinstance(rule, HostAlias):
         return identifier("alias", rule.host, rule.target)
     if isinstance(rule, ReferrerRule):
@@ -53,5 +53,5 @@ def site_identifier(host: str, rule: SiteRule) -> str:
 
 @lru_cache(_MAX_CACHED)
 def translation_identifier(template: str, says: str) -> str:
-    """Of the translation of one template."""
+    """Identifier of the translation of one template."""
     return identifier("translation", template, says)

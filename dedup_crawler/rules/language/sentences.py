@@ -43,17 +43,18 @@ def sentence_of(rule: AnyRule | SiteRule) -> str:
 
 
 def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
-    """What a rule does, and what its evidence is counted in."""
+    """Return a sentence for the rule, and the unit of its evidence."""
     if isinstance(rule, SubstringRule):
         return str(rule).partition(": ")[2], "groups"
     if isinstance(rule, Rule):
         does = _listed([_done(key, operation) for key, operation in sorted(_told(rule).items())], n_shown=9)
         return f"{does}{_place(rule)}", "groups"
     if isinstance(rule, ReferrerRule):
-        return f"{written(rule.shape)} linked from {written(rule.referrer)} is that page again", "pages with such links"
+        says = f"a link to {written(rule.shape)} on {written(rule.referrer)} leads back to that page"
+        return says, "pages with such links"
     if isinstance(rule, CoverageRule):
-        return f"{written(rule.shape)} shows nothing that is not reached otherwise", "pages"
-    return f"the host {rule.host} is {rule.target}", "pages met on both"
+        return f"{written(rule.shape)} shows only pages that other URLs show", "pages"
+    return f"host {rule.host} shows the pages of {rule.target}", "pages met on both"
 
 
 def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:

@@ -19,7 +19,7 @@ class HostAlias:
     host: str
     target: str
     evidence: MergeEvidence
-    """In pages that were met on both."""
+    """Evidence counted in pages that were met on both hosts."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ReferrerRule:
     referrer: Shape
     shape: Shape
     evidence: MergeEvidence
-    """In pages that hold such links."""
+    """Evidence counted in pages that hold such links."""
     n_urls: int
 
 
@@ -39,7 +39,7 @@ class CoverageRule:
 
     shape: Shape
     evidence: MergeEvidence
-    """In pages of the shape."""
+    """Evidence counted in pages of the shape."""
     n_urls: int
 
 

@@ -18,7 +18,7 @@ from dedup_crawler.rules.judging.bounds import jeffreys_bound
 
 @dataclass(frozen=True, slots=True)
 class MergeEvidence:
-    """How many merge groups a mapping made, and how many of them were wrong."""
+    """Number of merge groups that a mapping made, and of the wrong ones among them."""
 
     n_groups: int = 0
     n_wrong: int = 0

@@ -34,13 +34,13 @@ class SubstringRule:
     """
 
     host: str
-    """With its port, lower-case."""
+    """Host with its port, lower-case."""
     old: str
     new: str
     at_start: bool = False
-    """Only at the start of the path."""
+    """True if the substring has to stand at the start of the path."""
     at_end: bool = False
-    """Only at the end of the URL."""
+    """True if the substring has to stand at the end of the URL."""
     origin: str = ""
     """Name of the method that found it."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)

@@ -82,7 +82,7 @@ class UrlColumns:
             self._write(row, self._maps[row], len(urls))
         self.clusters: Integers = np.array(clusters, np.int64)
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
-        """As the clusters, with pages together that may well be the same: what proposals are made from."""
+        """Clusters that also join pages that may well be the same: proposals are made from them."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row."""

@@ -21,9 +21,9 @@ from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, weighed
 
 MAX_DEPTH = 2
-"""Conditions on other keys that a context has, at most."""
+"""Most conditions on other keys in a context."""
 FEW_VALUES = 10
-"""Where fewer values of a key were compared, the rule is about these values, not about any."""
+"""Least number of compared values of a key, for a rule to be about any value."""
 EXPLAINED = 0.5
 """Share of wrong merge groups where a condition does not hold, at least."""
 _BEAM = 8  # contexts that hold in part and are refined further

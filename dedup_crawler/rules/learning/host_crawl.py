@@ -25,7 +25,7 @@ from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 
 MIN_WRONG = 3
-"""So many contradictions of the order of a query are no accident."""
+"""Least number of contradictions of the order of a query that are no accident."""
 MAX_WRONG = 0.1
 """Share (0-1) of the groups that may be contradicted."""
 
@@ -36,7 +36,7 @@ class HostCrawl:
 
     host: str
     urls: Sequence[str]
-    """In normal form."""
+    """URLs in normal form."""
     pages: Sequence[int]
     """Page that each URL shows; UNKNOWN where it redirects to a URL that was not crawled: nobody saw what is there."""
     targets: Sequence[str | None]

@@ -95,7 +95,7 @@ def _most_proposed(proposed: Iterable[Iterable[Rule]]) -> list[Rule]:
 
 
 def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
-    """Of each page one row of each of its kinds (by their keys), a few."""
+    """Yield a few rows of each page, one of each of its kinds (by their keys)."""
     of_keys = np.zeros(len(columns), np.uint64)
     for key, column in columns.columns.items():
         of_keys[column.numbers >= 0] += np.uint64(item_hash(key, None))

@@ -26,7 +26,7 @@ from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 MAX_URLS = 2_000
 """URLs of unexplained duplicates that are looked at; of more, whole pages are drawn."""
 MAX_PROPOSALS = 10
-"""Of one proposer, those that make most duplicates one."""
+"""Most proposals of one proposer, those that make most duplicates one."""
 _MAX_PER_PAGE = 6
 _FAN_OUT = 10  # of KDD'08
 _SEED = 0

@@ -113,7 +113,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
 
 
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
-    """Of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
+    """Verdict of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
     verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
     asked = np.flatnonzero(verdicts == 0)
     if columns.evidence is not None and len(asked):

@@ -52,7 +52,7 @@ class RuleLearner:
         return self.rules
 
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
-        """The same with rules that others propose, each asked as any other hypothesis is; contexts they bring along."""
+        """Learn rules that others propose, each asked as any other hypothesis is; they bring their contexts along."""
         asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
         self._ask_all(asked, 0)
         return self.rules
@@ -100,7 +100,7 @@ class RuleLearner:
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"fewer than {FEW_VALUES} values were met, and it speaks of all"
+        reason = self.belief.why_not(found) or f"it speaks of all values, and fewer than {FEW_VALUES} were met"
         self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:

@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     """Common part of the rules of several pages."""
 
     pattern: KeyPattern
-    """Of the source, without the columns that do not matter."""
+    """Pattern of the source, without the columns that do not matter."""
     free: frozenset[str]
     """Keys of those columns."""
     transformation: frozenset[tuple[str, Operation]]

@@ -78,7 +78,7 @@ def _energy(nodes: Sequence[Node], edges: Mapping[int, Mapping[int, Rule | None]
 
 
 def _direct_rules(energy: Sequence[float], edges: Mapping[int, Mapping[int, Rule | None]]) -> list[Rule]:
-    """For every node that is no destination, the rule to the destination with most energy that it can reach."""
+    """Return, for every node that is no destination, the rule to the destination with most energy that it can reach."""
     into: dict[int, list[int]] = defaultdict(list)
     for number, its in edges.items():
         for other in its:

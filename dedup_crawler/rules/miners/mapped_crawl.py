@@ -19,7 +19,7 @@ class MappedUrl:
     """A crawled URL."""
 
     form: str
-    """With its query sorted."""
+    """Form of the URL: its query is sorted."""
     values: KeyValues
     cluster: int
 

@@ -28,9 +28,9 @@ class PairKeys(NamedTuple):
     """Keys of a pair."""
 
     keys: tuple[str, ...]
-    """Of both, sorted."""
+    """Keys of both URLs, sorted."""
     added: frozenset[str]
-    """Those that only the target has."""
+    """Keys that only the target has."""
 
 
 def constants_of(maps: Sequence[KeyValues]) -> Constants:

@@ -44,7 +44,7 @@ class Node:
     """URLs of one pattern."""
 
     places: Numbers
-    """In the crawl."""
+    """Places of the node's URLs in the crawl."""
     context: dict[str, Matcher]
     """The pattern: every key that all of its URLs have."""
     absent: frozenset[str]
@@ -59,7 +59,7 @@ class Node:
             yield from child.walk()
 
     def ancestors(self) -> Iterator[Node]:
-        """From the parent up to the root."""
+        """Yield the ancestors, from the parent up to the root."""
         node = self.parent
         while node is not None:
             yield node
@@ -107,14 +107,14 @@ def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
 
 
 class _Counts(NamedTuple):
-    """How many URLs have each value, numbers and hexadecimal strings told as one each."""
+    """Number of URLs with each value; numbers and hexadecimal strings count as one value each."""
 
     counts: Integers
     names: Integers
     """Number of the value, or of its class."""
 
     def entropy(self, n_urls: int) -> float:
-        """The same for two keys that part the URLs alike, whatever their values are."""
+        """Entropy of the key, in nats; equal for two keys that part the URLs alike, whatever their values are."""
         shares = np.sort(self.counts) / n_urls
         return -float((shares * np.log(shares)).sum())
 

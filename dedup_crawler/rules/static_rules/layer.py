@@ -67,11 +67,11 @@ class StaticLayer:
         return {known: said for file in self.files for known, said in file.sentences.items() if known not in self.off}
 
     def without(self, identifiers: Collection[str]) -> StaticLayer:
-        """The same without some of the rules."""
+        """The layer without some of the rules."""
         return StaticLayer(self.files, self.off.union(identifiers))
 
     def behind(self, first: StaticLayer) -> StaticLayer:
-        """These rules after those of another layer."""
+        """The rules of this layer after those of another one."""
         return StaticLayer([*first.files, *self.files], self.off | first.off)
 
     def to_json(self) -> list[dict[str, Any]]:

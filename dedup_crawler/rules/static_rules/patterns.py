@@ -31,7 +31,7 @@ def compiled(pattern: str) -> Any:
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(f"{pattern!r}: {said}") from None
     except UnicodeEncodeError:
-        raise ValueError("a pattern with half a character") from None
+        raise ValueError("a pattern that is not valid Unicode") from None
 
 
 def why_not(pattern: str) -> str | None:
