@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import signal
@@ -86,6 +87,33 @@ def test_a_right_rule_is_not_blamed_for_what_an_earlier_crawl_fetched_by_a_wrong
         crawl = walk(site, tmp_path, DEDUP_MODEL=model.save(tmp_path / "model"), DEDUP_EXPLORATION=1, **settings)
     assert crawl.stats["dedup/explored/agree"] > 15
     assert "dedup/explored/disagree" not in crawl.stats
+
+
+def test_a_covered_page_says_nothing_of_the_rules_about_its_form(tmp_path: Path):
+    """Items have session ids in their URLs, which a right rule drops; that they show nothing new is wrong, and goes."""
+    with Site() as site:
+        build_items(site)
+        home = f"http://{site.host}"
+        draw = random.Random(0)
+        visits = [(f"{home}/", 0)]
+        for n in range(400):
+            urls = [f"{home}{item(10_000 + n)}", f"{home}/old/{n}"]
+            visits += [(url, n + 1) for url in urls]
+            visits += [(f"{urls[0]}?s={draw.getrandbits(64):016x}", n + 1)]
+        urls, clusters = zip(*visits, strict=True)
+        model = make_method("verified").fit(urls, clusters, [None, *[f"{home}/"] * (len(urls) - 1)])
+        asked = f"{home}{item(1)}?s={draw.getrandbits(64):016x}"
+        assert model.is_covered(asked)
+        assert model.canonicalize(asked) == f"{home}{item(1)}"
+        for hub in range(N_ITEMS // 5):
+            paths = [f"{item(n)}?s={draw.getrandbits(64):016x}" for n in range(5 * hub, 5 * hub + 5)]
+            for n, path in enumerate(paths, 5 * hub):
+                show(site, path, n)
+            site.page(f"/hub/{hub}" if hub else "/", *paths, f"/hub/{hub + 1}", html=text(f"hub {hub}"))
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model.save(tmp_path / "model"), DEDUP_EXPLORATION="0.02")
+    assert crawl.stats["dedup/rules/switched_off"] == 1
+    told = json.loads((tmp_path / "model.evidence.json").read_text())["rules"]
+    assert [rule for rule, counts in told.items() if counts["disagreed"]] == [*model.covering(asked)]
 
 
 @pytest.mark.parametrize("alias", ["no other way", "redirects into the template"])

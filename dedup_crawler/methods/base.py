@@ -179,8 +179,12 @@ class Canonicalizer(ABC):
 
         This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
         """
-        form = normal_form(url)
-        return self._knows(form) and bool(self._covering(form))
+        return bool(self.covering(url))
+
+    def covering(self, url: str) -> tuple[str, ...]:
+        """Identifiers of the rules that cover *url*; none for most URLs. They say nothing of its form."""
+        normal = normal_form(url)
+        return self._covering(normal) if self._knows(normal) else ()
 
     def _knows(self, form: str) -> bool:
         """Return True if a URL in normal form is of a host that was learnt from."""

@@ -33,7 +33,7 @@ class Question:
     owner: int
     """Tag of the URL in normal form."""
     fired: tuple[str, ...]
-    """Identifiers of the rules that lead from the URL to its form."""
+    """Identifiers of the rules that lead from the URL to its form, or of those that cover it."""
     rules: int
     """Their code in the seen set."""
     is_covered: bool
@@ -141,8 +141,12 @@ class Questions:
         is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
         must_pass = is_start or is_wanted
         # what no page links to is what somebody wants to start with
-        is_covered = referrer is not None and not must_pass and model.is_covered(url)
-        fired = model.fired(url, referrer, form) if form != url or is_covered else ()
+        covering = model.covering(url)
+        is_covered = bool(covering) and referrer is not None and not must_pass
+        # what drops a covered URL, and is tested by it, is no rule about its form, and the other way round
+        fired = covering
+        if not is_covered:
+            fired = model.fired(url, referrer, form)[: -len(covering) or None] if form != url else ()
         is_behind = (is_redirected and marks.tests_covered(request)) or meta.get(marks.BEHIND) == asked
         if is_behind:
             meta[marks.BEHIND] = asked

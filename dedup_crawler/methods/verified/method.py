@@ -227,9 +227,9 @@ class Verified(Canonicalizer):
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
-    def is_covered(self, url: str) -> bool:
+    def covering(self, url: str) -> tuple[str, ...]:
         """As the protocol says; most models have no rule for it."""
-        return self._covers and super().is_covered(url)
+        return super().covering(url) if self._covers else ()
 
     def _explain(self, url: str, form: str) -> Explanation:
         found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
