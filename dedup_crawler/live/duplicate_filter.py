@@ -282,7 +282,7 @@ class DuplicateFilter:
         if model is None:
             return form_digest(url), ()
         form = model.canonicalize(url)
-        return form_digest(form), model.fired(url, None, form) if form != url else ()
+        return form_digest(form), model.leading(url, None, form) if form != url else ()
 
     def _is_covered(self, url: str) -> bool:
         """Return True if a URL has a shape that shows nothing new."""

@@ -206,20 +206,25 @@ class Canonicalizer(ABC):
             return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
         return self._explain(normal, form)
 
-    def fired(self, url: str, referrer: Referrer | None = None, form: str | None = None) -> tuple[str, ...]:
-        """Identifiers of the rules that lead from *url* to its form, and of those that cover it.
+    def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
+        """Identifiers of all rules about *url*: those that lead to its form, and those that cover it.
 
-        None where the form is the URL's normal form and it is not covered. They are short (at most 16 characters) and
-        the same in every process, for a loaded model, and for one that is learnt again from the same crawl. Whoever has
-        the *form* already, as :meth:`canonicalize` gave it, saves the time to find it again.
+        They are short (at most 16 characters) and the same in every process, for a loaded model, and for one that is
+        learnt again from the same crawl.
+        """
+        return (*self.leading(url, referrer), *self.covering(url))
+
+    def leading(self, url: str, referrer: Referrer | None = None, form: str | None = None) -> tuple[str, ...]:
+        """Identifiers of the rules that lead from *url* to its form; none where that is the URL's normal form.
+
+        Whoever has the *form* already, as :meth:`canonicalize` gave it, saves the time to find it again.
         """
         normal = normal_form(url)
         if not self._knows(normal):
             return ()
         if form is None:
             form = self._form(normal, referrer)
-        covering = self._covering(normal)
-        return (*self._fired(normal, form, referrer), *covering) if form != normal else covering
+        return self._fired(normal, form, referrer) if form != normal else ()
 
     def rule_sentences(self) -> Mapping[str, str]:
         """Identifier -> what the rule does, for a person; of every rule that :meth:`fired` may name."""

@@ -176,12 +176,12 @@ def _tried(
         is_wrong = page_of(owner) != page
         n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
         # where the first URL of a form was not the plain one, it is its rules that the plain one is dropped by
-        rules = (*model.fired(facts.url, referrer), *model.fired(owner.url, _referrer(owner, form_of)))
+        rules = (*model.leading(facts.url, referrer), *model.leading(owner.url, _referrer(owner, form_of)))
         _note(of_rules, rules, partial(_example, model, facts.url, referrer, owner.url), is_wrong)
     for facts, page in skipped:
         is_wrong = page not in covered
         n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
-        _note(of_rules, model.fired(facts.url), partial(_example, model, facts.url, None, None), is_wrong)
+        _note(of_rules, model.covering(facts.url), partial(_example, model, facts.url, None, None), is_wrong)
     outcome = CrawlOutcome(n_urls, len(owners), len(needed), len(covered))
     return OnCrawl(outcome, n_dropped, n_wrong, n_urls == MAX_URLS)
 

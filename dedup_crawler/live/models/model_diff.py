@@ -105,13 +105,13 @@ class _Side:
         if referrer is not None:
             known = Referrer(referrer, self._told.get(referrer) or model.canonicalize(referrer))
         form = model.canonicalize(url, known)
-        rules = model.fired(url, known)
+        rules = model.leading(url, known)
         if known is not None and form == known.form:
             self._told[url] = form
             if len(self._told) > _MAX_TOLD:
                 self._told.popitem(last=False)
-        if known is not None and model.is_covered(url):
-            return form, rules
+        if known is not None and (covering := model.covering(url)):
+            return form, covering
         digest, tag = form_digest(form), owner_tag(url) & (1 << _TAG_BITS) - 1
         owner = self._owners.get(digest)
         if owner is None:

@@ -141,12 +141,10 @@ class Questions:
         is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
         must_pass = is_start or is_wanted
         # what no page links to is what somebody wants to start with
-        covering = model.covering(url)
-        is_covered = bool(covering) and referrer is not None and not must_pass
-        # what drops a covered URL, and is tested by it, is no rule about its form, and the other way round
-        fired = covering
-        if not is_covered:
-            fired = model.fired(url, referrer, form)[: -len(covering) or None] if form != url else ()
+        # what drops a covered URL, and is tested by it, is no rule about its form
+        covering = model.covering(url) if referrer is not None and not must_pass else ()
+        is_covered = bool(covering)
+        fired = covering or (model.leading(url, referrer, form) if form != url else ())
         is_behind = (is_redirected and marks.tests_covered(request)) or meta.get(marks.BEHIND) == asked
         if is_behind:
             meta[marks.BEHIND] = asked

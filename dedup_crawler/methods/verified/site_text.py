@@ -29,7 +29,7 @@ def learnt_site_text(model: Canonicalizer, urls: Sequence[str], evidence: PageEv
         owner = first.setdefault(form, place)
         if owner == place:
             continue
-        for rule in {*model.fired(url, form=form), *model.fired(urls[owner], form=form)}:
+        for rule in {*model.leading(url, form=form), *model.leading(urls[owner], form=form)}:
             if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
                 n_of[rule, form] += 1
                 pairs_of[rule].append((owner, place))
