@@ -52,12 +52,16 @@ def counted(crawl: Crawl, risk: str, counts: dict[str, Count]) -> None:
         error = max((errors.get(rule, 0.0) for rule in method.fired(url)), default=0.0)
         is_wrong = drop.same_form is not None and page_of[drop.same_form] != crawl.pages[drop.place]
         bound = next(each for each in BINS if error <= each)
-        for name in (*names, f"expected error up to {bound:.2%}"):
+        for name in (*names, _bin(bound)):
             counts[name].n_drops += 1
             counts[name].n_expected += error
             counts[name].n_wrong += is_wrong
     for name in names:
         counts[name].n_lost += len(went.lost)
+
+
+def _bin(bound: float) -> str:
+    return f"expected error up to {bound:.2%}"
 
 
 def main() -> None:
@@ -75,8 +79,10 @@ def main() -> None:
                 counted(crawl, risk, counts)
     print("| | drops | expected to be wrong | wrong | pages lost |")
     print("|---|---:|---:|---:|---:|")
-    for name in sorted(counts, key=lambda name: (name.split()[0], name)):
+    for name in [*(_bin(bound) for bound in BINS), *(f"profile {risk}" for risk in RISKS)]:
         print(counts[name].row(name))
+    for name in given.names:
+        print(counts[f"site {name}"].row(name))
 
 
 if __name__ == "__main__":
