@@ -1,5 +1,6 @@
 """Fixtures and settings that all tests share."""
 
+import gc
 import os
 import signal
 import sys
@@ -37,6 +38,12 @@ def redis_server(tmp_path_factory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+def pytest_collection_finish():
+    """Keep the garbage collector from reading all modules and tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -172,11 +173,14 @@ def _serve(door: socket.socket) -> dict[str, Any] | None:
 
 def load() -> None:
     """Import what a crawl imports, but for a reactor, and leave it to forks as it is."""
+    from scrapy import commands
     from scrapy.settings import default_settings
     from scrapy.utils.misc import load_object
 
-    for name in ("scrapy.cmdline", "scrapy.crawler", "scrapy.commands.runspider", "scrapy.commands.crawl"):
+    for name in ("scrapy.cmdline", "scrapy.crawler"):
         import_module(name)
+    for command in pkgutil.iter_modules(commands.__path__):  # `scrapy crawl` imports all of them
+        import_module(f"scrapy.commands.{command.name}")
     for value in vars(default_settings).values():
         for each in [*value, *value.values()] if isinstance(value, dict) else [value]:
             if isinstance(each, str) and each.startswith("scrapy."):
@@ -184,6 +188,9 @@ def load() -> None:
                     load_object(each)
     for name in ("addon", "duplicate_filter", "spider_middleware", "collecting.collector", "collecting.recorder"):
         import_module(f"dedup_crawler.live.{name}")
+    for name in ("pages.store", "methods.baselines", "methods.verified.method", "labels.joins"):
+        import_module(f"dedup_crawler.{name}")
+    import_module("sqlalchemy.dialects.sqlite")
     assert "twisted.internet.reactor" not in sys.modules
     gc.collect()
     gc.freeze()

@@ -12,7 +12,7 @@ from pathlib import Path
 from live_site import Answer, Site
 
 WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "re") for second in ("ran", "sel", "tok")]
-N_SECTIONS, N_ITEMS = 10, 110
+N_SECTIONS, N_ITEMS = 10, 70
 PAGES = ["/", *(f"/shop/{n}" for n in range(N_SECTIONS)), *(f"/shop/{n % N_SECTIONS}/item/{n}" for n in range(N_ITEMS))]
 
 Kind = tuple[Callable[[str, str], str], re.Pattern[str]]

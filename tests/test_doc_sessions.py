@@ -22,7 +22,7 @@ FORUM = ROOT / "examples" / "forum.warc.zst"
 LIVE_SITE = "https://forum.example"
 SESSIONS = [block for page in (*PAGES, OWN_PROJECT) for block in blocks(page) if block.is_alone]
 QUIETLY = [sys.executable, "-m", "dedup_crawler", "--quiet"]
-N_LEARNT_FROM = 1_000
+N_LEARNT_FROM = 300
 """Pages that a translator is trained on for a few steps."""
 PIP = "pip install --no-index --no-deps"
 

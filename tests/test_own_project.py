@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from built_wheel import ROOT, Environment, build_wheel
 from doc_blocks import commands as session
+from short_forum import short_recording
 
 EXAMPLES = ROOT / "examples"
+N_RECORDED = 1_200
+"""Answers of the forum that is crawled."""
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +30,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the example project, and of the recording beside it, far from the repository."""
+    """A copy of the example project, and the beginning of the recording beside it, far from the repository."""
     folder = tmp_path_factory.mktemp("examples")
-    shutil.copy(EXAMPLES / "forum.warc.zst", folder)
+    recording = short_recording(EXAMPLES / "forum.warc.zst", N_RECORDED)
+    (folder / "forum.warc.zst").write_bytes(zstandard.compress(recording))
     return Path(shutil.copytree(EXAMPLES / "own_project", folder / "own_project"))
 
 

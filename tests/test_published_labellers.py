@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.cosine import PART_PAGES, PARTNERS_PER_PAGE, count_pages, sampled_share, score_pairs
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.labels.labelling import LABELLERS, cluster_labelled
+from dedup_crawler.labels.labelling import LABELLERS, labeller_of
 from dedup_crawler.labels.simhash import fingerprint
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import LONG, SITE, TEXT, page, redirect
@@ -167,7 +167,7 @@ def test_cosine_is_the_capstones(seed: int) -> None:
                 if cosine_similarity(counts)[0, 1] >= 0.99:
                     sets.join(left, right)
 
-    assert cluster_labelled(pages, "cosine") == sets.numbers()
+    assert labeller_of("cosine")(lambda: pages).numbers() == sets.numbers()
 
 
 @settings(max_examples=15)
@@ -183,7 +183,7 @@ def test_simhash_is_that_of_sigir_2017(seed: int) -> None:
             if one.title == other.title and (one.simhash ^ other.simhash).bit_count() <= 3:
                 sets.join(left, right)
 
-    assert cluster_labelled(pages, "simhash") == sets.numbers()
+    assert labeller_of("simhash")(lambda: pages).numbers() == sets.numbers()
 
 
 @pytest.mark.parametrize("labeller", list(LABELLERS))
@@ -191,11 +191,11 @@ def test_all_join_redirects(labeller: str) -> None:
     """A redirect shows what it leads to, whoever labels; pages without text are alone."""
     pages = [page("", ""), page("a", LONG), redirect("b", "a"), page("c", TEXT), page("d", "")]
 
-    assert cluster_labelled(pages, labeller) == [0, 1, 1, 2, 3]
-    assert cluster_labelled([], labeller) == []
+    assert labeller_of(labeller)(lambda: pages).numbers() == [0, 1, 1, 2, 3]
+    assert labeller_of(labeller)(list).numbers() == []
 
 
 def test_an_unknown_labeller() -> None:
     """A name that is no labeller is said, with those that are."""
     with pytest.raises(BadInputError, match="labeller = 'duster' is not known; choose one of default, cosine, simhash"):
-        cluster_labelled([], "duster")
+        labeller_of("duster")

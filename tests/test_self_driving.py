@@ -11,8 +11,8 @@ import pytest
 
 from live_site import Answer, Site, start, walk, walk_command
 
-N_TOPICS = 400
-LEARN_AFTER = 240
+N_TOPICS = 240
+LEARN_AFTER = 150
 WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "re") for second in ("ran", "sel", "tok")]
 
 
@@ -80,7 +80,7 @@ def build(site: Site, *, is_chain: bool = False) -> None:
 
 
 def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Path):
-    """After 240 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
+    """After 150 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
     models = tmp_path / "crawl.models"
     with PatientSite(LEARN_AFTER + 60, models) as site:
         build(site)
