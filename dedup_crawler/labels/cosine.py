@@ -1,18 +1,15 @@
 """Cosine scores of the pages found on one page: the labels of the capstone.
 
 The capstone (lazem/MLND-Capstone) compares each page with the pages linked on it and those with each other: vectors of
-word counts, cosine, 0.99 or more means duplicate. It fits a vectoriser for each pair. Here the words of each text are
-counted once, by their hashes, and the scores of a group are one product of its rows with themselves. Words are those of
-scikit-learn, which would take a second to import.
+word counts, cosine, 0.99 or more means duplicate. It fits a vectoriser for each pair. Here scikit-learn counts the
+words of each text once, by their hashes, and the scores of a group are one product of its rows with themselves.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +35,6 @@ PART_PAGES = 1_000
 """A group of more pages is scored in parts, for its time grows with the square of its pages."""
 
 _BATCH_TEXTS = 500
-_WORD = re.compile(r"\b\w\w+\b")
-_N_COLUMNS = 2**20  # hashes of words
 
 Score = tuple[str, str, float]
 Positions = npt.NDArray[np.int64]
@@ -61,12 +56,9 @@ class CountedPages(NamedTuple):
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     """Count the words of pages as they come; texts are not kept.
 
-    MissingExtraError if scipy is not installed.
+    MissingExtraError if scikit-learn is not installed.
     """
-    try:
-        from scipy.sparse import vstack
-    except ImportError:
-        raise MissingExtraError("Scoring pages by cosine", "scipy", "learn") from None
+    vectorizer, vstack = _vectorizer()
     position: dict[str, int] = {}
     texts: list[int] = []
     row_of: dict[bytes, int] = {_digest(""): 0}
@@ -79,12 +71,12 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
             row_of[text] = len(row_of)
             waiting.append(page.main_text)
         if len(waiting) == _BATCH_TEXTS:
-            blocks.append(_count_words(waiting))
+            blocks.append(vectorizer.transform(waiting))
             waiting.clear()
         texts.append(row_of[text])
         if page.referrer is not None and page.main_text:
             members_of[page.referrer].append(index)
-    rows = vstack([*blocks, _count_words(waiting)] if waiting else blocks, "csr")
+    rows = vstack([*blocks, vectorizer.transform(waiting)] if waiting else blocks, "csr")
     for referrer, members in members_of.items():
         parent = position.get(referrer)
         if parent is not None and texts[parent]:
@@ -104,7 +96,7 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
     pages.
 
     Memory holds URLs, links and 8 bytes for each different word of each different text. MissingExtraError if
-    scipy is not installed.
+    scikit-learn is not installed.
     """
     generator = np.random.default_rng(seed)
     counted = count_pages(pages)
@@ -153,11 +145,8 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
 def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
     """Number of the component of each row (k, words); rows with a cosine of 0.99 or more are connected."""
     from scipy.sparse.csgraph import connected_components
+    from sklearn.neighbors import radius_neighbors_graph
 
-    try:
-        from sklearn.neighbors import radius_neighbors_graph
-    except ImportError:
-        raise MissingExtraError("Clustering pages by cosine", "scikit-learn", "learn") from None
     if rows.shape[0] == 1:
         return np.zeros(1, np.int32)
     graph = radius_neighbors_graph(rows, 1 - DUPLICATE_SCORE, metric="cosine")
@@ -174,25 +163,11 @@ def _digest(text: str) -> bytes:
     return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
 
 
-@lru_cache(2**16)
-def _column(word: str) -> int:
-    return xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")) % _N_COLUMNS
-
-
-def _count_words(texts: Sequence[str]) -> csr_matrix:
-    """Counts of the words of two characters or more, in lower case: (k, hashes), rows scaled to length 1."""
-    from scipy.sparse import csr_matrix
-
-    values: list[int] = []
-    columns: list[int] = []
-    ends = [0]
-    for text in texts:
-        counts = Counter(_WORD.findall(text.lower()))
-        values += counts.values()
-        columns += map(_column, counts)
-        ends.append(len(values))
-    rows = csr_matrix((np.array(values, np.float32), columns, ends), shape=(len(texts), _N_COLUMNS))
-    rows.sum_duplicates()
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    rows.data /= np.repeat(lengths, np.diff(rows.indptr)).astype(np.float32)
-    return rows
+def _vectorizer() -> tuple[Any, Any]:
+    """Return a vectorizer of words, lower-cased, of two characters or more, and a function that stacks the results."""
+    try:
+        from scipy.sparse import vstack
+        from sklearn.feature_extraction.text import HashingVectorizer
+    except ImportError:
+        raise MissingExtraError("Scoring pages by cosine", "scikit-learn", "learn") from None
+    return HashingVectorizer(alternate_sign=False, dtype=np.float32), vstack

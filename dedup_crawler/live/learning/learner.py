@@ -28,7 +28,7 @@ GROWTH_OF_TEXTS = 1.08
 """Growth of the number of pages from one time of reading texts ahead to the next."""
 _NEEDED = {
     "simhash": ("simhash", "Fingerprinting the text of pages"),
-    "scipy": ("scipy", "Scoring pages by cosine"),
+    "sklearn": ("scikit-learn", "Scoring pages by cosine"),
 }
 _WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
