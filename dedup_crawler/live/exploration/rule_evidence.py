@@ -48,7 +48,7 @@ MAX_UNDECIDED = 20
 FIRST_DROPS = 4
 """First drops of a rule that are worth testing, whatever its training and earlier processes say. More are tested while
 that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
-UNTESTED_END = 8
+UNTESTED_END = 4
 """Drops of a rule that may follow its last test untested when the crawl ends; with more, the last one is tested."""
 UNTESTED_SHARE = 0.125
 """Share (0-1) of all drops of a rule that may follow its last test untested; the larger allowance counts."""
