@@ -5,7 +5,8 @@ of a topic leads to that same page (a *referrer rule*), and every page that ``/p
 ``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
 
 A wrong coverage rule loses a whole class of pages, so it is judged more strictly, and never believed where links are
-mostly found behind the template.
+mostly found behind the template. Where a crawl was ended early, its last pages were not reached both ways yet: then
+those of the first half decide.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
 """A coverage rule may be wrong so many times less often than any other."""
+OLD = 0.5
+"""Pages met in this share (0-1) of the crawl, from its start, are old enough to have been reached both ways."""
 MAX_BEHIND = 0.5
 """Share of the URLs of a shape that may have been found first behind a template that is skipped."""
 MIN_LINKED = 0.5
@@ -85,9 +88,14 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     """
     ways_to: dict[int, set[Way]] = defaultdict(set)
     pages_of: dict[Shape, set[int]] = defaultdict(set)
-    for page, shape, target, form in zip(links.pages, links.shapes, links.targets, links.forms, strict=True):
+    old_of: dict[Shape, set[int]] = defaultdict(set)
+    n_old = OLD * len(links.pages)
+    met = zip(links.pages, links.shapes, links.targets, links.forms, strict=True)
+    for place, (page, shape, target, form) in enumerate(met):
         ways_to[page].add((shape, target, form))
         pages_of[shape].add(page)
+        if place < n_old:
+            old_of[shape].add(page)
     found: list[CoverageRule] = []
     if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
         return found
@@ -96,10 +104,12 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         if len(pages_of[shape]) < MIN_GROUPS:
             continue
         gone = skipped | {shape}
-        n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages_of[shape])
-        evidence = MergeEvidence(len(pages_of[shape]), n_alone)
+        for pages in (pages_of[shape], old_of[shape]):
+            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
+            evidence = MergeEvidence(len(pages), n_alone)
+            if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
+                break
         rule = CoverageRule(shape, evidence, n_urls)
-        is_covered = belief.holds(Evidence.of(evidence), STRICTER)
         doubt = "other pages are mostly found behind it" if is_covered and _leads_further(links, shape) else ""
         if belief.believes(rule, Evidence.of(evidence), STRICTER, doubt):
             skipped.add(shape)
