@@ -117,6 +117,10 @@ class Comparisons:
             for given_up in self._awaited.add(form, duplicate):
                 self._on_verdict(form, given_up.rules, None)
         else:  # nobody knows the owner any more: the next duplicate is compared with this one
+            if len(self._stand_ins) >= _MAX_ASKED:
+                for stand_in in self._stand_ins:
+                    self._owners.forget(stand_in)
+                self._stand_ins.clear()
             self._owners.put(form, duplicate.page)
             self._stand_ins[form] = duplicate.rules
             self._on_verdict(form, duplicate.rules, None)
