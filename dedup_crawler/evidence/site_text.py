@@ -42,6 +42,10 @@ class SiteText:
     """Words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
     """Of the rules of a model, by identifier."""
+    shapes: frozenset[int] = frozenset()
+    """Hashes of lines with the name of their page masked, if many pages have the like."""
+    usual_shapes: frozenset[int] = frozenset()
+    """Those on so many that they are the frame, too."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
@@ -49,6 +53,11 @@ class SiteText:
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
+
+    @classmethod
+    def of_lines(cls, n_pages: int, n_of_line: Counter[int], **more: frozenset[int]) -> SiteText:
+        """Text of so many pages, by the pages that have each line; no word is known."""
+        return cls(n_pages, n_of_line, *_frequent(n_of_line, n_pages), frozenset(), **more)
 
     def habits_of(self, rules: Iterable[str]) -> Habits:
         """Habits of several rules together."""

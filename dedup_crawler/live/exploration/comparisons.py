@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.comparing.chrome import ChromeOfHosts
-from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import same_page
+from dedup_crawler.live.comparing.same_page import needs_site_text, same_page
+from dedup_crawler.live.comparing.site_texts import SiteTexts
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -41,7 +40,7 @@ class Comparisons:
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
         self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
-        self._chrome = ChromeOfHosts()
+        self._sites = SiteTexts()
         self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
 
     def has_owner(self, form: bytes) -> bool:
@@ -93,7 +92,7 @@ class Comparisons:
         if len(self._framed) >= _MAX_FRAMED:
             self._framed.clear()
         self._framed.add(form)
-        self._chrome.of(_host(page)).offer(form, page)
+        self._sites.of(_host(page)).offer(form, page)
         if self._early:
             self._compare_early(may_wait=True)
 
@@ -117,8 +116,7 @@ class Comparisons:
 
     def clear(self) -> None:
         """Forget all pages: the forms are those of another model."""
-        for chrome in self._chrome.all():
-            chrome.catch_up(self._owners)
+        self._sites.catch_up(self._owners)
         self._framed.clear()
         self._owners.clear()
         self._asked_again.clear()
@@ -126,17 +124,14 @@ class Comparisons:
         self._early.clear()
 
     def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
-        chrome = self._chrome.of(_host(duplicate.page))
-        chrome.catch_up(self._owners)
-        if may_wait and not chrome.is_known and len(self._early) < _MAX_EARLY:
-            self._early.append((form, owner, duplicate))
-            return
-        is_same = same_page(owner, duplicate.page, chrome)
-        if not is_same and (site := self._site_text_of(_host(owner))) is not None:
-            verdict = verdict_of_model(owner, duplicate.page, duplicate.rules, site)
-            if verdict:  # neither unreadable nor different
-                is_same = True if verdict > 0 else None
-        self._on_verdict(form, duplicate.rules, is_same)
+        site = None
+        if needs_site_text(owner, duplicate.page):
+            host = _host(duplicate.page)
+            site = self._site_text_of(host) or self._sites.of(host).text(self._owners)
+            if site is None and may_wait and len(self._early) < _MAX_EARLY:
+                self._early.append((form, owner, duplicate))
+                return
+        self._on_verdict(form, duplicate.rules, same_page(owner, duplicate.page, site, duplicate.rules))
 
     def _compare_early(self, *, may_wait: bool) -> None:
         """Compare the pairs of pages that came before it was known what all pages of their site share."""
