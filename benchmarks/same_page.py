@@ -1,11 +1,11 @@
-"""How right ``same_page`` is: pairs of pages of the recorded sites, judged by their truth.
+"""Quality of ``same_page``: pairs of pages of the recorded sites, judged by their truth.
 
     python benchmarks/same_page.py SITES DATABASES
 
 *same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one segment of the
 path, one argument, or one more argument, which is what a wrong rule would merge; the hard ones. *alike*: two URLs of
-different clusters whose texts differ least (fewest bits of the simhash). The text of the site is that of 200 of its pages.
-Milliseconds are those of one comparison, both pages read anew.
+different clusters whose texts differ least (fewest bits of the simhash). The text of the site is that of 200 of its
+pages. Milliseconds are those of one comparison, both pages read anew.
 """
 
 from __future__ import annotations

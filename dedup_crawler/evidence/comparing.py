@@ -19,7 +19,14 @@ from itertools import count
 from dedup_crawler.evidence.digests import VALUE, PageDigests, Shape, alike_pages, masked_values, url_values
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
-from dedup_crawler.labels.lines import MIN_WORDS, is_reordered, numbers_of
+from dedup_crawler.labels.lines import (
+    MAX_CHANGED_LINES,
+    MAX_CHANGED_SHARE,
+    MIN_NEAR_WORDS,
+    MIN_WORDS,
+    is_reordered,
+    numbers_of,
+)
 from dedup_crawler.pages.records import LabelledPage
 
 MAX_NEW = 3
@@ -34,7 +41,12 @@ MAX_EXCUSED = 1.0
 """Words of excused lines, as a share of those that the pages have in common and that are no frame, at most."""
 MAX_DRIFT = 0.1
 """Words of lines that nothing excuses, as a share (0-1) of those in common: pages of different times differ so much."""
-MIN_NAMED = 20
+MAX_STEP = 5
+"""A counter of two fetches of one page differs by so much at most ..."""
+MAX_GROWTH = 0.05
+"""... or by this share (0-1) of it."""
+MAX_DIGITS = 16
+MIN_NAMED = 25
 """Words of their own that two pages of different times share, if they call themselves differently."""
 
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
@@ -117,18 +129,22 @@ class PageEvidence:
         rest = [each for each in only if each not in stamps and not self._is_usual(shapes[each[0]][each[1]])]
         lines = self._lines(rest, *places)
         own = [line for line in common - site.frame if shapes[0][line].digest not in site.usual_shapes]
-        n_own = sum(len(digests.words(line)) + 1 for line in own)
-        told = [line for line in lines if not habits.excuse(line)]
-        if told:
-            return _verdict_of(told, n_own, _n_new(lines))
-        if n_own < (MIN_NAMED if is_named else MIN_WORDS) or self._support(own) < MIN_COMMON:
+        n_own = sum(map(digests.n_written, own))
+        ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
+        is_other = any(word in ids for _, line in rest for word in digests.words(line))
+        if told := [line for line in lines if not habits.excuse(line)]:
+            verdict = _verdict_of(told, n_own)
+            return Verdict.SILENT if verdict > 0 and is_other else verdict
+        support = sum(digests.n_written(line) * self._rarity(line) for line in own)
+        if support < MIN_COMMON or (not site.is_learnt and n_own < (MIN_NAMED if is_named else MIN_WORDS)):
             return Verdict.SILENT
         if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
             return Verdict.DIFFERENT
+        if site.is_learnt:
+            return Verdict.SAME  # learning has seen that these rules change order and names, and no more
         orders = [[line for line in each.order if line in common] for each in (page, beside)]
-        ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
-        is_moved = orders[0] != orders[1] and not is_reordered(*orders)
-        is_other = any(word in ids for _, line in rest for word in digests.words(line))
+        is_list = all(shapes[side][line].has_name for side, line in only)
+        is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
         return Verdict.SILENT if is_moved or is_other else Verdict.SAME
 
     def _is_usual(self, shape: Shape) -> bool:
@@ -165,7 +181,12 @@ class PageEvidence:
         if _n_new(lines) > MAX_NEW:
             return Verdict.DIFFERENT
         own = common - self.site.frame
-        return _Left(group, lines, sum(len(digests.words(line)) for line in own), self._support(own))
+        return _Left(
+            group,
+            lines,
+            sum(len(digests.words(line)) for line in own),
+            sum(len(digests.words(line)) * self._rarity(line) for line in own),
+        )
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:
         """Side and number of the lines that one page has, without the frame and a few that many pages have."""
@@ -198,9 +219,6 @@ class PageEvidence:
             found = self._page_words[place] = frozenset().union(*words)
         return found
 
-    def _support(self, lines: Iterable[int]) -> float:
-        return sum(len(self.digests.words(line)) * self._rarity(line) for line in lines)
-
     def _rarity(self, line: int) -> float:
         # the two pages have titles of their own, which do not count
         n = max(1, self.site.n_of_line[line] - 1)
@@ -227,14 +245,27 @@ def _stamps(found: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
     return {(side, line) for side, line in found if n_of[side] == 1}
 
 
-def _verdict_of(told: Sequence[Line], n_own: int, n_new: int) -> Verdict:
+def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:
     """Of two pages of different times that share *n_own* words, by the lines that tell them apart."""
-    if all(len(line.words) == 1 and line.words[0].isdecimal() for line in told):
-        return Verdict.SILENT
     n_told = sum(len(line.words) for line in told)
-    if n_told <= MAX_DRIFT * n_own:
-        return Verdict.SILENT
-    return Verdict.DIFFERENT
+    sides = [[line.words for line in told if line.side == side] for side in (0, 1)]
+    is_near = n_own >= MIN_NEAR_WORDS
+    is_paired = is_near and len(sides[0]) == len(sides[1])
+    if is_paired and len(sides[0]) <= MAX_CHANGED_LINES and n_told <= MAX_CHANGED_SHARE * n_own:
+        return Verdict.SAME
+    if is_near and all(
+        len(line.words) == 1 and line.words[0].isdecimal() and len(line.words[0]) < MAX_DIGITS for line in told
+    ):
+        return Verdict.SAME if is_paired and _are_counters(*sides) else Verdict.SILENT
+    return Verdict.SILENT if n_told <= MAX_DRIFT * n_own else Verdict.DIFFERENT
+
+
+def _are_counters(here: Sequence[Words], there: Sequence[Words]) -> bool:
+    """Tell whether all numbers went up a little, or all went down: the views of each topic of a list."""
+    starts, ends = (sorted(int(words[0]) for words in side) for side in (here, there))
+    steps = [(start, end - start) for start, end in zip(starts, ends, strict=True)]
+    is_one_way = all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)
+    return is_one_way and all(abs(step) <= max(MAX_STEP, MAX_GROWTH * start) for start, step in steps)
 
 
 def _n_new(lines: Iterable[Line]) -> int:

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.habits import Words
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, without_count
+from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -63,6 +63,7 @@ class PageDigests:
         """In normal form."""
         self.pages: list[PageDigest] = []
         self._words: dict[int, Words] = {}
+        self._n_written: dict[int, int] = {}
         self._timed: set[int] = set()
         of_title: dict[str, list[int]] = defaultdict(list)
         targets: list[str | None] = []
@@ -94,6 +95,10 @@ class PageDigests:
         """Words of a line in lower case, without dates, times, durations and a count "(12)" at its end."""
         return self._words[line]
 
+    def n_written(self, line: int) -> int:
+        """Number of the words of a line as it is written, with its dates."""
+        return self._n_written[line]
+
     def shapes(self, place: int) -> dict[int, Shape]:
         """The shape of each line of a page."""
         names = sorted((v for v in url_values(self.urls[place]) if len("".join(v)) > 1), key=lambda v: (-len(v), v))
@@ -114,6 +119,7 @@ class PageDigests:
             found.append(digest(f"{met[line]} {line}"))
             if found[-1] not in self._words:
                 self._words[found[-1]] = words_of(without_count(masked_times(masked_clock(line))))
+                self._n_written[found[-1]] = n_words(line)
                 if masked_times(line) != line:
                     self._timed.add(found[-1])
         return tuple(found)
@@ -193,13 +199,13 @@ def alike_pages(
         sets.join(first.setdefault(cluster, place), place)
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     own_lines = {place: _own_lines(digests, places[place], frame) for place in first.values()}
-    n_words = {place: _n_words(digests, own) for place, own in own_lines.items()}
+    n_own = {place: _n_words(digests, own) for place, own in own_lines.items()}
     for place in sorted(own_lines):
         own = own_lines[place]
         sample = sorted(own, key=lambda line: line * _GOLDEN % 2**32)[:_N_SAMPLED]
         tried = dict.fromkeys(other for line in sample for other in buckets[line])
         for other in list(tried)[:_MAX_TRIES]:
-            n_most = max(n_words[place], n_words[other])
+            n_most = max(n_own[place], n_own[other])
             if n_most and _n_words(digests, own & own_lines[other]) >= MIN_SHARED * n_most:
                 sets.join(other, place)
                 break

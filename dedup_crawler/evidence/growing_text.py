@@ -46,9 +46,7 @@ class GrowingText:
         if title in self._titles:
             return
         digests = PageDigests([page])
-        shapes = frozenset(
-            shape._replace(is_stamp=False) for shape in digests.shapes(0).values() if shape.is_single
-        )
+        shapes = frozenset(shape._replace(is_stamp=False) for shape in digests.shapes(0).values() if shape.is_single)
         self._pages.append((title, digests.pages[0].lines, shapes))
         self._titles.add(title)
         self._n_of_line.update(digests.pages[0].lines)

@@ -62,7 +62,7 @@ def read(page: FetchedPage) -> LabelledPage | None:
     if _kind(page) != "html" or page.n_bytes > MAX_BYTES:
         return None
     try:
-        html = read_html(_text(page), page.url, "English")
+        html = read_html(_text(page), page.url, None)
     except Exception:  # noqa: BLE001 - one page must not end the crawl, whatever it does to the parsers
         return None
     if html.is_cut:

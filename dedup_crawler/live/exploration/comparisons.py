@@ -127,10 +127,12 @@ class Comparisons:
         site = None
         if needs_site_text(owner, duplicate.page):
             host = _host(duplicate.page)
-            site = self._site_text_of(host) or self._sites.of(host).text(self._owners)
+            site = self._sites.of(host).text(self._owners)
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
+            if (learnt := self._site_text_of(host)) is not None:
+                site = learnt.with_shapes_of(site) if site is not None else learnt
         self._on_verdict(form, duplicate.rules, same_page(owner, duplicate.page, site, duplicate.rules))
 
     def _compare_early(self, *, may_wait: bool) -> None:
