@@ -1,11 +1,11 @@
-"""How right ``same_page`` is: pairs of pages of the recorded sites, judged by their truth.
+"""Quality of ``same_page``: pairs of pages of the recorded sites, judged by their truth.
 
     python benchmarks/same_page.py SITES DATABASES
 
 *same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one segment of the
 path, one argument, or one more argument, which is what a wrong rule would merge; the hard ones. *alike*: two URLs of
-different clusters whose texts differ least (fewest bits of the simhash). The chrome is that of 200 other pages.
-Milliseconds are those of one comparison, both pages read anew.
+different clusters whose texts differ least (fewest bits of the simhash). The text of the site is that of 200 of its
+pages. Milliseconds are those of one comparison, both pages read anew.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from recorded import ALL_NAMES
+
 from dedup_crawler.evaluation.truth import read_truth
-from dedup_crawler.live.comparing.chrome import Chrome
+from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import same_page
+from dedup_crawler.live.comparing.same_page import read, same_page
 from dedup_crawler.pages.store import PageStore
 
-NAMES = ("forum", "dokuwiki", "ftp", "shop")
 N_PAIRS = 1500
-N_CHROME = 200
+N_READ = 200
 SEED = 0
 Pair = tuple[int, int]
 
@@ -92,12 +93,14 @@ def alike_pairs(hashes: Sequence[int | None], clusters: Sequence[str], rng: rand
 def main(sites: Path, databases: Path) -> None:
     print("| site | pairs | | right | wrong | undecided | ms |")
     print("|---|---|---|---|---|---|---|")
-    for name in NAMES:
+    for name in ALL_NAMES:
         pages, clusters, hashes = load(name, sites, databases)
         rng = random.Random(SEED)
-        chrome = Chrome()
-        for i in sorted(rng.sample(range(len(pages)), N_CHROME)):
-            chrome.see(pages[i])
+        text = GrowingText()
+        for i in sorted(rng.sample(range(len(pages)), N_READ)):
+            if (page := read(pages[i])) is not None:
+                text.see(page)
+        site = text.text()
         kinds = {
             "same": same_pairs(clusters, rng),
             "different": different_pairs(pages, clusters, rng),
@@ -106,7 +109,7 @@ def main(sites: Path, databases: Path) -> None:
         for kind, pairs in kinds.items():
             wanted = kind == "same"
             start = time.perf_counter()
-            n_of = Counter(same_page(pages[left], pages[right], chrome) for left, right in pairs)
+            n_of = Counter(same_page(pages[left], pages[right], site) for left, right in pairs)
             ms = (time.perf_counter() - start) / len(pairs) * 1e3
             right, wrong, undecided = (f"{n_of[each] / len(pairs):.2%}" for each in (wanted, not wanted, None))
             print(f"| {name} | {kind} | {len(pairs)} | {right} | {wrong} | {undecided} | {ms:.1f} |", flush=True)

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.live.comparing.chrome import MAX_HOSTS, MAX_PAGES, Chrome, ChromeOfHosts
+from dedup_crawler.evidence.growing_text import MAX_PAGES, GrowingText
+from dedup_crawler.labels.lines import digest
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.page_lines import MAX_LINES, Kind, read_lines
-from dedup_crawler.live.comparing.same_page import same_page
+from dedup_crawler.live.comparing.same_page import read, same_page
+from dedup_crawler.live.comparing.site_texts import MAX_HOSTS, PagesOfSite, SiteTexts
 
 WORDS = [
     "ash",
@@ -54,77 +55,81 @@ def topic(path, seed, *more):
     return page(path, html(f"Topic {seed}", prose(seed), *more))
 
 
+def seen(text, fetched):
+    """Have a page counted."""
+    text.see(read(fetched))
+
+
 @pytest.fixture(scope="module")
-def chrome():
+def site():
     """A site of topics, each with a stamp, seen before."""
-    known = Chrome()
+    text = GrowingText()
     for i in range(60):
         path = f"/topic/t{i}"
-        known.see(topic(path, 1000 + i, f"{path} · last changed 2026/11/{i % 28 + 1:02} 06:30"))
-    return known
+        seen(text, topic(path, 1000 + i, f"{path} · last changed 2026/11/{i % 28 + 1:02} 06:30"))
+    return text.text()
 
 
-def test_the_same_text_under_two_addresses(chrome):
+def test_the_same_text_under_two_addresses(site):
     """And another text under the same template is another page."""
-    assert same_page(topic("/a", 1), topic("/b?sid=3", 1), chrome) is True
-    assert same_page(topic("/a", 1), topic("/a2", 2), chrome) is False
+    assert same_page(topic("/a", 1), topic("/b?sid=3", 1), site) is True
+    assert same_page(topic("/a", 1), topic("/a2", 2), site) is False
 
 
-def test_what_varies_around_the_content_does_not_count(chrome):
+def test_what_varies_around_the_content_does_not_count(site):
     """The page's own address printed in it, times, times from now, tokens in forms and scripts."""
     hidden = "<input type=hidden value={0}><script>var token='{0}'</script>"
     one = topic("/a", 1, "/a · last changed 2026/01/01 10:00", "seen 5 minutes ago", hidden.format("f00"))
     other = topic("/b", 1, "/b · last changed 2026/02/02 23:59", "seen 2 hours ago", hidden.format("ba7"))
-    assert same_page(one, other, chrome) is True
+    assert same_page(one, other, site) is True
 
 
-def test_a_counter_is_no_other_page_but_an_id_is(chrome):
+def test_a_counter_is_no_other_page_but_an_id_is(site):
     """One small number of a long page may differ, unless it stands in the address."""
     long = prose(7, 300)
-    assert same_page(topic("/a", 1, long, "Views: 311"), topic("/b", 1, long, "Views: 312"), chrome) is True
+    assert same_page(topic("/a", 1, long, "Views: 311"), topic("/b", 1, long, "Views: 312"), site) is True
     one, other = (topic(f"/a?rev={number}", 1, long, f"Revision {number}") for number in (311, 312))
-    assert same_page(one, other, chrome) is not True
+    assert same_page(one, other, site) is not True
 
 
-def test_counters_of_a_list_go_up_together(chrome):
+def test_counters_of_a_list_go_up_together(site):
     """The views of each topic; but numbers that go up and down are those of another table."""
     views = [[str(10 * i + more) for i in range(1, 12)] for more in (0, 1)]
-    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *views[1]), chrome) is True
+    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *views[1]), site) is True
     mixed = [number if i % 2 else str(int(number) - 2) for i, number in enumerate(views[1])]
-    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *mixed), chrome) is False
+    assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *mixed), site) is not True
 
 
-def test_a_list_sorted_otherwise_is_the_same(chrome):
+def test_a_list_sorted_otherwise_is_the_same(site):
     """But one entry elsewhere is how a tree says which branch is open, and one entry more is another list."""
     rows = [prose(i, 6) for i in range(20, 40)]
     one = page("/list", html("List", *rows))
-    assert same_page(one, page("/list?sort=desc", html("List", *reversed(rows))), chrome) is True
-    assert same_page(one, page("/list?open=3", html("List", *rows[1:], rows[0])), chrome) is False
-    assert same_page(one, page("/list?page=2", html("List", *rows, prose(41, 6))), chrome) is False
+    assert same_page(one, page("/list?sort=desc", html("List", *reversed(rows))), site) is True
+    assert same_page(one, page("/list?open=3", html("List", *rows[1:], rows[0])), site) is not True
+    assert same_page(one, page("/list?page=2", html("List", *rows, prose(41, 6))), site) is not True
 
 
-def test_never_the_same_for_want_of_text(chrome):
-    """Nothing but chrome, an empty page, a shell that a script would fill: nobody can tell."""
-    assert same_page(page("/a", html("Topic 1001")), page("/b", html("Topic 1001")), chrome) is None
-    assert same_page(page("/a", ""), page("/b", ""), chrome) is None
-    assert same_page(page("/a", ""), topic("/b", 1), chrome) is None
+def test_never_the_same_for_want_of_text(site):
+    """Nothing but the frame, an empty page, a shell that a script would fill: nobody can tell."""
+    assert same_page(page("/a", html("Topic 1001")), page("/b", html("Topic 1001")), site) is None
+    assert same_page(page("/a", ""), page("/b", ""), site) is None
+    assert same_page(page("/a", ""), topic("/b", 1), site) is None
     shell = "<title>App</title><noscript>You need JavaScript</noscript><div id=root></div>"
-    assert same_page(page("/a", shell), page("/b", shell), chrome) is None
+    assert same_page(page("/a", shell), page("/b", shell), site) is None
 
 
-def test_two_empty_folders_are_not_told_apart_by_their_names(chrome):
+def test_two_empty_folders_are_not_told_apart_by_their_names(site):
     """The name of the folder is masked, and too little else is there."""
     one, other = (
         page(path, html(f"Index of {path}", f"Index of {path}", "Parent Directory")) for path in ("/x1", "/y1")
     )
-    assert same_page(one, other, chrome) is not True
+    assert same_page(one, other, site) is not True
 
 
 def test_nothing_is_known_of_a_site_at_first():
-    """Before 20 pages nobody knows what is chrome; but files have none."""
-    new = Chrome()
-    assert same_page(topic("/a", 1), topic("/b", 1), new) is None
-    assert same_page(page("/a", b"\0" * 500, "image/png"), page("/b", b"\0" * 500, "image/png"), new) is True
+    """As long as nobody knows the text of the site; but files have no frame."""
+    assert same_page(topic("/a", 1), topic("/b", 1)) is None
+    assert same_page(page("/a", b"\0" * 500, "image/png"), page("/b", b"\0" * 500, "image/png")) is True
 
 
 @pytest.mark.parametrize(
@@ -140,109 +145,112 @@ def test_nothing_is_known_of_a_site_at_first():
         (b'{"a": 1}' * 50, b'{"a": 1}' * 50, "application/json", True),
     ],
 )
-def test_bodies_that_are_no_html(chrome, one, other, content_type, expected):
+def test_bodies_that_are_no_html(site, one, other, content_type, expected):
     """Exactly equal or not, behind the first MiB too; a pixel or two words say nothing."""
-    assert same_page(page("/a", one, content_type), page("/b", other, content_type), chrome) is expected
+    assert same_page(page("/a", one, content_type), page("/b", other, content_type), site) is expected
 
 
-def test_html_and_a_file_are_not_the_same(chrome):
+def test_html_and_a_file_are_not_the_same(site):
     """Whatever their texts."""
-    assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), chrome) is False
+    assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), site) is False
 
 
-def test_encodings(chrome):
+def test_encodings(site):
     """One text in two charsets is the same; an unknown charset or a wrong one is read as well as can be."""
     text = html("Täxt", *(f"Füße und Bäume {prose(i, 8)}" for i in range(9)))
     utf8 = page("/a", text.encode("utf-8"))
     for charset, claimed in (("utf-16", "utf-16"), ("cp1252", "windows-1252"), ("utf-8", "no-such-charset")):
         other = page("/b", text.encode(charset), f"text/html; charset={claimed}")
-        assert same_page(utf8, other, chrome) is True, charset
-    assert same_page(utf8, page("/b", text.encode("utf-8"), "text/html; charset=hex"), chrome) is True
+        assert same_page(utf8, other, site) is True, charset
+    assert same_page(utf8, page("/b", text.encode("utf-8"), "text/html; charset=hex"), site) is True
 
 
-def test_broken_html_is_read_as_a_browser_would(chrome):
+def test_broken_html_is_read_as_a_browser_would(site):
     """Unclosed, crossed and doubled tags, no head, a declaration of XML, NUL bytes."""
     whole = topic("/a", 1)
     broken = f"<?xml version='1.0'?><title>Topic 1<p></title><ul><li>Home<li>All topics</b><p>{prose(1)}\0"
-    assert read_lines(page("/b", broken)).kind is Kind.HTML
-    assert same_page(whole, page("/b", broken), chrome) in (True, False)
-    assert same_page(page("/c", broken), page("/b", broken), chrome) is True
+    assert same_page(whole, page("/b", broken), site) in (True, False)
+    assert same_page(page("/c", broken), page("/b", broken), site) is True
 
 
 @pytest.mark.parametrize(
     "piece", ["<div>", "<p>x", "<a b=1 ", "</div>", "<table>", "<!--", "&amp;", "<b><i>", "word ", "<textarea>\n"]
 )
-def test_huge_and_hostile_pages_are_bounded(chrome, piece):
+def test_huge_and_hostile_pages_are_bounded(site, piece):
     """Two megabytes of whatever: a bounded time, and no verdict that the rest could overthrow."""
     body = "<html><body>" + prose(1) + piece * (2 * 2**20 // len(piece))
     with at_most(400):
         one, other = page("/a", body + "1"), page("/b", body + "2")
-        assert same_page(one, other, chrome) is not True
-    assert len(read_lines(one).lines) <= MAX_LINES
+        assert same_page(one, other, site) is not True
 
 
 @given(st.binary(max_size=400), st.binary(max_size=400), st.sampled_from(["", "text/html", "text/plain", "x/y", ";;"]))
-def test_no_body_makes_it_fail(chrome, one, other, content_type):
+def test_no_body_makes_it_fail(site, one, other, content_type):
     """Law: any two bodies give a verdict, the same in both directions."""
     left, right = page("/a", one, content_type), page("/b", other, content_type)
-    assert same_page(left, right, chrome) is same_page(right, left, chrome)
+    assert same_page(left, right, site) is same_page(right, left, site)
 
 
 @given(st.text(max_size=300))
-def test_a_page_is_never_another_than_itself(chrome, text):
+def test_a_page_is_never_another_than_itself(site, text):
     """Law: the same body under one address is the same, or says too little."""
-    assert same_page(page("/a", html("T", text)), page("/a", html("T", text)), chrome) is not False
+    assert same_page(page("/a", html("T", text)), page("/a", html("T", text)), site) is not False
 
 
-def test_chrome_is_that_of_the_latest_pages():
-    """After a relaunch the new menu is chrome, and the old one is not any more; memory is bounded."""
-    known = Chrome()
+def test_the_frame_is_that_of_the_latest_pages():
+    """After a relaunch the new menu is frame, and the old one is not any more; memory is bounded."""
+    text = GrowingText()
     for i in range(MAX_PAGES + 50):
-        known.see(topic(f"/{i}", i, f"old menu {prose(0, 3)}" if i < 50 else "new menu entry"))
-    assert known.holds("new menu entry")
-    assert not known.holds(f"old menu {prose(0, 3)}")
-    assert len(known._pages) == MAX_PAGES
+        seen(text, topic(f"/{i}", i, "an old menu entry" if i < 50 else "a new menu entry"))
+    frame = text.text().frame
+    assert digest("1 a new menu entry") in frame
+    assert digest("1 an old menu entry") not in frame
+    assert len(text) == text.text().n_titles == MAX_PAGES
+
+
+def test_a_page_of_many_addresses_is_no_frame():
+    """Of pages with one title one counts, for all that they say is theirs."""
+    text = GrowingText()
+    for i in range(40):
+        seen(text, topic(f"/?sid={i}", 7))
+    assert not text.is_known
 
 
 def test_not_every_offered_page_is_read():
     """The first fifty are, then one of eight: reading takes milliseconds."""
-    known = Chrome()
-    known.catch_up(OwnerPages())
+    pages = PagesOfSite()
+    pages.text(OwnerPages())
     for i in range(450):
-        known.offer(b"%d" % i, topic(f"/{i}", i))
-    assert len(known._pages) == 100
+        pages.offer(b"%d" % i, topic(f"/{i}", i))
+    assert pages.text(OwnerPages()).n_titles == 100
 
 
 def test_no_page_is_read_before_somebody_asks():
     """Then fifty that were kept meanwhile are; where none was kept, the next fifty."""
-    known, pages = Chrome(), OwnerPages()
+    pages, kept = PagesOfSite(), OwnerPages()
     for i in range(450):
-        pages.put(b"%d" % i, topic(f"/{i}", i))
-        known.offer(b"%d" % i, topic(f"/{i}", i))
-    assert not known._pages
-
-    known.catch_up(pages)
-
-    assert len(known._pages) == 50
-    assert known.is_known
-    late = Chrome()
+        kept.put(b"%d" % i, topic(f"/{i}", i))
+        pages.offer(b"%d" % i, topic(f"/{i}", i))
+    assert pages.text(kept).n_titles == 50
+    late = PagesOfSite()
     for i in range(450):
         late.offer(b"%d" % i, topic(f"/{i}", i))
-    late.catch_up(OwnerPages())
-    assert not late.is_known
+    assert late.text(OwnerPages()) is None
     for i in range(50):
         late.offer(b"%d" % i, topic(f"/{i}", i))
-    assert len(late._pages) == 50
+    assert late.text(OwnerPages()).n_titles == 50
 
 
 def test_one_site_says_nothing_about_another():
-    """Each host has its own chrome; hosts without end do not fill memory."""
-    chromes = ChromeOfHosts()
+    """Each host has its own text; hosts without end do not fill memory."""
+    sites, kept = SiteTexts(), OwnerPages()
+    sites.catch_up(kept)
     for i in range(30):
-        chromes.of("a.example").see(topic(f"/{i}", i))
-    assert chromes.of("a.example").is_known
-    assert not chromes.of("b.example").is_known
+        kept.put(b"%d" % i, topic(f"/{i}", i))
+        sites.of("a.example").offer(b"%d" % i, topic(f"/{i}", i))
+    assert sites.of("a.example").text(kept) is not None
+    assert sites.of("b.example").text(kept) is None
     for i in range(MAX_HOSTS):
-        chromes.of(f"host{i}.example")
-    assert len(chromes._chromes) == MAX_HOSTS
-    assert not chromes.of("a.example").is_known
+        sites.of(f"host{i}.example")
+    assert len(sites) == MAX_HOSTS
+    assert sites.of("a.example").text(kept) is None

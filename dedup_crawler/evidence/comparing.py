@@ -15,11 +15,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.digests import PageDigests, alike_pages, words_of
+from dedup_crawler.evidence.digests import VALUE, PageDigests, Shape, alike_pages, masked_values, url_values
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.labels.lines import (
+    MAX_CHANGED_LINES,
+    MAX_CHANGED_SHARE,
+    MIN_NEAR_WORDS,
+    MIN_WORDS,
+    is_reordered,
+    numbers_of,
+)
 from dedup_crawler.pages.records import LabelledPage
 
 MAX_NEW = 3
@@ -34,8 +41,14 @@ MAX_EXCUSED = 1.0
 """Largest share (0-1) of words in excused lines, of the words that both pages have and that are no frame."""
 MAX_DRIFT = 0.1
 """Words of lines that nothing excuses, as a share (0-1) of those in common: pages of different times differ so much."""
+MAX_STEP = 5
+"""A counter of two fetches of one page differs by so much at most ..."""
+MAX_GROWTH = 0.05
+"""... or by this share (0-1) of it."""
+MAX_DIGITS = 16
+MIN_NAMED = 25
+"""Words of their own that two pages of different times share, if they call themselves differently."""
 
-_VALUE = "\0"
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
 
 
@@ -96,16 +109,46 @@ class PageEvidence:
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
-        """Compare two pages of different times, given what is systematic for the rules that would make them one.
+        """Compare two good answers of different times, given what is systematic for the rules that make them one.
 
-        A difference of a few words is silent: lists beside the text go on.
+        No rule has been seen to change what differs here, so that much is silent: a difference of a few words (lists
+        beside the text go on), of mere numbers, of the order; and little in common, between pages of different names.
         """
-        left = self._left(self._places[one], self._places[other], 0, max_new=MAX_LEFT)
-        if not isinstance(left, _Left):
-            return left
-        verdict = self._verdict(left, habits) if _n_new(left.lines) <= MAX_NEW else Verdict.DIFFERENT
-        n_told = sum(len(line.words) for line in left.lines if not habits.excuse(line))
-        return Verdict.SILENT if 0 < n_told <= MAX_DRIFT * left.n_common else verdict
+        places = self._places[one], self._places[other]
+        digests, site = self.digests, self.site
+        page, beside = (digests.pages[place] for place in places)
+        if not page.lines or not beside.lines:
+            return Verdict.SILENT
+        common = page.lines & beside.lines
+        shapes = digests.shapes(places[0]), digests.shapes(places[1])
+        only = self._only(page.lines - common, beside.lines - common)
+        if len(only) > MAX_LEFT:
+            return Verdict.DIFFERENT
+        is_named = any(shapes[side][line].has_name for side, line in only)
+        stamps = _stamps([(side, line) for side, line in only if shapes[side][line].is_stamp])
+        rest = [each for each in only if each not in stamps and not self._is_usual(shapes[each[0]][each[1]])]
+        lines = self._lines(rest, *places)
+        own = [line for line in common - site.frame if shapes[0][line].digest not in site.usual_shapes]
+        n_own = sum(map(digests.n_written, own))
+        ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
+        is_other = any(word in ids for _, line in rest for word in digests.words(line))
+        if told := [line for line in lines if not habits.excuse(line)]:
+            verdict = _verdict_of(told, n_own)
+            return Verdict.SILENT if verdict > 0 and is_other else verdict
+        support = sum(digests.n_written(line) * self._rarity(line) for line in own)
+        if support < MIN_COMMON or (not site.is_learnt and n_own < (MIN_NAMED if is_named else MIN_WORDS)):
+            return Verdict.SILENT
+        if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
+            return Verdict.DIFFERENT
+        if site.is_learnt:
+            return Verdict.SAME  # learning has seen that these rules change order and names, and no more
+        orders = [[line for line in each.order if line in common] for each in (page, beside)]
+        is_list = all(shapes[side][line].has_name for side, line in only)
+        is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
+        return Verdict.SILENT if is_moved or is_other else Verdict.SAME
+
+    def _is_usual(self, shape: Shape) -> bool:
+        return shape.is_single and shape.digest in self.site.shapes
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """Learn what is systematic for a rule, from pairs of pages that it makes one; each pair counts as one group."""
@@ -120,7 +163,7 @@ class PageEvidence:
             self._left(places[one], places[other], group) for (one, other), group in zip(pairs, numbers, strict=False)
         ]
 
-    def _left(self, one: int, other: int, group: int, max_new: int = MAX_NEW) -> _Left | Verdict:
+    def _left(self, one: int, other: int, group: int) -> _Left | Verdict:
         digests = self.digests
         here, there = digests.content(one), digests.content(other)
         if here < 0 or there < 0:
@@ -131,15 +174,11 @@ class PageEvidence:
         if page.status != beside.status or not page.lines or not beside.lines or not page.title or not beside.title:
             return Verdict.DIFFERENT
         common = page.lines & beside.lines
-        only = [(0, line) for line in page.lines - common - self.site.frame]
-        only += [(1, line) for line in beside.lines - common - self.site.frame]
+        only = self._only(page.lines - common, beside.lines - common)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
-        shared = [line for _, line in only if line in self.site.shared]
-        if len(shared) <= MAX_SHARED:
-            only = [(side, line) for side, line in only if line not in self.site.shared]
         lines = self._lines(only, one, other)
-        if _n_new(lines) > max_new:
+        if _n_new(lines) > MAX_NEW:
             return Verdict.DIFFERENT
         own = common - self.site.frame
         return _Left(
@@ -149,15 +188,23 @@ class PageEvidence:
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
 
+    def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:
+        """Side and number of the lines that one page has, without the frame and a few that many pages have."""
+        only = [(0, line) for line in here - self.site.frame] + [(1, line) for line in there - self.site.frame]
+        n_shared = sum(line in self.site.shared for _, line in only)
+        if len(only) > MAX_LEFT or n_shared > MAX_SHARED:
+            return only
+        return [(side, line) for side, line in only if line not in self.site.shared]
+
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """The lines (side and number) that are not equal but for the values in which the addresses differ."""
         values = self._values_of(one), self._values_of(other)
         masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
-        rest = _without_equal([(side, _masked(self.digests.words(line), masked)) for side, line in only])
+        rest = _without_equal([(side, masked_values(self.digests.words(line), masked)) for side, line in only])
         if not rest:
             return []
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
-        said = self.site.known.union({_VALUE}, *values[0], *values[1])
+        said = self.site.known.union({VALUE}, *values[0], *values[1])
         return [
             Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
             for side, words in rest
@@ -177,7 +224,7 @@ class PageEvidence:
         n = max(1, self.site.n_of_line[line] - 1)
         return math.log(max(self.site.n_titles, 1) / n)
 
-    def _verdict(self, left: _Left, habits: HabitCounts | Habits) -> Verdict:
+    def _verdict(self, left: _Left, habits: HabitCounts) -> Verdict:
         if not all(map(habits.excuse, left.lines)):
             return Verdict.DIFFERENT
         if left.support < MIN_COMMON:
@@ -188,8 +235,37 @@ class PageEvidence:
     def _values_of(self, place: int) -> frozenset[Words]:
         found = self._values.get(place)
         if found is None:
-            found = self._values[place] = _url_values(self.digests.urls[place])
+            found = self._values[place] = frozenset(url_values(self.digests.urls[place]))
         return found
+
+
+def _stamps(found: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Of the lines with a name and a time those that are the only one of their side: of more, each is an entry."""
+    n_of = Counter(side for side, _ in found)
+    return {(side, line) for side, line in found if n_of[side] == 1}
+
+
+def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:
+    """Of two pages of different times that share *n_own* words, by the lines that tell them apart."""
+    n_told = sum(len(line.words) for line in told)
+    sides = [[line.words for line in told if line.side == side] for side in (0, 1)]
+    is_near = n_own >= MIN_NEAR_WORDS
+    is_paired = is_near and len(sides[0]) == len(sides[1])
+    if is_paired and len(sides[0]) <= MAX_CHANGED_LINES and n_told <= MAX_CHANGED_SHARE * n_own:
+        return Verdict.SAME
+    if is_near and all(
+        len(line.words) == 1 and line.words[0].isdecimal() and len(line.words[0]) < MAX_DIGITS for line in told
+    ):
+        return Verdict.SAME if is_paired and _are_counters(*sides) else Verdict.SILENT
+    return Verdict.SILENT if n_told <= MAX_DRIFT * n_own else Verdict.DIFFERENT
+
+
+def _are_counters(here: Sequence[Words], there: Sequence[Words]) -> bool:
+    """Tell whether all numbers went up a little, or all went down: the views of each topic of a list."""
+    starts, ends = (sorted(int(words[0]) for words in side) for side in (here, there))
+    steps = [(start, end - start) for start, end in zip(starts, ends, strict=True)]
+    is_one_way = all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)
+    return is_one_way and all(abs(step) <= max(MAX_STEP, MAX_GROWTH * start) for start, step in steps)
 
 
 def _n_new(lines: Iterable[Line]) -> int:
@@ -201,29 +277,3 @@ def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]
     sides = Counter(words for side, words in lines if not side), Counter(words for side, words in lines if side)
     rest = sides[0] - sides[1], sides[1] - sides[0]
     return [(side, words) for side in (0, 1) for words in rest[side].elements() if words]
-
-
-def _masked(words: Words, values: Sequence[Words]) -> Words:
-    for value in values:
-        n = len(value)
-        if not n or value[0] not in words:
-            continue
-        found: list[str] = []
-        place = 0
-        while place < len(words):
-            if words[place : place + n] == value:
-                found.append(_VALUE)
-                place += n
-            else:
-                found.append(words[place])
-                place += 1
-        words = tuple(found)
-    return words
-
-
-def _url_values(url: str) -> frozenset[Words]:
-    """Words in the parts of a path and in the values of a query."""
-    behind = url.partition("://")[2]
-    path, _, query = behind[behind.find("/") :].partition("?")
-    parts = [*path.split("/"), *(part.partition("=")[2] for part in query.split("&"))]
-    return frozenset(filter(None, (words_of(unquote_plus(part)) for part in parts)))

@@ -11,10 +11,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.habits import Words
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.labels.lines import digest, lines_of, masked_times
+from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -22,6 +24,8 @@ TITLE = "\1"
 """Stands before the title, which is often a heading too."""
 MAX_LINES = 4_000
 """A page with more lines is compared by its address only."""
+VALUE = "\0"
+"""Stands in the place of a value of an address."""
 _MAX_REDIRECTS = 10
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
@@ -33,8 +37,22 @@ class PageDigest:
     status: int
     title: str
     """Empty for a text file, or a page that was not read."""
+    order: tuple[int, ...]
+    """Hashes of its lines, 64 bits, each once; none where there is no text."""
     lines: frozenset[int]
-    """Hashes of its lines, 64 bits; none where there is no text."""
+    """The same without order."""
+
+
+class Shape(NamedTuple):
+    """A line with the values of its page's address masked."""
+
+    digest: int
+    has_name: bool
+    """True if something is masked."""
+    is_stamp: bool
+    """True if it has a time, too: "wiki/start.txt, last modified 2026/11/19 06:30"."""
+    is_single: bool
+    """True if it is no entry of a list: no other line of the page is like it, or it has the name."""
 
 
 class PageDigests:
@@ -45,13 +63,16 @@ class PageDigests:
         """URLs of the pages in normal form."""
         self.pages: list[PageDigest] = []
         self._words: dict[int, Words] = {}
+        self._n_written: dict[int, int] = {}
+        self._timed: set[int] = set()
         of_title: dict[str, list[int]] = defaultdict(list)
         targets: list[str | None] = []
         for place, page in enumerate(pages):
             lines = lines_of(page)
             lines = [TITLE + page.title, *lines] if lines and len(lines) <= MAX_LINES else []
             self.urls.append(normal_form(page.url))
-            self.pages.append(PageDigest(page.status, page.title, self._hashed(lines)))
+            order = self._hashed(lines)
+            self.pages.append(PageDigest(page.status, page.title, order, frozenset(order)))
             targets.append(page.redirect_to and normal_form(page.redirect_to))
             of_title[page.title or f"{TITLE}{place}"].append(place)
         self._content = _contents(self.urls, targets)
@@ -71,18 +92,64 @@ class PageDigests:
         return self._content[place]
 
     def words(self, line: int) -> Words:
-        """Words of a line in lower case, without dates and times."""
+        """Words of a line in lower case, without dates, times, durations and a count "(12)" at its end."""
         return self._words[line]
 
-    def _hashed(self, lines: Iterable[str]) -> frozenset[int]:
+    def n_written(self, line: int) -> int:
+        """Number of the words of a line as it is written, with its dates."""
+        return self._n_written[line]
+
+    def shapes(self, place: int) -> dict[int, Shape]:
+        """The shape of each line of a page."""
+        names = sorted((v for v in url_values(self.urls[place]) if len("".join(v)) > 1), key=lambda v: (-len(v), v))
+        masked = {line: masked_values(self._words[line], names) for line in self.pages[place].order}
+        n_of = Counter(masked.values())
+        shapes = {}
+        for line, words in masked.items():
+            has_name = VALUE in words
+            is_single = has_name or n_of[words] == 1
+            shapes[line] = Shape(digest(" ".join(words)), has_name, has_name and line in self._timed, is_single)
+        return shapes
+
+    def _hashed(self, lines: Iterable[str]) -> tuple[int, ...]:
         met: Counter[str] = Counter()
         found = []
         for line in lines:
             met[line] += 1
             found.append(digest(f"{met[line]} {line}"))
             if found[-1] not in self._words:
-                self._words[found[-1]] = words_of(masked_times(line))
-        return frozenset(found)
+                self._words[found[-1]] = words_of(without_count(masked_times(masked_clock(line))))
+                self._n_written[found[-1]] = n_words(line)
+                if masked_times(line) != line:
+                    self._timed.add(found[-1])
+        return tuple(found)
+
+
+def masked_values(words: Words, values: Sequence[Words]) -> Words:
+    """The words of a line with one sign for each of *values* in it; the first ones first."""
+    for value in values:
+        n = len(value)
+        if not n or value[0] not in words:
+            continue
+        found: list[str] = []
+        place = 0
+        while place < len(words):
+            if words[place : place + n] == value:
+                found.append(VALUE)
+                place += n
+            else:
+                found.append(words[place])
+                place += 1
+        words = tuple(found)
+    return words
+
+
+def url_values(url: str) -> set[Words]:
+    """Words in a path, in its parts, and in the values of a query."""
+    behind = url.partition("://")[2]
+    path, _, query = behind[behind.find("/") :].partition("?")
+    parts = [path, *path.split("/"), *(part.partition("=")[2] for part in query.split("&"))]
+    return set(filter(None, (words_of(unquote_plus(part)) for part in parts)))
 
 
 def words_of(text: str) -> Words:
@@ -132,13 +199,13 @@ def alike_pages(
         sets.join(first.setdefault(cluster, place), place)
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     own_lines = {place: _own_lines(digests, places[place], frame) for place in first.values()}
-    n_words = {place: _n_words(digests, own) for place, own in own_lines.items()}
+    n_own = {place: _n_words(digests, own) for place, own in own_lines.items()}
     for place in sorted(own_lines):
         own = own_lines[place]
         sample = sorted(own, key=lambda line: line * _GOLDEN % 2**32)[:_N_SAMPLED]
         tried = dict.fromkeys(other for line in sample for other in buckets[line])
         for other in list(tried)[:_MAX_TRIES]:
-            n_most = max(n_words[place], n_words[other])
+            n_most = max(n_own[place], n_own[other])
             if n_most and _n_words(digests, own & own_lines[other]) >= MIN_SHARED * n_most:
                 sets.join(other, place)
                 break

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.evidence.habits import Habits, all_habits
@@ -42,6 +42,12 @@ class SiteText:
     """Words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
     """Rule identifier -> systematic lines of the rule."""
+    is_learnt: bool = True
+    """False if nobody has learnt from these pages what rules change."""
+    shapes: frozenset[int] = frozenset()
+    """Hashes of lines with the name of their page masked, if many pages have the like."""
+    usual_shapes: frozenset[int] = frozenset()
+    """Those on so many that they are the frame, too."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
@@ -49,6 +55,22 @@ class SiteText:
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
+
+    @classmethod
+    def of_lines(
+        cls, n_pages: int, n_of_line: Counter[int], shapes: frozenset[int], usual_shapes: frozenset[int]
+    ) -> SiteText:
+        """Text of so many pages, by the pages that have each line; no word is known, and nothing is learnt of rules."""
+        frame, shared = _frequent(n_of_line, n_pages)
+        return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, shapes, usual_shapes)
+
+    def with_shapes_of(self, other: SiteText) -> SiteText:
+        """The same with the shapes of lines that another text of the site knows."""
+        return replace(self, shapes=other.shapes, usual_shapes=other.usual_shapes)
+
+    def with_frame(self, lines: Iterable[int]) -> SiteText:
+        """The same with more *lines* in the frame."""
+        return replace(self, frame=self.frame.union(lines))
 
     def habits_of(self, rules: Iterable[str]) -> Habits:
         """Habits of several rules together."""

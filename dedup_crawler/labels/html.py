@@ -82,10 +82,11 @@ class HtmlText:
     is_cut: bool
 
 
-def read_html(html: str, url: str, language: str) -> HtmlText:
+def read_html(html: str, url: str, language: str | None) -> HtmlText:
     """Parse *html*, found at *url*, with the stop words of its language, or of *language* where it does not tell.
 
-    See :func:`stop_words` for the names of languages.
+    See :func:`stop_words` for the names of languages. Without a *language* no paragraph is said to be main, which is
+    faster.
     """
     parser = lxml.html.HTMLParser()
     try:
@@ -97,8 +98,8 @@ def read_html(html: str, url: str, language: str) -> HtmlText:
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
     typed = [Paragraph(line, is_main=False) for line in _typed_lines(tree)]
-    paragraphs = _classified_paragraphs(document, stop_words(language_of(tree) or language))
-    found = (*(Paragraph(each.text, not each.is_boilerplate) for each in paragraphs), *typed)
+    words = stop_words(language_of(tree) or language) if language is not None else None
+    found = (*_paragraphs(document, words), *typed)
     return HtmlText(title, canonical_link, found, is_cut)
 
 
@@ -180,10 +181,12 @@ class _ParagraphMaker(core.ParagraphMaker):  # type: ignore[misc]  # jusText is 
         self.paragraph = _Paragraph(self.path)
 
 
-def _classified_paragraphs(document: Any, words: frozenset[str]) -> list[Any]:
+def _paragraphs(document: Any, words: frozenset[str] | None) -> list[Paragraph]:
     """Read the jusText paragraphs of an lxml document, which is changed; *words* are the language's stop words."""
     _clean(document)
     paragraphs: list[Any] = _ParagraphMaker.make_paragraphs(document)
+    if words is None:
+        return [Paragraph(each.text, is_main=False) for each in paragraphs]
     core.classify_paragraphs(paragraphs, words)
     core.revise_paragraph_classification(paragraphs)
-    return paragraphs
+    return [Paragraph(each.text, not each.is_boilerplate) for each in paragraphs]

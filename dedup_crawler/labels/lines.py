@@ -30,6 +30,8 @@ MAX_CLOCK = 200
 WHEN = "\2"
 """Stands in the place of times."""
 
+_HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
+_COUNT = re.compile(r" ?[(\[]\d{1,9}[)\]]$")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 _TIME = re.compile(
@@ -60,6 +62,18 @@ def lines_of(page: LabelledPage) -> list[str]:
     if not page.main_text:
         return []
     return masked_ago(page.main_text.replace("\t", "")).split("\n")
+
+
+def kind_of(body: bytes, content_type: str | None) -> str:
+    """``html``, ``text``, or nothing for a body that has no text to read: as declared, or else by its first bytes."""
+    declared = (content_type or "").partition(";")[0].strip().lower()
+    if declared in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if declared:
+        return "text" if declared.startswith("text/") else ""
+    if _HTML_START.match(body):
+        return "html"
+    return "" if b"\0" in body[:1024] else "text"
 
 
 def decode(body: bytes, content_type: str | None) -> str:
@@ -135,3 +149,8 @@ def masked_clock(line: str) -> str:
         return line
     masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
     return line if masked == line else masked
+
+
+def without_count(line: str) -> str:
+    """The line without a number in brackets at its end: "Cloth (12)" is a choice of a list."""
+    return _COUNT.sub("", line)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
-from dedup_crawler.labels.lines import decode
+from dedup_crawler.labels.lines import decode, kind_of
 from dedup_crawler.labels.simhash import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
@@ -32,8 +31,6 @@ MAX_SECONDS = 30.0
 
 _PAGES_PER_WORKER = 64
 """Pages in flight for each worker: a slow page must not leave the other workers without work."""
-
-_HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
 OnSkip = Callable[[str, str], None]
 """Called with the URL and the reason for each page whose text could not be read."""
@@ -128,7 +125,7 @@ def clean_page(page: Page, language: str = "English") -> Outcome:
 
 
 def _read(page: Page, language: str) -> Outcome:
-    kind = "" if 300 <= page.status < 400 else _kind(page)
+    kind = "" if 300 <= page.status < 400 else kind_of(page.content, page.content_type)
     if not kind:
         return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
@@ -145,18 +142,6 @@ def _read(page: Page, language: str) -> Outcome:
 
 def _no_text(page: Page) -> PageText:
     return PageText(page.url, title="", canonical_link=None, main_text="", simhash=None)
-
-
-def _kind(page: Page) -> str:
-    """``html``, ``text``, or nothing for a body that has no text to read."""
-    declared = (page.content_type or "").partition(";")[0].strip().lower()
-    if declared in ("text/html", "application/xhtml+xml"):
-        return "html"
-    if declared:
-        return "text" if declared.startswith("text/") else ""
-    if _HTML_START.match(page.content):
-        return "html"
-    return "" if b"\0" in page.content[:1024] else "text"
 
 
 def _marked(html: HtmlText) -> str:

@@ -87,7 +87,7 @@ def crawl(job: dict[str, Any]) -> None:
 
 def main() -> None:
     """Fork for each line."""
-    import dedup_crawler.live.comparing.same_page
+    import dedup_crawler.live.comparing.site_texts
     import dedup_crawler.live.seen.sqlite
     import dedup_crawler.methods.verified  # noqa: F401
     from tests.crawl_server import load

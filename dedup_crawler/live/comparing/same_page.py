@@ -1,192 +1,96 @@
-"""Comparison of two fetched pages without a model's knowledge of the site.
+"""Comparison of two fetched pages, with the one comparer of learning (:mod:`dedup_crawler.evidence.comparing`).
 
-What all pages of the site share is left out (:mod:`~dedup_crawler.live.comparing.chrome`); what remains has to be the
-same, line by line, or in another order (a list sorted otherwise), or but for a counter: the rules by which
-:mod:`dedup_crawler.labels` joins pages. For want of text nothing is called the same.
+HTML is judged by it, with the text of the site; other bodies are the same where every line of a text is, or every byte.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from dedup_crawler.labels.lines import (
-    MAX_CHANGED_LINES,
-    MAX_CHANGED_SHARE,
-    MIN_NEAR_WORDS,
-    MIN_WORDS,
-    WHEN,
-    is_reordered,
-    n_words,
-)
-from dedup_crawler.live.comparing.chrome import NAME, Chrome, shapes_of
+from dedup_crawler.labels.lines import MIN_WORDS, decode, kind_of, n_words
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.page_lines import Kind, PageLines, numbers_of, read_lines
+from dedup_crawler.pages.records import LabelledPage
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.site_text import SiteText
 
 MIN_BINARY = 100
 """Bytes; equal bodies with fewer (a transparent pixel) say too little."""
-MIN_OWN_WORDS = 20
-"""Words that two pages share and that are no chrome, where chrome has their names and these differ."""
-MAX_STEP = 5
-"""A counter of two fetches of one page differs by so much at most ..."""
-MAX_GROWTH = 0.05
-"""... or by this share (0-1) of it."""
-MAX_DIGITS = 16
+MAX_BYTES = 2**19
+"""Longer HTML is not read: it would hold up the crawl."""
+UNTITLED = "\1"
+"""Title of HTML without one."""
 
 
-class _Page(NamedTuple):
-    """The lines of a page, with an entry a line."""
-
-    lines: tuple[str, ...]
-    shapes: list[str]
-    is_chrome: list[bool]
-    is_own: list[bool]
-    """True if it counts as content where both pages have it."""
+def needs_site_text(left: FetchedPage, right: FetchedPage) -> bool:
+    """Tell whether the text of the site decides about two pages."""
+    return _kind(left) == _kind(right) == "html"
 
 
-class _Split(NamedTuple):
-    """A page beside another."""
-
-    common: list[str]
-    """The lines that the other page has too, as often as it has them."""
-    rest: list[tuple[str, str]]
-    """The others that are no chrome, with their shapes."""
-    names: list[str]
-    """Shapes of the others that hold the page's name, chrome or not."""
-
-
-def same_page(left: FetchedPage, right: FetchedPage, chrome: Chrome) -> bool | None:
-    """Compare two good answers.
+def same_page(
+    left: FetchedPage, right: FetchedPage, site: SiteText | None = None, rules: Iterable[str] = ()
+) -> bool | None:
+    """Compare two good answers that *rules* make one, on a site whose text is known.
 
     Returns
     -------
     bool | None
-        None where it cannot be told: an empty page, too little text of its own, a body that is longer than what is
-        compared and the same as far as that goes, a site of which fewer than 20 pages were seen.
+        None where it cannot be told: an empty page, too little text of its own, a body that is not read whole, small
+        differences, HTML of a site whose text is not known.
     """
     if not left.n_bytes or not right.n_bytes:
         return None
-    one, other = read_lines(left), read_lines(right)
+    if (kind := _kind(left)) != _kind(right):
+        return False
+    if kind == "html":
+        return _same_html(left, right, site, rules)
     is_equal = left.digest == right.digest and left.n_bytes == right.n_bytes
-    if one.kind is not other.kind:
-        return False
-    if one.kind is Kind.BINARY:
+    if not kind:
         return (left.n_bytes >= MIN_BINARY or None) if is_equal else False
-    if one.kind is Kind.TEXT:
-        return _same_text(one.lines, other.lines, is_whole=is_equal or (one.is_whole and other.is_whole))
-    if not chrome.is_known:
+    lines = _lines(left)
+    if lines != _lines(right):
+        return False
+    is_whole = is_equal or not (left.is_cut or right.is_cut)
+    return True if is_whole and n_words("\n".join(lines)) >= MIN_WORDS else None
+
+
+@lru_cache(64)  # the pages around one time are looked at for each test of it
+def read(page: FetchedPage) -> LabelledPage | None:
+    """HTML as learning reads it; None for anything else, or if it cannot be read whole."""
+    from dedup_crawler.labels.html import read_html  # only where pages are compared at all
+
+    if _kind(page) != "html" or page.n_bytes > MAX_BYTES:
         return None
-    numbers = numbers_of(left.url) | numbers_of(right.url)
-    verdict = _same_content(_marked(left, one, chrome), _marked(right, other, chrome), numbers)
-    return verdict if is_equal or not verdict or (one.is_whole and other.is_whole) else None
-
-
-def _same_text(left: tuple[str, ...], right: tuple[str, ...], *, is_whole: bool) -> bool | None:
-    """Of plain text the order of lines matters, and every one of them."""
-    if left != right:
-        return False
-    return True if is_whole and _n_words(left) >= MIN_WORDS else None
-
-
-def _marked(page: FetchedPage, read: PageLines, chrome: Chrome) -> _Page:
-    shapes = shapes_of(page, read)
-    n_of_shape = Counter(shapes)
-    is_chrome = []
-    for shape in shapes:
-        # what stands twice is a list's; but a name may stand in a list as well, and is chrome once
-        is_single = n_of_shape[shape] == 1 or NAME in shape
-        is_chrome.append(is_single and n_of_shape[shape] > 0 and chrome.holds(shape))
-        if NAME in shape:
-            n_of_shape[shape] = 0
-    return _Page(read.lines, shapes, is_chrome, [not chrome.is_everywhere(shape) for shape in shapes])
-
-
-def _same_content(left: _Page, right: _Page, numbers: frozenset[str]) -> bool | None:
-    shared = Counter(left.lines) & Counter(right.lines)
-    one, other = _split(left, shared), _split(right, shared)
-    own = zip(left.lines, left.is_own, strict=True)
-    n_own = _n_words(line for line, is_own in own if is_own and line in shared)
-    named = frozenset(shape for shape in one.names if shape in other.names and WHEN not in shape)
-    if n_own < MIN_OWN_WORDS:
-        named = frozenset()
-    stamps = _stamps(one), _stamps(other)
-    if not _telling(one, named, stamps[0]) and not _telling(other, named, stamps[1]):
-        has_stamps = any(stamps)
-        has_names = bool(one.names or other.names)
-        if n_own < (MIN_NEAR_WORDS if has_stamps else MIN_OWN_WORDS if has_names else MIN_WORDS):
-            return None
-        is_same = one.common == other.common or is_reordered(one.common, other.common)
-        # a page that names itself by an id of its address may be another one with the same text
-        has_id = any(not numbers.isdisjoint(numbers_of(line)) for line, _ in (*one.rest, *other.rest))
-        return None if is_same and has_id else is_same
-    changed = _changed(left, right)
-    if changed is None or n_own < MIN_NEAR_WORDS:
-        return False
-    if any(not numbers.isdisjoint(numbers_of(line)) for pair in changed for line in pair):
-        return False  # an id, not a counter
-    return _is_small(changed, n_own) or _are_counters(changed)
-
-
-def _stamps(split: _Split) -> list[str]:
-    """The line with the page's name and a time, if there is just one: of more each is a row of its history."""
-    found = [line for line, shape in split.rest if NAME in shape and WHEN in shape]
-    return found if len(found) == 1 else []
-
-
-def _telling(split: _Split, named: frozenset[str], stamps: list[str]) -> list[str]:
-    """Of the lines that only one page has those that are no mere stamp, nor name the page as the other is named."""
-    return [line for line, shape in split.rest if shape not in named and line not in stamps]
-
-
-def _changed(left: _Page, right: _Page) -> list[tuple[str, str]] | None:
-    """The lines of two pages that differ in the same place, chrome apart; None if one page has a line more.
-
-    A line more is an entry of a list, most of the time.
-    """
-    if len(left.lines) != len(right.lines):
+    try:
+        html = read_html(_text(page), page.url, None)
+    except Exception:  # noqa: BLE001 - one page must not end the crawl, whatever it does to the parsers
         return None
-    pairs = zip(left.lines, right.lines, left.is_chrome, right.is_chrome, strict=True)
-    return [
-        (line, other)
-        for line, other, is_chrome, is_other_chrome in pairs
-        if line != other and not (is_chrome and is_other_chrome)
-    ]
+    if html.is_cut:
+        return None
+    lines = (" ".join(each.text.split()) for each in html.paragraphs)
+    text = "\n".join(filter(None, lines))
+    return LabelledPage(page.url, None, 200, None, html.title or UNTITLED, text, None, None)
 
 
-def _split(page: _Page, shared: Counter[str]) -> _Split:
-    surplus = Counter(page.lines) - shared
-    is_common = [True] * len(page.lines)
-    split = _Split([], [], [])
-    for wanted in (True, False):  # of several equal lines first those that are chrome
-        for i, line in enumerate(page.lines):
-            if page.is_chrome[i] is wanted and surplus[line] > 0:
-                surplus[line] -= 1
-                is_common[i] = False
-                if NAME in page.shapes[i]:
-                    split.names.append(page.shapes[i])
-                if not wanted:
-                    split.rest.append((line, page.shapes[i]))
-    split.common.extend(itertools.compress(page.lines, is_common))
-    return split
+def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rules: Iterable[str]) -> bool | None:
+    from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.evidence.digests import PageDigests
+
+    if site is None or (one := read(left)) is None or (other := read(right)) is None:
+        return None
+    verdict = PageEvidence(PageDigests([one, other]), site).judge_by(site.habits_of(rules), 0, 1)
+    return None if verdict < 0 else bool(verdict)
 
 
-def _is_small(changed: list[tuple[str, str]], n_own: int) -> bool:
-    """Return True if so little differs that it is one page with, say, another counter."""
-    n_changed = _n_words(line for pair in changed for line in pair)
-    return len(changed) <= MAX_CHANGED_LINES and n_changed <= MAX_CHANGED_SHARE * n_own
+def _kind(page: FetchedPage) -> str:
+    return kind_of(page.body if not page.content_type else b"", page.content_type)
 
 
-def _are_counters(changed: list[tuple[str, str]]) -> bool:
-    """Return True if all changed lines are numbers that went up a little (the views of each topic of a list)."""
-    if not all(line.isdecimal() and len(line) < MAX_DIGITS for pair in changed for line in pair):
-        return False
-    steps = [(int(one), int(other) - int(one)) for one, other in changed]
-    if not (all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)):
-        return False
-    return all(abs(step) <= max(MAX_STEP, MAX_GROWTH * start) for start, step in steps)
+def _text(page: FetchedPage) -> str:
+    return decode(page.body, page.content_type or None).replace("\0", "\ufffd")
 
 
-def _n_words(lines: Iterable[str]) -> int:
-    return n_words("\n".join(lines))
+def _lines(page: FetchedPage) -> list[str]:
+    return [" ".join(line.split()) for line in _text(page).splitlines() if line.strip()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.comparing.chrome import ChromeOfHosts
-from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
+from dedup_crawler.live.comparing.frame_of_time import frames_of_time
 from dedup_crawler.live.comparing.owner_pages import N_BESIDE, FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import same_page
+from dedup_crawler.live.comparing.same_page import needs_site_text, same_page
+from dedup_crawler.live.comparing.site_texts import SiteTexts
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -50,7 +50,7 @@ class Comparisons:
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
         self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates that stand for an unknown owner
         self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
-        self._chrome = ChromeOfHosts()
+        self._sites = SiteTexts()
         self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
 
     def has_owner(self, form: bytes) -> bool:
@@ -104,7 +104,7 @@ class Comparisons:
         if len(self._framed) >= _MAX_FRAMED:
             self._framed.clear()
         self._framed.add(form)
-        self._chrome.of(_host(page)).offer(form, page)
+        self._sites.of(_host(page)).offer(form, page)
         if self._early:
             self._compare_early(may_wait=True)
 
@@ -133,8 +133,7 @@ class Comparisons:
 
     def clear(self) -> None:
         """Forget all pages: the forms are those of another model."""
-        for chrome in self._chrome.all():
-            chrome.catch_up(self._owners)
+        self._sites.catch_up(self._owners)
         self._framed.clear()
         self._owners.clear()
         self._stand_ins.clear()
@@ -143,18 +142,21 @@ class Comparisons:
         self._early.clear()
 
     def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
-        chrome = self._chrome.of(_host(duplicate.page))
-        chrome.catch_up(self._owners)
-        if may_wait and not chrome.is_known and len(self._early) < _MAX_EARLY:
-            self._early.append((form, owner, duplicate))
-            return
-        is_same = same_page(owner, duplicate.page, chrome)
-        if not is_same and (site := self._site_text_of(_host(owner))) is not None:
+        site = None
+        if needs_site_text(owner, duplicate.page):
+            host = _host(duplicate.page)
+            site = self._sites.of(host).text(self._owners)
+            if site is None and may_wait and len(self._early) < _MAX_EARLY:
+                self._early.append((form, owner, duplicate))
+                return
+            if (learnt := self._site_text_of(host)) is not None:
+                site = learnt.with_shapes_of(site) if site is not None else learnt
+        is_same = same_page(owner, duplicate.page, site, duplicate.rules)
+        if not is_same and site is not None:
             # the database knows when a page came that it has given back
             beside = [self._stored_beside(owner.url, N_BESIDE) or self._owners.beside(form), self._owners.beside()]
-            verdict = verdict_of_model(owner, duplicate.page, duplicate.rules, site, beside)
-            if verdict:  # neither unreadable nor different
-                is_same = True if verdict > 0 else None
+            if frame := frames_of_time(owner, duplicate.page, beside):
+                is_same = same_page(owner, duplicate.page, site.with_frame(frame), duplicate.rules)
         rules = dict.fromkeys([*duplicate.rules, *self._stand_ins.get(form, ())])
         self._on_verdict(form, [*rules], is_same)
 
