@@ -12,8 +12,9 @@ from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.evidence.habits import ANY, Habits, Line
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.live.comparing.learnt_comparison import verdict_of_model
+from dedup_crawler.live.comparing.frame_of_time import frames_of_time
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.same_page import same_page
 from dedup_crawler.methods import load_model, make_method
 from site_of_pages import HOST, article, blog, page, words
 
@@ -93,10 +94,13 @@ def test_what_all_pages_of_one_time_show_is_no_difference(model):
     ]
     again = [[fetched(f"/{n}/", "One", *article(1200)[1], *column(day)) for n in range(8)] for day in days]
 
-    assert verdict_of_model(owner, form, rules, model.site_text) is not SAME
-    assert verdict_of_model(owner, form, rules, model.site_text, beside) is SAME
-    assert verdict_of_model(owner, form, rules, model.site_text, again) is not SAME
-    assert verdict_of_model(owner, other, rules, model.site_text, beside) is DIFFERENT
+    def is_same(duplicate, beside=()):
+        return same_page(owner, duplicate, model.site_text.with_frame(frames_of_time(owner, duplicate, beside)), rules)
+
+    assert not is_same(form)
+    assert is_same(form, beside)
+    assert not is_same(form, again)
+    assert is_same(other, beside) is False
 
 
 def test_what_a_model_keeps_is_small_and_comes_back(model):
