@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from dedup_crawler.evidence.digests import VALUE, PageDigests, Shape, alike_pages, masked_values, url_values
+from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.labels.lines import (
@@ -120,15 +120,15 @@ class PageEvidence:
         if not page.lines or not beside.lines:
             return Verdict.SILENT
         common = page.lines & beside.lines
-        shapes = digests.shapes(places[0]), digests.shapes(places[1])
+        masked = digests.masked_lines(places[0]), digests.masked_lines(places[1])
         only = self._only(page.lines - common, beside.lines - common)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
-        is_named = any(shapes[side][line].has_name for side, line in only)
-        stamps = _stamps([(side, line) for side, line in only if shapes[side][line].is_stamp])
-        rest = [each for each in only if each not in stamps and not self._is_usual(shapes[each[0]][each[1]])]
+        is_named = any(masked[side][line].has_name for side, line in only)
+        stamps = _stamps([(side, line) for side, line in only if masked[side][line].is_stamp])
+        rest = [each for each in only if each not in stamps and not self._is_shared(masked[each[0]][each[1]])]
         lines = self._lines(rest, *places)
-        own = [line for line in common - site.frame if shapes[0][line].digest not in site.usual_shapes]
+        own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
         n_own = sum(map(digests.n_written, own))
         ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
         is_other = any(word in ids for _, line in rest for word in digests.words(line))
@@ -143,12 +143,12 @@ class PageEvidence:
         if site.is_learnt:
             return Verdict.SAME  # learning has seen that these rules change order and names, and no more
         orders = [[line for line in each.order if line in common] for each in (page, beside)]
-        is_list = all(shapes[side][line].has_name for side, line in only)
+        is_list = all(masked[side][line].has_name for side, line in only)
         is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
         return Verdict.SILENT if is_moved or is_other else Verdict.SAME
 
-    def _is_usual(self, shape: Shape) -> bool:
-        return shape.is_single and shape.digest in self.site.shapes
+    def _is_shared(self, line: MaskedLine) -> bool:
+        return line.is_single and line.digest in self.site.masked_shared
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """Learn what is systematic for a rule, from pairs of pages that it makes one; each pair counts as one group."""

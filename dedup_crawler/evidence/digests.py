@@ -43,7 +43,7 @@ class PageDigest:
     """The same without order."""
 
 
-class Shape(NamedTuple):
+class MaskedLine(NamedTuple):
     """A line with the values of its page's address masked."""
 
     digest: int
@@ -99,17 +99,17 @@ class PageDigests:
         """Number of the words of a line as it is written, with its dates."""
         return self._n_written[line]
 
-    def shapes(self, place: int) -> dict[int, Shape]:
-        """The shape of each line of a page."""
+    def masked_lines(self, place: int) -> dict[int, MaskedLine]:
+        """Each line of a page, masked."""
         names = sorted((v for v in url_values(self.urls[place]) if len("".join(v)) > 1), key=lambda v: (-len(v), v))
-        masked = {line: masked_values(self._words[line], names) for line in self.pages[place].order}
-        n_of = Counter(masked.values())
-        shapes = {}
-        for line, words in masked.items():
+        words_of_line = {line: masked_values(self._words[line], names) for line in self.pages[place].order}
+        n_of = Counter(words_of_line.values())
+        found = {}
+        for line, words in words_of_line.items():
             has_name = VALUE in words
             is_single = has_name or n_of[words] == 1
-            shapes[line] = Shape(digest(" ".join(words)), has_name, has_name and line in self._timed, is_single)
-        return shapes
+            found[line] = MaskedLine(digest(" ".join(words)), has_name, has_name and line in self._timed, is_single)
+        return found
 
     def _hashed(self, lines: Iterable[str]) -> tuple[int, ...]:
         met: Counter[str] = Counter()

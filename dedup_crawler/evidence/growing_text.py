@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from dedup_crawler.evidence.digests import TITLE, PageDigests, Shape
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.digests import TITLE, MaskedLine, PageDigests
+from dedup_crawler.evidence.site_text import FRAME_SHARE, SiteText
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_PAGES = 20
 """With fewer pages nothing is known."""
 MAX_PAGES = 200
 """The latest pages that are counted; of pages with one title the first."""
-SHAPE_PAGES = 4
-"""A shape on so many pages ..."""
-SHAPE_SHARE = 0.02
+MASKED_PAGES = 4
+"""A masked line on so many pages ..."""
+MASKED_SHARE = 0.02
 """... and on this share (0-1) of them says nothing of its own."""
 NAME_PAGES = 3
 """One with the page's own name has to be on so many."""
-USUAL_SHARE = 0.08
-"""A shape on pages of this share (0-1) is the site's frame."""
 
 
 class GrowingText:
-    """Counts the lines of a site's latest pages, and their shapes."""
+    """Counts the lines of a site's latest pages, as they are and masked."""
 
     def __init__(self) -> None:
-        self._pages: deque[tuple[str, frozenset[int], frozenset[Shape]]] = deque()
+        self._pages: deque[tuple[str, frozenset[int], frozenset[MaskedLine]]] = deque()
         self._titles: set[str] = set()
         self._n_of_line: Counter[int] = Counter()
-        self._n_of_shape: Counter[Shape] = Counter()
+        self._n_of_masked: Counter[MaskedLine] = Counter()
         self._text: SiteText | None = None
 
     def __len__(self) -> int:
@@ -46,30 +44,30 @@ class GrowingText:
         if title in self._titles:
             return
         digests = PageDigests([page])
-        shapes = frozenset(shape._replace(is_stamp=False) for shape in digests.shapes(0).values() if shape.is_single)
-        self._pages.append((title, digests.pages[0].lines, shapes))
+        masked = frozenset(line._replace(is_stamp=False) for line in digests.masked_lines(0).values() if line.is_single)
+        self._pages.append((title, digests.pages[0].lines, masked))
         self._titles.add(title)
         self._n_of_line.update(digests.pages[0].lines)
-        self._n_of_shape.update(shapes)
+        self._n_of_masked.update(masked)
         self._text = None
         if len(self) > MAX_PAGES:
-            title, lines, shapes = self._pages.popleft()
+            title, lines, masked = self._pages.popleft()
             self._titles.remove(title)
             self._n_of_line = +(self._n_of_line - Counter(lines))
-            self._n_of_shape = +(self._n_of_shape - Counter(shapes))
+            self._n_of_masked = +(self._n_of_masked - Counter(masked))
 
     def text(self) -> SiteText:
         """Text as far as it is known."""
         if self._text is None:
             n = len(self)
-            least = max(SHAPE_PAGES, SHAPE_SHARE * n)
-            counts = self._n_of_shape.items()
+            least = max(MASKED_PAGES, MASKED_SHARE * n)
+            counts = self._n_of_masked.items()
             self._text = SiteText.of_lines(
                 n,
                 self._n_of_line,
-                shapes=frozenset(
-                    shape.digest for shape, n_on in counts if n_on >= (NAME_PAGES if shape.has_name else least)
+                masked_shared=frozenset(
+                    line.digest for line, n_on in counts if n_on >= (NAME_PAGES if line.has_name else least)
                 ),
-                usual_shapes=frozenset(shape.digest for shape, n_on in counts if n_on >= max(USUAL_SHARE * n, 2)),
+                masked_frame=frozenset(line.digest for line, n_on in counts if n_on >= max(FRAME_SHARE * n, 2)),
             )
         return self._text

@@ -44,9 +44,9 @@ class SiteText:
     """Rule identifier -> systematic lines of the rule."""
     is_learnt: bool = True
     """False if nobody has learnt from these pages what rules change."""
-    shapes: frozenset[int] = frozenset()
+    masked_shared: frozenset[int] = frozenset()
     """Hashes of lines with the name of their page masked, if many pages have the like."""
-    usual_shapes: frozenset[int] = frozenset()
+    masked_frame: frozenset[int] = frozenset()
     """Those on so many that they are the frame, too."""
 
     @classmethod
@@ -58,15 +58,15 @@ class SiteText:
 
     @classmethod
     def of_lines(
-        cls, n_pages: int, n_of_line: Counter[int], shapes: frozenset[int], usual_shapes: frozenset[int]
+        cls, n_pages: int, n_of_line: Counter[int], masked_shared: frozenset[int], masked_frame: frozenset[int]
     ) -> SiteText:
         """Text of so many pages, by the pages that have each line; no word is known, and nothing is learnt of rules."""
         frame, shared = _frequent(n_of_line, n_pages)
-        return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, shapes, usual_shapes)
+        return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, masked_shared, masked_frame)
 
-    def with_shapes_of(self, other: SiteText) -> SiteText:
-        """The same with the shapes of lines that another text of the site knows."""
-        return replace(self, shapes=other.shapes, usual_shapes=other.usual_shapes)
+    def with_masked_lines_of(self, other: SiteText) -> SiteText:
+        """The same with the masked lines that another text of the site knows."""
+        return replace(self, masked_shared=other.masked_shared, masked_frame=other.masked_frame)
 
     def with_frame(self, lines: Iterable[int]) -> SiteText:
         """The same with more *lines* in the frame."""

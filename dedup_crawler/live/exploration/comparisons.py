@@ -150,7 +150,7 @@ class Comparisons:
                 self._early.append((form, owner, duplicate))
                 return
             if (learnt := self._site_text_of(host)) is not None:
-                site = learnt.with_shapes_of(site) if site is not None else learnt
+                site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
             # the database knows when a page came that it has given back
