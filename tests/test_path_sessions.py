@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.training_data import training_data
+from dedup_crawler.methods.switched_off import without
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.export.discarder import to_discarder
@@ -80,7 +81,7 @@ def test_says_what_it_does(kind: str, sentence: str):
     url = HOST + KINDS[kind][0]("/shop/3", "f00d")
     assert model.explain(url).reason.startswith(sentence)
     assert len(model.fired(url)) == 1
-    assert model.without(model.fired(url)).canonicalize(url) == url
+    assert without(model, model.fired(url)).canonicalize(url) == url
 
 
 @pytest.fixture(scope="module", params=["at the end", "in parentheses"])

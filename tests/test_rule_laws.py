@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest
+from dedup_crawler.methods.switched_off import without
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
@@ -131,7 +132,7 @@ def test_without_what_fired_a_url_is_left_alone(fitted, url, page, others):
     referrer = referrer_of(fitted, page)
     known = sorted(fitted.rule_sentences())
     off = {*fitted.fired(url, referrer), *(known[number % len(known)] for number in others if known)}
-    less = fitted.without(off)
+    less = without(fitted, off)
 
     assert is_left_alone(less, url, referrer)
     assert less.fired(url, referrer) == ()
@@ -147,7 +148,7 @@ def test_without_some_rules(fitted, url, page, chosen):
     """
     known = sorted(fitted.rule_sentences())
     off = {known[number % len(known)] for number in chosen if known}
-    less = fitted.without(off)
+    less = without(fitted, off)
     referrer = referrer_of(fitted, page)
     before, after = fitted.fired(url, referrer), less.fired(url, referrer)
     form = less.canonicalize(url, referrer)
@@ -160,13 +161,13 @@ def test_without_some_rules(fitted, url, page, chosen):
     assert less.explain(url, referrer).form == form
     alone = less.canonicalize(url)
     assert less.canonicalize(alone) == alone
-    assert less.without(known).fired(url, referrer) == ()
+    assert without(less, known).fired(url, referrer) == ()
     assert off.isdisjoint(less.rule_sentences())
 
 
 def test_without_nothing_it_is_the_same(fitted):
     """No rules, or such as the model does not know."""
-    for less in (fitted.without(()), fitted.without(["unknown"])):
+    for less in (without(fitted, ()), without(fitted, ["unknown"])):
         assert less.canonicalize_many(COLUMNS["urls"]) == fitted.canonicalize_many(COLUMNS["urls"])
         assert less.hosts == fitted.hosts
         assert [less.fired(url) for url in COLUMNS["urls"]] == [fitted.fired(url) for url in COLUMNS["urls"]]
@@ -176,7 +177,7 @@ def test_without_nothing_it_is_the_same(fitted):
 def test_without_all_rules_every_url_is_a_page(fitted):
     """It is a fitted model of the same hosts that changes nothing, and leaves the whole one as it was."""
     before = fitted.canonicalize_many(COLUMNS["urls"])
-    none = fitted.without(fitted.rule_sentences())
+    none = without(fitted, fitted.rule_sentences())
 
     assert none.canonicalize_many(COLUMNS["urls"]) == [normal_form(url) for url in COLUMNS["urls"]]
     assert none.learnt() == []
@@ -186,12 +187,12 @@ def test_without_all_rules_every_url_is_a_page(fitted):
 
 def test_rules_of_another_host(fitted):
     """None fires on a host that was not learnt from, with or without rules switched off."""
-    assert fitted.fired(FOREIGN) == fitted.without(fitted.rule_sentences()).fired(FOREIGN) == ()
+    assert fitted.fired(FOREIGN) == without(fitted, fitted.rule_sentences()).fired(FOREIGN) == ()
 
 
 def test_what_is_left_is_neither_fitted_nor_saved(fitted, tmp_path):
     """Evidence is kept with the whole model; the error says so."""
-    less = fitted.without(["unknown"])
+    less = without(fitted, ["unknown"])
 
     with pytest.raises(BadInputError, match="whole"):
         less.save(tmp_path / "model")
@@ -208,7 +209,7 @@ def test_an_unfitted_method_knows_no_rules(name):
         method.rule_sentences,
         method.rule_evidence,
         lambda: method.digest,
-        lambda: method.without(["unknown"]),
+        lambda: without(method, ["unknown"]),
     ):
         with pytest.raises(NotFittedError):
             ask()
@@ -226,7 +227,7 @@ def test_a_loaded_model_has_the_same_rules(fitted, tmp_path):
 
     assert facts(load_model(folder)) == facts(fitted)
     assert fitted.digest == model_digest(folder)
-    assert fitted.without(["unknown"]).digest != fitted.digest
+    assert without(fitted, ["unknown"]).digest != fitted.digest
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in QUICK])

@@ -16,6 +16,7 @@ from dedup_crawler.errors import DamagedModelError, DedupError
 from dedup_crawler.json_values import MAX_DEPTH
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.answers import Referrer
+from dedup_crawler.methods.switched_off import without
 from planted_site import session_ids
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def ask(model: Canonicalizer) -> None:
         model.explain(url, Referrer(URLS[0], URLS[0]))
         model.is_covered(url)
         model.fired(url)
-    model.without([*model.rule_sentences()][:1]).canonicalize(URLS[0])
+    without(model, [*model.rule_sentences()][:1]).canonicalize(URLS[0])
     json.dumps([model.records(URLS), model.learnt(), model.n_learnt(), dict(model.rule_evidence())])
     assert [repr(model), model.refused(), model.history(), model.model_rules(), model.digest]
 

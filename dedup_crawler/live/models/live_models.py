@@ -16,6 +16,7 @@ from dedup_crawler.methods.model.evidence_file import (
     read_evidence,
     write_evidence,
 )
+from dedup_crawler.methods.switched_off import without
 from dedup_crawler.rules.language.rule_ids import order_identifier
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class LiveModels:
         """Go on without a rule; :attr:`evidence` has switched it off already."""
         for base, asked in list(self._asked.items()):
             if asked is not None and rule in base.rule_sentences():
-                self._asked[base] = base.without(self.evidence.switched_off)
+                self._asked[base] = without(base, self.evidence.switched_off)
 
     def write_evidence(self) -> None:
         """Keep beside each model what explorations said of its rules, for the next crawl."""
@@ -140,4 +141,4 @@ class LiveModels:
             except EvidenceError as error:
                 self._on_trouble(str(error))
         off = self.evidence.switched_off & sentences.keys()
-        return base.without(off) if off else base
+        return without(base, off) if off else base

@@ -1,0 +1,137 @@
+"""A fitted model with some of its rules switched off: what a live crawl goes on with when a rule was wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.urls.normal import normal_form
+
+
+def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer:
+    """Return the fitted model with some rules switched off; the argument stays as it is.
+
+    URLs on which none of them fired keep their forms. Any other gets the form that the rest of what fired on it gives:
+    no rule takes the place of one that was switched off. Unknown identifiers are ignored.
+
+    Raises
+    ------
+    NotFittedError
+        If the model has learnt nothing yet.
+    """
+    model._check_fitted()
+    if isinstance(model, SwitchedOff):
+        return without(model.whole, model.off.union(identifiers))
+    return SwitchedOff(model, frozenset(identifiers)) if identifiers else model
+
+
+class SwitchedOff(Canonicalizer):
+    """A fitted model without some of its rules, which are switched off; it is neither fitted nor saved.
+
+    A URL on which none of them fired keeps its form. Any other gets what the same method gives without them, as far as
+    that is the work of rules that fired on it before: where another rule steps in for one that was switched off, nobody
+    asked whether it is any better, and the URL is left alone. So it is where the form would not be its own form.
+
+    Parameters
+    ----------
+    whole
+        The model with all its rules.
+    off
+        Identifiers of those that are not to be used.
+    """
+
+    name = "switched-off"
+
+    def __init__(self, whole: Canonicalizer, off: frozenset[str]) -> None:
+        self.whole = whole
+        self.off = off
+        self.hosts = whole.hosts
+        self.site_text = whole.site_text
+        self._left = whole._without(off)
+
+    def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
+        """Explain the form of *url*, with the rules that were switched off for it."""
+        normal = normal_form(url)
+        off = [each for each in self.whole.fired(url, referrer) if each in self.off]
+        if not off:
+            return self.whole.explain(url, referrer)
+        sentences = self.whole.rule_sentences()
+        said = [sentences[each] for each in self.fired(url, referrer)]
+        said += [f"switched off: {sentences[each]}" for each in off]
+        form = self._form(normal, referrer)
+        return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
+
+    def learnt(self) -> list[str]:
+        """Sentences of the rules that are left."""
+        return list(self.rule_sentences().values())
+
+    def n_learnt(self) -> int | None:
+        """Size of the model that is left."""
+        return self._left.n_learnt()
+
+    @property
+    def digest(self) -> str:
+        """Digest of the whole model and of the rules that are switched off: 64 hex digits."""
+        return hashlib.sha256(
+            " ".join([self.whole.digest, *sorted(self.off)]).encode("utf-8", "surrogatepass")
+        ).hexdigest()
+
+    def save(self, folder: str | Path) -> NoReturn:
+        """Refuse: a saved model holds all its rules.
+
+        Raises
+        ------
+        BadInputError
+            Always.
+        """
+        raise BadInputError(f"{folder}: a model with rules switched off is not saved; save the whole one.")
+
+    def _form(self, url: str, referrer: Referrer | None) -> str:
+        form = self.whole._form(url, referrer)
+        return form if form == url else self._decided(url, form, referrer)[0]
+
+    def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
+        return self._decided(url, self.whole._form(url, referrer), referrer)[1]
+
+    def _covering(self, url: str) -> tuple[str, ...]:
+        return () if self.off.intersection(covering := self.whole._covering(url)) else covering
+
+    def _decided(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
+        """The form of a URL to which the whole model gives *form*, another one, and what leads there."""
+        decided, fired = self._proposed(url, form, referrer)
+        if decided not in (url, form):
+            again = self.whole._form(decided, None)
+            if again != decided and self._proposed(decided, again, None)[0] != decided:
+                return url, ()
+        return decided, fired
+
+    def _proposed(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
+        """Form and fired rules without those that are switched off; the form may have another form in turn."""
+        fired = self.whole._fired(url, form, referrer)
+        if self.off.isdisjoint(fired):
+            return form, fired
+        less = self._left._form(url, referrer)
+        if less == url:
+            return url, ()
+        left = self._left._fired(url, less, referrer)
+        return (less, left) if self.off.isdisjoint(left) and set(left) <= set(fired) else (url, ())
+
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        return {known: rule for known, rule in self.whole._known_rules().items() if known not in self.off}
+
+    def _check_fitted(self) -> None:
+        """Do nothing: a model with rules switched off is made of a fitted one."""
+
+    def _check_options(self) -> NoReturn:
+        raise BadInputError("a model with rules switched off learns nothing; fit the whole one.")
+
+    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
+        self._check_options()
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        return self.whole._explain(url, form)
