@@ -21,7 +21,7 @@ STATS = {
     "site/frozen": "how often a site suddenly showed one page for everything",
     "models/learnt": "models that the crawl learnt itself and went on with",
     "dropped/unverified": "of the dropped: drops by rules without a decided exploration",
-    "lost/estimate": "pages lost, as explorations say: a dropped URL with a page of its own counts as one; `unknown` without any",
+    "lost/estimate": "pages lost, by the explorations: dropped URLs with a page of their own; `unknown` without any",
     "lost/low": "the lower end of its 95 % interval",
     "lost/high": "the upper end",
     "seen/size": "forms known at the end",
