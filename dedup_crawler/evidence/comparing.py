@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
@@ -50,6 +49,7 @@ MIN_NAMED = 25
 """Words of their own that two pages of different times share, if they call themselves differently."""
 
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
+_MAX_PAIRS = 50_000  # pairs whose remaining lines are remembered: each is asked about by some four hypotheses
 
 
 class Verdict(enum.IntEnum):
@@ -64,7 +64,6 @@ class Verdict(enum.IntEnum):
 class _Left:
     """Remaining lines of a pair."""
 
-    group: int
     lines: Sequence[Line]
     n_common: int
     """Words in common that are no frame."""
@@ -83,6 +82,7 @@ class PageEvidence:
         self._places: Sequence[int] = range(len(digests.pages))
         self._values: dict[int, frozenset[Words]] = {}
         self._page_words: dict[int, frozenset[str]] = {}
+        self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
 
     @classmethod
     def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
@@ -104,8 +104,9 @@ class PageEvidence:
 
         *n_same* groups of the rule more are known to show one page each.
         """
-        left = self._all_left(pairs, groups)
-        habits = HabitCounts([(each.group, each.lines) for each in left if isinstance(each, _Left)], n_same)
+        left = self._all_left(pairs)
+        close = [(group, each.lines) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]
+        habits = HabitCounts(close, n_same)
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
@@ -153,17 +154,22 @@ class PageEvidence:
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """Learn what is systematic for a rule, from pairs of pages that it makes one; each pair counts as one group."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
-        close = [(each.group, each.lines) for each in left if isinstance(each, _Left)]
+        close = [(number, each.lines) for number, each in enumerate(left) if isinstance(each, _Left)]
         return HabitCounts(close, len(left) - len(close)).habits()
 
-    def _all_left(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int] | None = None) -> list[_Left | Verdict]:
-        places = self._places
-        numbers = groups if groups is not None else count()
-        return [
-            self._left(places[one], places[other], group) for (one, other), group in zip(pairs, numbers, strict=False)
-        ]
+    def _all_left(self, pairs: Iterable[tuple[int, int]]) -> list[_Left | Verdict]:
+        found = []
+        for one, other in pairs:
+            pair = self._places[one], self._places[other]
+            left = self._pairs.get(pair)
+            if left is None:
+                if len(self._pairs) >= _MAX_PAIRS:
+                    self._pairs.clear()
+                left = self._pairs[pair] = self._left(*pair)
+            found.append(left)
+        return found
 
-    def _left(self, one: int, other: int, group: int) -> _Left | Verdict:
+    def _left(self, one: int, other: int) -> _Left | Verdict:
         digests = self.digests
         here, there = digests.content(one), digests.content(other)
         if here < 0 or there < 0:
@@ -182,9 +188,8 @@ class PageEvidence:
             return Verdict.DIFFERENT
         own = common - self.site.frame
         return _Left(
-            group,
             lines,
-            sum(len(digests.words(line)) for line in own),
+            digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
 

@@ -95,6 +95,10 @@ class PageDigests:
         """Words of a line in lower case, without dates, times, durations and a count "(12)" at its end."""
         return self._words[line]
 
+    def n_words(self, lines: Iterable[int]) -> int:
+        """Number of the words of some lines together."""
+        return sum(map(len, map(self._words.__getitem__, lines)))
+
     def n_written(self, line: int) -> int:
         """Number of the words of a line as it is written, with its dates."""
         return self._n_written[line]
@@ -118,9 +122,10 @@ class PageDigests:
             met[line] += 1
             found.append(digest(f"{met[line]} {line}"))
             if found[-1] not in self._words:
-                self._words[found[-1]] = words_of(without_count(masked_times(masked_clock(line))))
+                masked = masked_times(masked_clock(line))
+                self._words[found[-1]] = words_of(without_count(masked))
                 self._n_written[found[-1]] = n_words(line)
-                if masked_times(line) != line:
+                if masked != line and masked_times(line) != line:
                     self._timed.add(found[-1])
         return tuple(found)
 
@@ -199,14 +204,14 @@ def alike_pages(
         sets.join(first.setdefault(cluster, place), place)
     buckets: defaultdict[int, list[int]] = defaultdict(list)
     own_lines = {place: _own_lines(digests, places[place], frame) for place in first.values()}
-    n_own = {place: _n_words(digests, own) for place, own in own_lines.items()}
+    n_own = {place: digests.n_words(own) for place, own in own_lines.items()}
     for place in sorted(own_lines):
         own = own_lines[place]
         sample = sorted(own, key=lambda line: line * _GOLDEN % 2**32)[:_N_SAMPLED]
         tried = dict.fromkeys(other for line in sample for other in buckets[line])
         for other in list(tried)[:_MAX_TRIES]:
             n_most = max(n_own[place], n_own[other])
-            if n_most and _n_words(digests, own & own_lines[other]) >= MIN_SHARED * n_most:
+            if n_most and digests.n_words(own & own_lines[other]) >= MIN_SHARED * n_most:
                 sets.join(other, place)
                 break
         for line in sample:
@@ -218,7 +223,3 @@ def alike_pages(
 def _own_lines(digests: PageDigests, place: int, frame: frozenset[int]) -> frozenset[int]:
     content = digests.content(place)
     return digests.pages[content].lines - frame if content >= 0 else frozenset()
-
-
-def _n_words(digests: PageDigests, lines: Iterable[int]) -> int:
-    return sum(len(digests.words(line)) for line in lines)

@@ -135,7 +135,7 @@ def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:
 
 def masked_times(line: str) -> str:
     """The line with dates and times of day masked."""
-    return _TIME.sub(WHEN, line)
+    return _TIME.sub(WHEN, line) if _MAY_BE_CLOCK(line) else line
 
 
 def masked_ago(text: str) -> str:
@@ -145,7 +145,7 @@ def masked_ago(text: str) -> str:
 
 def masked_clock(line: str) -> str:
     """The line with dates, times of day and durations masked; the very same string if it has none or is too long."""
-    if len(line) > MAX_CLOCK or _MAY_BE_CLOCK(line) is None:
+    if len(line) > MAX_CLOCK or not _MAY_BE_CLOCK(line):
         return line
     masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
     return line if masked == line else masked
