@@ -66,13 +66,36 @@ def test_a_sample_is_taken_at_even_distances_and_once():
     reservoir: Reservoir[int] = Reservoir()
     for i in range(100):
         reservoir.add(["a", "b"] if i % 2 else ["b"], i)
-    first = reservoir.sample("b", 10)
+    first = reservoir.sample({"b": 10})
     assert [request for request, _ in first] == [*range(9, 100, 10)]
     assert all(("a" in rules) == bool(request % 2) for request, rules in first)
-    rest = [reservoir.sample("b", 40) for _ in range(4)]
+    rest = [reservoir.sample({"b": 40}) for _ in range(4)]
     assert [len(each) for each in rest] == [40, 40, 10, 0]
     assert sorted(request for each in [first, *rest] for request, _ in each) == [*range(100)]
     assert len(reservoir) == 0
+
+
+def test_no_long_row_of_drops_stays_untested():
+    """
+    Of forty drops of a rule five in a row may stay without a test. It was tested after thirty of them, so the last of
+    each sixth of those comes back, and of the ten since then the middle one and the last; a rule whose few drops were
+    tested in time has to give nothing. What came back is a test, so nothing is given twice.
+    """
+    reservoir: Reservoir[int] = Reservoir()
+    for i in range(40):
+        reservoir.add(["a"], i)
+        if i == 29:
+            reservoir.tested(["a"])
+    for i in range(100, 108):
+        reservoir.add(["b"], i)
+        if i == 103:
+            reservoir.tested(["b"])
+    given = [request for request, _ in reservoir.sample({"a": 0, "b": 0})]
+    assert given == [5, 11, 17, 23, 29, 34, 39]
+    assert reservoir.sample({"a": 0, "b": 0}) == []
+    for i in range(40, 46):
+        reservoir.add(["a"], i)
+    assert [request for request, _ in reservoir.sample({"a": 0})] == [45]
 
 
 def test_all_are_taken_at_once():

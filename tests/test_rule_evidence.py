@@ -301,18 +301,6 @@ def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
     assert [evidence.record(("order",), form(i), is_same=False) for i in (4, 5)] == [None, "order"]
 
 
-def test_the_last_drops_of_a_rule_are_not_left_untested():
-    """A site that has changed for good shows it in the last drop: that is tested if many came since the last test."""
-    evidence = RuleEvidence(0.02, {"r": (400, 0)})
-    for n in range(40):
-        evidence.dropped(("r",))
-        if n == 25:
-            explored(evidence, [True])
-    assert (evidence.take_untested_end("r"), evidence.take_untested_end("r")) == (1, 0)
-    evidence.dropped(("r",))
-    assert evidence.take_untested_end("r") == 0
-
-
 def test_a_rule_that_goes_on_dropping_is_tested_again():
     """Tests of its first drops say nothing of what the site shows later: those of the last half count."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})

@@ -319,21 +319,14 @@ class Explorer:
     def to_verify(self) -> list[Kept]:
         """Some of the requests that unverified rules have dropped, now that no other request is left.
 
-        As many of each rule as it lacks, at even distances; the last one if many were dropped since its last test; of a
-        rule whose explorations are never decided, all.
+        As many of each rule as it lacks, at even distances, and some of each long row of untested drops; all of a rule
+        whose explorations are never decided.
         """
-        wanted: dict[str, Kept] = {}
-        for rule in self.evidence.drops.by_rule() if self._explores else ():
-            if self.evidence.is_held(rule):
-                kept = self._reservoir.take(rule)
-            elif n_missing := self.evidence.n_missing(rule) or self.evidence.take_untested_end(rule):
-                kept = self._reservoir.sample(rule, n_missing)
-            else:
-                continue
-            for request, rules in kept:
-                self.evidence.drops.dropped(rules, -1)
-                wanted[url_of(request)] = request
-        return [*wanted.values()]
+        rules = self.evidence.drops.by_rule() if self._explores else ()
+        held = [rule for rule in rules if self.evidence.is_held(rule)]
+        kept = [each for rule in held for each in self._reservoir.take(rule)]
+        kept += self._reservoir.sample({rule: self.evidence.n_missing(rule) for rule in rules if rule not in held})
+        return self._sent_after_all(kept)
 
     def to_probe(self) -> list[bytes]:
         """Forms to be asked for under another URL, for they share their answer with others."""
@@ -367,6 +360,7 @@ class Explorer:
                 self.evidence.undecided(rules)
             return
         self._report.count("explored/agree" if is_same else "explored/disagree")
+        self._reservoir.tested(rules)
         if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
             self._failing.append(failing)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -12,6 +13,10 @@ MAX_OF_RULE = 5_000
 """Most requests kept for one rule."""
 MAX_ALL = 20_000
 """Most requests kept for all rules together."""
+UNTESTED = 4
+"""Drops of a rule in a row that may stay without a test ..."""
+UNTESTED_SHARE = 0.125
+"""... or this share (0-1) of all that are kept of it, whichever is more."""
 _PART = 10
 
 
@@ -30,6 +35,8 @@ class Reservoir(Generic[T]):
         self._max_of_rule = max_of_rule
         self._max_all = max_all
         self._dropped: dict[str, deque[tuple[int, T, tuple[str, ...]]]] = {}
+        # rule -> places of its tests: that of the n-th request is 2 n, one before it is tested at 2 n - 1
+        self._tested: dict[str, list[int]] = {}
         self._n_added = 0
         self._n_kept = 0
         self.n_forgotten = 0
@@ -54,30 +61,54 @@ class Reservoir(Generic[T]):
             # a part at once, so that not every drop has to look for the fullest
             self._forget_oldest(fullest, 1 + len(self._dropped[fullest]) // _PART)
 
+    def tested(self, rules: Iterable[str]) -> None:
+        """Note that *rules* were tested: what they dropped just now is no row of untested drops."""
+        for rule in rules:
+            places = self._tested.setdefault(rule, [])
+            if not places or places[-1] != 2 * self._n_added - 1:
+                places.append(2 * self._n_added - 1)
+
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
         """Give back, oldest first, what was dropped because of *rule*, each with its rules; it is kept no longer."""
-        return self._taken(rule, lambda n: range(n))
+        return self._taken({number for kept in self._dropped.values() for number, _, rules in kept if rule in rules})
 
-    def sample(self, rule: str, n: int) -> list[tuple[T, tuple[str, ...]]]:
-        """Give back *n* requests that were dropped because of *rule*, at even distances; they are kept no longer.
+    def sample(self, n_of_rule: Mapping[str, int]) -> list[tuple[T, tuple[str, ...]]]:
+        """Give back some of what each rule dropped, so many at even distances; they are kept no longer.
 
-        A site that has changed is wrong from some page on: even distances meet that sooner than chance does, and the
-        last of the requests, which is always among them, soonest.
+        A site that has changed is wrong from some page on, or for some time. So no more drops of a rule in a row stay
+        without a test than :data:`UNTESTED` and :data:`UNTESTED_SHARE` say, and the last one of such a row is given.
         """
-        return self._taken(rule, lambda n_kept: _evenly(n_kept, min(n, n_kept)))
+        numbers_of: dict[str, list[int]] = {rule: [] for rule in n_of_rule}
+        for kept in self._dropped.values():
+            for number, _, sharing in kept:
+                for rule in sharing:
+                    if rule in numbers_of:
+                        numbers_of[rule].append(number)
+        chosen: set[int] = set()
+        for rule, numbers in numbers_of.items():
+            numbers.sort()
+            tested = self._tested.get(rule, [])
+            n_given = sum(place % 2 == 0 for place in tested)
+            longest = max(UNTESTED, int(UNTESTED_SHARE * (n_given + len(numbers))))
+            some = {numbers[place] for place in _evenly(len(numbers), min(n_of_rule[rule], len(numbers)))}
+            tested = sorted({*tested, *(2 * number for number in some)})
+            for row in _rows(numbers, tested):
+                some.update(row[place] for place in _evenly(len(row), _n_between(len(row), longest)))
+            self._tested[rule] = sorted({*tested, *(2 * number for number in some)})
+            chosen |= some
+        return self._taken(chosen)
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Give back all, the oldest of each rule first; nothing is kept any longer."""
         taken = [(request, sharing) for kept in self._dropped.values() for _, request, sharing in kept]
         self._dropped.clear()
+        self._tested.clear()
         self._n_kept = 0
         return taken
 
-    def _taken(self, rule: str, choose: Callable[[int], Sequence[int]]) -> list[tuple[T, tuple[str, ...]]]:
-        numbers = sorted(number for kept in self._dropped.values() for number, _, sharing in kept if rule in sharing)
-        chosen = {numbers[place] for place in choose(len(numbers))}
+    def _taken(self, chosen: Collection[int]) -> list[tuple[T, tuple[str, ...]]]:
         taken = []
-        for first, kept in list(self._dropped.items()):
+        for first, kept in list(self._dropped.items()) if chosen else ():
             if its_own := [entry for entry in kept if entry[0] in chosen]:
                 taken += its_own
                 self._dropped[first] = deque(entry for entry in kept if entry[0] not in chosen)
@@ -99,3 +130,18 @@ class Reservoir(Generic[T]):
 def _evenly(n: int, n_chosen: int) -> list[int]:
     """Return *n_chosen* places of *n*, at even distances, the last one among them."""
     return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]
+
+
+def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
+    """Rows of untested requests without a test between them, by their *numbers*; both arguments are sorted."""
+    rows: dict[int, list[int]] = {}
+    for number in numbers:
+        place = bisect(tested, 2 * number)
+        if not place or tested[place - 1] != 2 * number:
+            rows.setdefault(place, []).append(number)
+    return list(rows.values())
+
+
+def _n_between(n: int, longest: int) -> int:
+    """Least number of a row of *n* that are to be taken so that no more than *longest* in a row are left."""
+    return -(-n // (longest + 1)) if n > longest else 0

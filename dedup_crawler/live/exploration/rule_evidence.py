@@ -48,10 +48,6 @@ MAX_UNDECIDED = 20
 FIRST_DROPS = 4
 """First drops of a rule that are worth testing, whatever its training and earlier processes say. More are tested while
 that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
-UNTESTED_END = 4
-"""Drops of a rule that may follow its last test untested when the crawl ends; with more, the last one is tested."""
-UNTESTED_SHARE = 0.125
-"""Share (0-1) of all drops of a rule that may follow its last test untested; the larger allowance counts."""
 FIRST_RATE = 0.99
 """Share (0-1) of the drops that is explored until then."""
 MORE_WRONG = 2
@@ -207,14 +203,6 @@ class RuleEvidence:
         n_missing = max(self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
         return max(int(self.is_doubted(rule)), n_missing)
 
-    def take_untested_end(self, rule: str) -> int:
-        """Tests, 0 or 1, that the last drops of a rule lack, for the site may have changed; asked once for each end."""
-        life = self._life_of(rule)
-        n_dropped = self.drops.of(rule)
-        n_since = n_dropped - life.n_dropped_then
-        life.n_dropped_then = n_dropped
-        return int(n_since > max(UNTESTED_END, UNTESTED_SHARE * n_dropped))
-
     def states(self) -> Iterator[RuleState]:
         """The rules that have dropped something, were tested or are switched off."""
         for rule in {**self.drops.by_rule(), **self._lives}:
@@ -266,7 +254,6 @@ class RuleEvidence:
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
-            life.n_dropped_then = self.drops.of(rule)
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
                 life.recent.append(Trial(is_same, sharing))

@@ -42,8 +42,6 @@ class Life:
     """Explorations in this process before the last but one doubling of the rule's drops."""
     n_until_last: int = 0
     """Explorations in this process before the last doubling of the rule's drops."""
-    n_dropped_then: int = 0
-    """Drops of the rule when it was tested last."""
     n_wrong: int = 0
     """Explorations that went wrong, or seemed to."""
     n_undecided: int = 0
