@@ -265,13 +265,13 @@ def test_when_a_rule_is_verified():
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 3)
     evidence.drops.dropped(("r",), 400)
     evidence.drops.dropped(("new",), 400)
-    assert (evidence.n_missing("r"), evidence.n_missing("new")) == (43, 43)
-    explored(evidence, [True] * 43, "r", 200)
+    assert (evidence.n_missing("r"), evidence.n_missing("new")) == (26, 26)
+    explored(evidence, [True] * 26, "r", 200)
     assert evidence.is_verified(("r",))
     explored(evidence, [True] * 20, "new")
-    assert evidence.n_missing("new") == 23
+    assert evidence.n_missing("new") == 6
     assert not evidence.is_verified(("new", "r"))
-    explored(evidence, [True] * 23, "new", 20)
+    explored(evidence, [True] * 6, "new", 20)
     assert evidence.is_verified(("new", "r"))
 
 
@@ -283,12 +283,12 @@ def test_the_rules_of_a_site_speak_for_each_other():
     evidence.add_training({"stranger": (40, 0)}, "b.example")
     evidence.drops.dropped(("r",), 64)
     evidence.drops.dropped(("stranger",), 64)
-    assert evidence.n_missing("r") == evidence.n_missing("stranger") == 15
+    assert evidence.n_missing("r") == evidence.n_missing("stranger") == 12
     for place, other in enumerate(others):
         explored(evidence, [True] * 3, other, 10 * place)
-    assert (evidence.n_missing("r"), evidence.n_missing("stranger")) == (5, 15)
+    assert (evidence.n_missing("r"), evidence.n_missing("stranger")) == (5, 12)
     explored(evidence, [False], others[0], 100)
-    assert 5 < evidence.n_missing("r") < 15
+    assert 5 < evidence.n_missing("r") < 12
 
 
 def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
@@ -307,8 +307,8 @@ def test_a_rule_that_goes_on_dropping_is_tested_again():
     explored(evidence, [True] * 15)
     for _ in range(64):
         evidence.dropped(("r",))
-    assert evidence.n_missing("r") == 15
-    explored(evidence, [True] * 15, first=20)
+    assert evidence.n_missing("r") == 12
+    explored(evidence, [True] * 12, first=20)
     assert evidence.n_missing("r") == 0
     for _ in range(64):
         evidence.dropped(("r",))
