@@ -3,10 +3,6 @@
 A test costs a fetch. It lowers the error that is to be expected of the rule, and with it the pages that its drops may
 have lost (:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
 
-A rule that does not hold is wrong anywhere, as on a site that has changed, or in few of its drops: it was learnt from
-some groups without a contradiction. Few tests find the first kind, more are needed for the second; the larger number
-counts.
-
 The rules of a site were learnt together and change together: where many of them have held, less is to be expected of a
 test of the next one (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
 """
@@ -15,15 +11,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dedup_crawler.rules.judging.belief import MIN_GROUPS, OTHER, expected_error
+from dedup_crawler.rules.judging.belief import expected_error
 
 COST_OF_LOSS = 20.0
 """Fetches that a lost page is worth; the project says: more than ten."""
 MAX_TESTS = 50
 """Most tests of a rule beside those that are made in any case: then it is known."""
-
-LEARNT = (OTHER[0], OTHER[1] + MIN_GROUPS)
-"""Beta distribution of the error rates of rules that do not hold, and seemed to when they were learnt."""
 
 
 def share_that_holds(n_held: int, n_failed: int) -> float:
@@ -48,22 +41,18 @@ def tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> in
         See :func:`share_that_holds`.
 
     >>> tests_worth(0, 0, 8, 0.5), tests_worth(0, 0, 64, 0.5), tests_worth(0, 0, 512, 0.5), tests_worth(20, 0, 512, 0.5)
-    (5, 15, 43, 23)
+    (5, 12, 26, 6)
     >>> tests_worth(0, 0, 8, 0.9), tests_worth(0, 0, 64, 0.9), tests_worth(0, 0, 512, 0.9)
-    (2, 5, 18)
+    (2, 5, 12)
     """
     return _tests_worth(n_tested, n_wrong, 1 << max(0, n_dropped - 1).bit_length(), share)
 
 
 @lru_cache(10_000)
 def _tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
-    return max(_worth_of(n_tested, n_wrong, n_dropped, share, other) for other in (OTHER, LEARNT))
-
-
-def _worth_of(n_tested: int, n_wrong: int, n_dropped: int, share: float, other: tuple[float, float]) -> int:
-    expected = expected_error(n_tested, n_wrong, share, other)
+    expected = expected_error(n_tested, n_wrong, share)
     for n in range(MAX_TESTS):
-        after = expected_error(n_tested + n + 1, n_wrong, share, other)
+        after = expected_error(n_tested + n + 1, n_wrong, share)
         if COST_OF_LOSS * n_dropped * (expected - after) < 1:
             return n
         expected = after

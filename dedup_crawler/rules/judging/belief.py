@@ -90,22 +90,19 @@ class Belief:
         return ""
 
 
-def expected_error(
-    n_groups: float, n_wrong: float, share: float | None = None, other: tuple[float, float] = OTHER
-) -> float:
+def expected_error(n_groups: float, n_wrong: float, share: float | None = None) -> float:
     """Mean (0-1) of the posterior of a rule's error rate; groups may weigh more or less than one.
 
     *share* (0-1) of the rules hold, as far as is known before any of these groups was seen; :data:`SHARE` if not given.
-    *other* is the beta distribution of the error rates of those that do not.
 
     >>> round(expected_error(8, 0), 4), round(expected_error(60, 1), 4)
     (0.0124, 0.0079)
     """
     share = SHARE if share is None else share
-    log_odds = _log_likelihood(RIGHT, n_groups, n_wrong) - _log_likelihood(other, n_groups, n_wrong)
+    log_odds = _log_likelihood(RIGHT, n_groups, n_wrong) - _log_likelihood(OTHER, n_groups, n_wrong)
     odds = math.exp(min(700.0, log_odds))
     held = share * odds / (share * odds + 1 - share)
-    return held * _mean(RIGHT, n_groups, n_wrong) + (1 - held) * _mean(other, n_groups, n_wrong)
+    return held * _mean(RIGHT, n_groups, n_wrong) + (1 - held) * _mean(OTHER, n_groups, n_wrong)
 
 
 def _mean(heap: tuple[float, float], n: float, n_wrong: float) -> float:
