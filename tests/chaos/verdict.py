@@ -16,9 +16,7 @@ from .site import Site, without_session
 from .spec import Spec
 
 VERIFIED = 3
-"""Explorations that agreed, before the first page on which a rule is wrong: fewer are no verification ..."""
-VERIFIED_BESIDE = 1
-"""... but where a rule of another family has held in as many as VERIFIED, as docs/safety.md promises."""
+"""Explorations that agreed, before the first page on which a rule is wrong: fewer are no verification."""
 MAX_TRACES = 5
 _YOUNG_RATE, _YOUNG, _SUSPECTED_RATE, _TRIALS = 0.1, 10, 0.25, 4  # as docs/safety.md promises
 
@@ -108,14 +106,7 @@ def _was_hidden(site: Site, filtered: Crawled, page: str) -> bool:
     if number is None or first is None:
         return False
     matters_at = site.spec.families[number].matters_at
-    if not matters_at or first < matters_at:
-        return False
-    others_held = any(
-        n_agreed >= VERIFIED and not n_wrong and not is_off
-        for other, (n_agreed, n_wrong, is_off) in filtered.rules.items()
-        if other != number
-    )
-    return _n_verified(site, filtered, number) >= (VERIFIED_BESIDE if others_held else VERIFIED)
+    return bool(matters_at) and first >= matters_at and _n_verified(site, filtered, number) >= VERIFIED
 
 
 def _is_within_promise(site: Site, filtered: Crawled, path: str, roots: Mapping[str, str], paths: list[str]) -> bool:
