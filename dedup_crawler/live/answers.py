@@ -7,11 +7,13 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
+from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collecting.items import redirect_target
 from dedup_crawler.live.comparing.empty_pages import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
+from dedup_crawler.live.walls.alike_answers import forms_left
 from dedup_crawler.live.walls.sinks import Sinks
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _MAX_WITHDRAWN = 20_000
 _MAX_ORPHANS = 20_000
 _N_OVERTAKERS = 100
 _NOTHING_THERE = 404, 410
+_ROWS_FACT = "alike answers"
 _SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
 
 
@@ -108,6 +111,8 @@ class Answers:
         if explores is not None:
             self._explorer.judge(explores, request, response)
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
+        if self._explorer.alike.take_news() and self._seen.is_local:  # before the page is noted as processed
+            at_once(self._seen.note(_ROWS_FACT, self._explorer.alike.left()))
         if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
         for form in forms:
@@ -260,6 +265,22 @@ class Answers:
         They are sent when the crawl runs dry: by then it has found most of them by itself.
         """
         self._left_over += requests
+
+    async def recall_rows(self) -> None:
+        """Ask again for the forms for which a wall may have answered in the process before, when the crawl runs dry."""
+        requests = {}
+        rows = await self._seen.noted(_ROWS_FACT) if self._seen.is_local else None
+        for form, known in forms_left(rows or "").items():
+            if text := known or await self._seen.owner(form):
+                await self._seen.release(form)
+                requests[form] = text
+        self._explorer.alike.go_on(requests)
+        self.leave_over(requests.values())
+
+    async def forget_rows(self) -> None:
+        """Leave no forms to the next process: the crawl is finished."""
+        if self._seen.is_local:
+            await self._seen.note(_ROWS_FACT, "")
 
     async def probe(self, forms: Iterable[bytes]) -> bool:
         """Free forms, and ask for each under another of its URLs; whether there was anything to ask for."""

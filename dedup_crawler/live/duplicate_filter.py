@@ -175,6 +175,7 @@ class DuplicateFilter:
         self._codes.switch_off(self._models.evidence.switched_off)
         is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
         self.answers.leave_over(left_over)
+        await self.answers.recall_rows()
         self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
         self._explorer.is_resumed = len(self.seen) > 0
@@ -219,6 +220,7 @@ class DuplicateFilter:
         await self._note_facts()
         if reason == "finished":
             self.seen.forget_dropped()  # whatever had to be verified was
+            await self.answers.forget_rows()
         await self.seen.close(is_clean=not self.answers.has_left_over)
         if self._job is not None:
             self._job.end()

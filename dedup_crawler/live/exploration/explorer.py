@@ -84,7 +84,8 @@ class Explorer:
         self.comparisons = Comparisons(self._judged, site_text_of, stored_beside)
         self._reservoir: Reservoir[Kept] = Reservoir()
         self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
-        self._alike = AlikeAnswers()
+        self.alike = AlikeAnswers()
+        """Answers of the site that follow each other and are alike."""
         self._credit: dict[tuple[str, ...], float] = {}
         self._shown: ShownText | None = None  # made when the first covered URL is met
         self._led: set[bytes] = set()  # forms to which only tests have led
@@ -270,7 +271,7 @@ class Explorer:
         host = _host(page)
         refused = self.walls.saw(host, forms, page)
         for form in forms:
-            refused.update(self._alike.answered(form, page, host))
+            refused.update(self.alike.answered(form, page, host))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
@@ -330,7 +331,7 @@ class Explorer:
 
     def to_probe(self) -> list[bytes]:
         """Forms to be asked for under another URL, for they share their answer with others."""
-        return [probe.form for probe in self._alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
+        return [probe.form for probe in self.alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Kept]:
         """Note that forms are those of other models now; gives what was dropped by the old ones."""

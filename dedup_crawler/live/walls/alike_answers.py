@@ -5,16 +5,20 @@ A log-in page that answers for a few URLs, and is gone again, goes unnoticed by
 while it stands, so its answers follow each other. When nothing else is left to do, one dropped URL is fetched for each
 such row, the longest first. If it shows another page, so may the others of the row. Most sites have no wall: a few rows
 that were what they seemed end the search.
+
+A process that ends in between leaves its latest rows as text, and the next one asks for their forms again.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.walls.freeze import page_signature
+from dedup_crawler.live.walls.freeze import WatchedPage, page_signature
 
 MIN_ROW = 3
 """Least number of alike answers that make a row."""
@@ -22,7 +26,11 @@ MAX_GAP = 4
 """Most answers of a site from one answer of a row to the next: they come a little out of order."""
 MAX_IN_VAIN = 5
 """Rows that turn out to be pages, after which no more are looked at."""
+MAX_LEFT = 100
+"""Forms of the latest rows that are left to the next process: each costs it a fetch."""
 _MAX_FORMS = 20_000  # more pages are hardly kept
+_MAX_SITES = 100
+_ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly one length are read to see whether they are alike
 
 
 class Probe(NamedTuple):
@@ -34,8 +42,23 @@ class Probe(NamedTuple):
     others: tuple[bytes, ...]
 
 
+@dataclass(slots=True)
+class _Answer:
+    """One of the latest answers of a site."""
+
+    n_bytes: int
+    page: WatchedPage
+    row: list[bytes]
+    """Forms of the row that it belongs to."""
+
+    def is_alike(self, n_bytes: int, page: WatchedPage) -> bool:
+        """Return True if a page of such a length shows the same."""
+        is_close = abs(n_bytes - self.n_bytes) <= max(_ALIKE_BYTES, _ALIKE_SHARE * self.n_bytes)
+        return is_close and self.page.signature == page.signature
+
+
 class AlikeAnswers:
-    """Rows of alike answers that were probed, with the result."""
+    """Rows of alike answers: the latest ones, and those that were probed, with the result."""
 
     def __init__(self) -> None:
         self._n_answers: Counter[str] = Counter()  # of each site
@@ -43,6 +66,9 @@ class AlikeAnswers:
         self._awaited: dict[bytes, Probe] = {}
         self._probed: set[int] = set()
         self._n_in_vain = 0
+        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # of each site
+        self._left: OrderedDict[bytes, str] = OrderedDict()  # forms of the latest rows -> request, if it is known
+        self._has_news = False
 
     def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
         """Note the answer to a form; return the other forms of its row if it was probed and showed another page."""
@@ -50,6 +76,9 @@ class AlikeAnswers:
         self._places[form] = site, self._n_answers[site]
         if len(self._places) > _MAX_FORMS:
             self._places.popitem(last=False)
+        self._has_news |= self._left.pop(form, None) is not None
+        if "html" in page.content_type:
+            self._note_row(form, page, site)
         probe = self._awaited.pop(form, None)
         if probe is None:
             return ()
@@ -90,6 +119,35 @@ class AlikeAnswers:
                 found.append(self._awaited[form])
         return found
 
+    def go_on(self, requests: Mapping[bytes, str]) -> None:
+        """Take over the forms that the process before left, with their requests, until they are answered."""
+        self._has_news = True
+        self._left.update(requests)
+
+    def take_news(self) -> bool:
+        """Return True if :meth:`left` has changed since this was last asked."""
+        has_news, self._has_news = self._has_news, False
+        return has_news
+
+    def left(self) -> str:
+        """The forms of the latest rows, as text for the next process."""
+        return "\n".join(f"{form.hex()} {request}" for form, request in self._left.items())
+
+    def _note_row(self, form: bytes, page: FetchedPage, site: str) -> None:
+        latest = self._latest.setdefault(site, deque(maxlen=MAX_GAP))
+        self._latest.move_to_end(site)
+        if len(self._latest) > _MAX_SITES:
+            self._latest.popitem(last=False)
+        watched = WatchedPage(page)
+        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), [])
+        row.append(form)
+        latest.append(_Answer(page.n_bytes, watched, row))
+        if len(row) >= MIN_ROW:
+            self._has_news = True
+            self._left.update(dict.fromkeys(row[-MAX_LEFT:], ""))
+            while len(self._left) > MAX_LEFT:
+                self._left.popitem(last=False)
+
     def _longest_row(self, forms: Iterable[bytes]) -> int:
         """Length of the longest row of answers that followed each other."""
         longest = length = 0
@@ -100,3 +158,11 @@ class AlikeAnswers:
             longest = max(longest, length)
             site_before, place_before = site, place
         return longest
+
+
+def forms_left(text: str) -> dict[bytes, str]:
+    """Form -> request (empty if it is not known) in the text of :meth:`AlikeAnswers.left`; none if it was damaged."""
+    with suppress(ValueError):
+        words = (line.partition(" ") for line in text.splitlines())
+        return {bytes.fromhex(form): request for form, _, request in words}
+    return {}
