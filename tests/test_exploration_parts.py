@@ -14,7 +14,7 @@ from dedup_crawler.live.comparing.shown_text import MIN_PAGES, ShownText, texts_
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
 from dedup_crawler.live.exploration.unreached import MAX_WAITING, PATIENCE, Unreached, Waiting
-from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, AlikeAnswers
+from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
 
 HTML = "text/html; charset=utf-8"
 
@@ -171,6 +171,28 @@ def test_a_row_of_alike_answers_is_probed_once():
     assert alike.answered(b"d", article(2), "a.example") == ()
     assert alike.answered(b"a", article(1), "a.example") == (b"c",)
     assert alike.answered(b"a", article(1), "a.example") == ()
+
+
+def test_the_latest_rows_are_left_to_the_next_process():
+    """
+    Forms with a wall for an answer, a bounded number of them, are told as text; those of pages that differ are not. The
+    next process keeps them with their requests until they are answered, and damaged text is no trouble.
+    """
+    walled = [(b"%d" % n, page(f"<form>Please log in, visitor {n}</form>")) for n in range(3)]
+    alike = heard([(b"first", article(1)), *walled, (b"last", article(2))])
+    assert forms_left(alike.left()) == dict.fromkeys([b"0", b"1", b"2"], "")
+
+    later = heard([])
+    later.go_on({b"0": "GET /0", b"1": "GET /1"})
+    assert later.take_news()
+    assert not later.take_news()
+    later.answered(b"0", article(3), "a.example")
+    assert later.take_news()
+    assert forms_left(later.left()) == {b"1": "GET /1"}
+
+    many = heard([(b"%d" % n, page(f"<form>Please log in, visitor {n}</form>")) for n in range(3 * MAX_LEFT)])
+    assert list(forms_left(many.left())) == [b"%d" % n for n in range(2 * MAX_LEFT, 3 * MAX_LEFT)]
+    assert forms_left("no hex GET /") == forms_left("") == {}
 
 
 def test_alike_answers_far_from_each_other_are_no_wall():
