@@ -47,8 +47,8 @@ def test_no_page_is_lost(crawls: Crawls, seed: int):
 def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     """
     A log-in page answers for forty requests; the crawl is stopped, killed and stopped meanwhile, and no process lives
-    long enough to see that this was no page. Without the forms that each leaves to the next one, pages are lost in half
-    of the runs.
+    long enough to see that this was no page. Without the forms that each leaves to the next one, pages are lost in a
+    third of the runs.
     """
     families = (
         Family("slug", 17, 4, LATE, fault=Fault("503", n_ways=1, every=1, n_asks=1)),
