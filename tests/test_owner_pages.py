@@ -7,7 +7,8 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.comparing.owner_pages import MAX_BODY, N_BESIDE, FetchedPage, OwnerPages
+from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
 
 
 def page(body, url="https://a.example/"):

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
+from dedup_crawler.evidence.frame_of_time import N_BESIDE, frame_of_time
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.labels.lines import (
@@ -49,6 +50,7 @@ MIN_NAMED = 25
 """Words of their own that two pages of different times share, if they call themselves differently."""
 
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
+_PAGES_OF_TIME = 8  # pages in a row that have one frame of their time
 _MAX_PAIRS = 50_000  # pairs whose remaining lines are remembered: each is asked about by some four hypotheses
 
 
@@ -83,6 +85,7 @@ class PageEvidence:
         self._values: dict[int, frozenset[Words]] = {}
         self._page_words: dict[int, frozenset[str]] = {}
         self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
+        self._frames: dict[int, frozenset[int]] = {}
 
     @classmethod
     def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
@@ -180,7 +183,8 @@ class PageEvidence:
         if page.status != beside.status or not page.lines or not beside.lines or not page.title or not beside.title:
             return Verdict.DIFFERENT
         common = page.lines & beside.lines
-        only = self._only(page.lines - common, beside.lines - common)
+        frame = self._frame_of_time(here) | self._frame_of_time(there)
+        only = self._only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
         lines = self._lines(only, one, other)
@@ -192,6 +196,17 @@ class PageEvidence:
             digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
+
+    def _frame_of_time(self, place: int) -> frozenset[int]:
+        """Lines that nearly all pages show which were fetched just before and after some of a crawl."""
+        number = place // _PAGES_OF_TIME
+        found = self._frames.get(number)
+        if found is None:
+            middle = number * _PAGES_OF_TIME + _PAGES_OF_TIME // 2
+            first, end = max(0, middle - N_BESIDE), min(len(self.digests.pages), middle + N_BESIDE)
+            nearest = sorted(range(first, end), key=lambda each: abs(each - middle))
+            found = self._frames[number] = frame_of_time(self.digests.pages[each] for each in nearest)
+        return found
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:
         """Side and number of the lines that one page has, without the frame and a few that many pages have."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import xxhash
 import zstandard
 
+from dedup_crawler.evidence.frame_of_time import N_BESIDE
+
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; of a longer one the rest counts through the digest alone."""
 MAX_BYTES = 32 * 2**20
-N_BESIDE = 20
-"""Pages before one, and behind it, that count as of its time."""
 _OVERHEAD = 500
 """Bytes that an entry takes beside its body and its texts, about."""
 

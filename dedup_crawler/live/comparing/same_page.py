@@ -5,7 +5,7 @@ HTML is judged by it, with the text of the site; other bodies are the same where
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -72,6 +72,22 @@ def read(page: FetchedPage) -> LabelledPage | None:
     lines = (" ".join(each.text.split()) for each in html.paragraphs)
     text = "\n".join(filter(None, lines))
     return LabelledPage(page.url, None, 200, None, html.title or UNTITLED, text, None, None)
+
+
+def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[Sequence[FetchedPage]]) -> set[int]:
+    """Lines (by their hashes) that nearly all pages of the time of one of two pages show.
+
+    *beside* are the pages that were fetched just before and after either of them, the nearest first.
+    """
+    from dedup_crawler.evidence.digests import PageDigests
+    from dedup_crawler.evidence.frame_of_time import frame_of_time
+
+    titles = {page.title for page in (read(owner), read(duplicate)) if page is not None}
+    frame: set[int] = set()
+    for pages in beside:
+        digests = (PageDigests([page]).pages[0] for page in map(read, pages) if page is not None)
+        frame |= frame_of_time(digests, titles)
+    return frame
 
 
 def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rules: Iterable[str]) -> bool | None:

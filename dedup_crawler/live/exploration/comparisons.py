@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.comparing.frame_of_time import frames_of_time
-from dedup_crawler.live.comparing.owner_pages import N_BESIDE, FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import needs_site_text, same_page
+from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
