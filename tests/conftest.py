@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # the many processes that tests start read the package compiled: to compile it anew each time is a third of their start
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-import crawl_server
+import fork_server
 from redis_server import RedisServer, require_redis
 
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
@@ -47,5 +47,5 @@ def pytest_collection_finish():
 
 
 def pytest_unconfigure():
-    """End what runs the crawls of this process."""
-    crawl_server.stop()
+    """End what runs the commands of this process."""
+    fork_server.stop()

@@ -10,12 +10,12 @@ from __future__ import annotations
 import doctest
 import os
 import re
-import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import fork_server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -89,7 +89,7 @@ def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:
     bin_ = folder.parent / f"{folder.name}-bin"
     bin_.mkdir(exist_ok=True)
     for name, module in (("dedup-crawler", "dedup_crawler"), ("scrapy", "scrapy")):
-        (bin_ / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
+        (bin_ / name).write_text(fork_server.script(module))
         (bin_ / name).chmod(0o755)
     script = ["trap 'status=$?; kill $(jobs -p) 2>/dev/null; wait; exit $status' EXIT"]
     for i, command in enumerate(listed):

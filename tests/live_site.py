@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from scrapy import version_info
 
-import crawl_server
+import fork_server
 from dedup_crawler.methods import make_method
 
 if TYPE_CHECKING:
@@ -158,13 +158,13 @@ def strip_query_model(folder: Path, *hosts: str) -> Path:
 def command(*arguments: str, settings: dict[str, object] | None = None) -> list[str]:
     """A Scrapy command line."""
     sets = [part for name, value in {**MODE, **(settings or {})}.items() for part in ("-s", f"{name}={value}")]
-    return [*crawl_server.PYTHON, "-m", "scrapy", *arguments, *sets]
+    return [*fork_server.PYTHON, "-m", "scrapy", *arguments, *sets]
 
 
 def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
     """Run a crawl to its end; a deprecation warning of Scrapy fails the test."""
     if (scrapy := _of_scrapy(line)) is not None:
-        done = crawl_server.run(scrapy, cwd, _environment(), _HANGS_S)
+        done = fork_server.run(scrapy, cwd, _environment(), _HANGS_S)
     else:
         done = subprocess.run(
             line, cwd=cwd, env=_environment(), capture_output=True, text=True, timeout=_HANGS_S, check=False
@@ -173,10 +173,10 @@ def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
     return Crawl(done.returncode, done.stderr)
 
 
-def start(line: Sequence[str], cwd: Path, log: IO[Any]) -> subprocess.Popen[bytes] | crawl_server.Fork:
+def start(line: Sequence[str], cwd: Path, log: IO[Any]) -> subprocess.Popen[bytes] | fork_server.Fork:
     """Begin a crawl whose log goes to a file: for tests that stop it."""
     if (scrapy := _of_scrapy(line)) is not None:
-        return crawl_server.Fork(scrapy, cwd, _environment(), log.fileno(), log.fileno())
+        return fork_server.Fork(scrapy, cwd, _environment(), log.fileno(), log.fileno())
     return subprocess.Popen(line, cwd=cwd, env=_environment(), stdout=log, stderr=log, start_new_session=True)
 
 
@@ -185,10 +185,10 @@ def _environment() -> dict[str, str]:
 
 
 def _of_scrapy(line: Sequence[str]) -> Sequence[str] | None:
-    """Arguments for a fork, if *line* may run in one; else None."""
-    beginning = command(settings=None)[: len(crawl_server.PYTHON) + 2]
+    """*line* for a fork, if it may run in one; else None."""
+    beginning = command(settings=None)[: len(fork_server.PYTHON) + 2]
     is_scrapy = list(line[: len(beginning)]) == beginning
-    return line[len(beginning) :] if is_scrapy and crawl_server.is_possible() else None
+    return line[len(beginning) - 1 :] if is_scrapy and fork_server.is_possible() else None
 
 
 def crawl_content(url: str, db: Path, *arguments: str, **settings: object) -> Crawl:

@@ -6,9 +6,10 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import fork_server
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;)[0-9;]*m")
@@ -19,7 +20,7 @@ def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[
     terminal, its_end = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "dedup_crawler", *map(str, arguments)],
+        [*fork_server.command("dedup_crawler"), *map(str, arguments)],
         cwd=folder,
         env={**kept, "TERM": "xterm-256color", **(environment or {})},
         stdin=its_end,

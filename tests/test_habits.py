@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS
 from planted_site import HOST, session_ids
@@ -53,7 +54,7 @@ def test_tables_are_boxes_on_a_terminal_and_markdown_in_a_pipe(work: Path) -> No
     terminal no cell is cut.
     """
     seen = on_terminal(EVALUATE, work, {"COLUMNS": "60"})
-    command = [sys.executable, "-m", "dedup_crawler", *EVALUATE]
+    command = [*fork_server.command("dedup_crawler"), *EVALUATE]
     piped = subprocess.run(command, cwd=work, capture_output=True, text=True, check=True)
     (row,) = [line for line in piped.stdout.splitlines() if line.startswith("| verified")]
     (shown,) = [line for line in plain(seen).splitlines() if line.strip().startswith("verified") and "%" in line]
@@ -158,7 +159,7 @@ def test_results_for_programs_are_json(work: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) -> None:
     """Ctrl-C and `kill` are how one ends it: status 0, not a word, and its temporary folder is gone."""
-    command = [sys.executable, "-m", "dedup_crawler", "serve", str(work / "site.warc"), "--port", "0"]
+    command = [*fork_server.command("dedup_crawler"), "serve", str(work / "site.warc"), "--port", "0"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     line = process.stdout.readline()
@@ -219,7 +220,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def completions(folder: Path, *words: str) -> list[str]:
     """Completions that bash offers for the last of these words."""
     command = folder / "dedup-crawler"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dedup_crawler "$@"\n')
+    command.write_text(fork_server.script("dedup_crawler"))
     command.chmod(0o755)
     quoted = " ".join(f"'{word}'" for word in ("dedup-crawler", *words))
     script = COMPLETE.format(folder=folder, words=quoted, index=len(words))

@@ -90,7 +90,7 @@ def main() -> None:
     import dedup_crawler.live.comparing.site_texts
     import dedup_crawler.live.seen.sqlite
     import dedup_crawler.methods.verified  # noqa: F401
-    from tests.crawl_server import load
+    from tests.fork_server import load
 
     from . import spider  # noqa: F401
 

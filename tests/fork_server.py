@@ -1,8 +1,8 @@
-"""Scrapy commands in forks of one process that has imported Scrapy and the package: most of a short crawl is imports.
+"""Commands in forks of one process that has imported Scrapy and the package: most of a short command is imports.
 
 A fork is a process of its own: it has its own reactor, memory, log, working directory and environment, and the exit
 status is that of the interpreter's end. No reactor is loaded before the fork. Each process that runs tests has one
-server, from the first :func:`run` on; conftest.py stops it.
+server, from the first command on; conftest.py stops it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import pkgutil
 import runpy
 import selectors
+import shlex
 import signal
 import socket
 import subprocess
@@ -26,13 +27,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import version_info
 
+from fork_client import ask, number_from, send_number
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
 _HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
 _MAX_REQUEST = 2**17
-_ENDED = 8  # bytes of a number
 
 
 def _of_python() -> dict[str, str]:
@@ -48,12 +50,25 @@ def is_possible() -> bool:
     return _HAS_FORKS and _of_python() == _AT_START
 
 
+def command(module: str) -> list[str]:
+    """The beginning of a command line that does what ``python -m MODULE`` does: in a fork, if that is possible."""
+    if not is_possible():
+        return [sys.executable, "-m", module]
+    client = Path(__file__).with_name("fork_client.py")
+    return [sys.executable, "-I", "-S", str(client), _server().door, module]
+
+
+def script(module: str) -> str:
+    """A program for a shell that is :func:`command`."""
+    return f'#!/bin/sh\nexec {shlex.join(command(module))} "$@"\n'
+
+
 def run(
-    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout_s: float
+    line: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m scrapy`` with *arguments* in a fork; as :func:`subprocess.run` that captures the output."""
+    """Run ``python -m`` *line* in a fork; as :func:`subprocess.run` that captures the output."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        fork = Fork(arguments, cwd, environment, out.fileno(), err.fileno())
+        fork = Fork(line, cwd, environment, out.fileno(), err.fileno())
         try:
             status = fork.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -61,30 +76,28 @@ def run(
             raise
         out.seek(0)
         err.seek(0)
-        return subprocess.CompletedProcess(arguments, status, out.read().decode(), err.read().decode())
+        return subprocess.CompletedProcess(line, status, out.read().decode(), err.read().decode())
 
 
 class Fork:
-    """``python -m scrapy`` with *arguments* in a fork, begun: as much of :class:`subprocess.Popen` as tests need."""
+    """``python -m`` *line* in a fork, begun: as much of :class:`subprocess.Popen` as tests need."""
 
-    def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], out: int, err: int) -> None:
-        request = json.dumps({"arguments": [*arguments], "cwd": str(cwd), "environment": dict(environment)}).encode()
-        self.arguments = arguments
-        self._ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(_server().door, [request], [out, err, theirs.fileno()])
-        self.pid = _number(self._ours)
+    def __init__(self, line: Sequence[str], cwd: Path, environment: Mapping[str, str], out: int, err: int) -> None:
+        self.line = line
+        with Path(os.devnull).open("rb") as nothing:
+            self._connection = ask(_server().door, line, str(cwd), environment, (nothing.fileno(), out, err))
+        self.pid = number_from(self._connection)
         self._status: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
         """Exit status, once it has ended."""
         if self._status is None:
-            self._ours.settimeout(timeout)
+            self._connection.settimeout(timeout)
             try:
-                self._status = _number(self._ours)
+                self._status = number_from(self._connection)
             except (TimeoutError, BlockingIOError):  # the latter of a timeout of 0
-                raise subprocess.TimeoutExpired(self.arguments, timeout or 0) from None
-            self._ours.close()
+                raise subprocess.TimeoutExpired(self.line, timeout or 0) from None
+            self._connection.close()
         return self._status
 
     def poll(self) -> int | None:
@@ -104,13 +117,23 @@ class Fork:
 
 
 class _Server:
-    """The server of this process, from the first crawl on."""
+    """The server of this process, from the first command on."""
 
     def __init__(self) -> None:
-        self.door, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            line = [*PYTHON, __file__, str(theirs.fileno())]
-            self.process = subprocess.Popen(line, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
+        self.door = f"{self._folder.name}/door"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(self.door)
+        listener.listen()
+        with listener:
+            line = [*PYTHON, __file__, str(listener.fileno())]
+            self._process = subprocess.Popen(line, pass_fds=[listener.fileno()], stdin=subprocess.PIPE)
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._folder.cleanup()
 
 
 _server = cache(_Server)
@@ -119,60 +142,49 @@ _server = cache(_Server)
 def stop() -> None:
     """End the server, if there is one."""
     if _server.cache_info().currsize:
-        _server().door.close()
-        _server().process.wait()
+        _server().stop()
         _server.cache_clear()
 
 
-def _number(connection: socket.socket) -> int:
-    data = connection.recv(_ENDED)
-    assert data, "the server of crawls has ended: see its traceback above"
-    return int.from_bytes(data, "little", signed=True)
-
-
-def _send(connection: socket.socket, number: int) -> None:
-    connection.send(number.to_bytes(_ENDED, "little", signed=True))
-
-
-def _serve(door: socket.socket) -> dict[str, Any] | None:
+def _serve(listener: socket.socket) -> dict[str, Any] | None:
     """Fork for each request; what is to be run in the child, None in the server when nobody will ask any more."""
     running: dict[int, tuple[int, socket.socket]] = {}
     with selectors.DefaultSelector() as selector:
-        selector.register(door, selectors.EVENT_READ)
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(sys.stdin, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
-                if key.fileobj is not door:
+                if key.fileobj is sys.stdin:  # closed by who started the server
+                    return None
+                if key.fileobj is not listener:
                     pid, asker = running.pop(key.fd)
                     selector.unregister(key.fd)
                     os.close(key.fd)
-                    _send(asker, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-                    asker.close()
+                    with suppress(OSError), asker:  # may have been killed
+                        send_number(asker, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
                     continue
-                data, fds, *_ = socket.recv_fds(door, _MAX_REQUEST, 3)
-                if not data:
-                    return None
+                asker, _ = listener.accept()
+                data, streams, *_ = socket.recv_fds(asker, _MAX_REQUEST, 3)
                 child = os.fork()
                 if child == 0:
-                    door.close()
-                    os.dup2(fds[0], 1)
-                    os.dup2(fds[1], 2)
-                    for fd in [*fds, *running]:
+                    for number, stream in enumerate(streams):
+                        os.dup2(stream, number)
+                    for fd in [*streams, *running]:
                         os.close(fd)
-                    for _, asker in running.values():
-                        asker.close()
+                    for connection in [listener, asker, *(each for _, each in running.values())]:
+                        connection.close()
                     request: dict[str, Any] = json.loads(data)
                     return request
-                asker = socket.socket(fileno=fds[2])
-                os.close(fds[0])
-                os.close(fds[1])
+                for stream in streams:
+                    os.close(stream)
                 watch = os.pidfd_open(child)
                 running[watch] = child, asker
                 selector.register(watch, selectors.EVENT_READ)
-                _send(asker, child)
+                send_number(asker, child)
 
 
 def load() -> None:
-    """Import what a crawl imports, but for a reactor, and leave it to forks as it is."""
+    """Import what crawls and short commands import, but for a reactor, and leave it to forks as it is."""
     from scrapy import commands
     from scrapy.settings import default_settings
     from scrapy.utils.misc import load_object
@@ -188,7 +200,7 @@ def load() -> None:
                     load_object(each)
     for name in ("addon", "duplicate_filter", "spider_middleware", "collecting.collector", "collecting.recorder"):
         import_module(f"dedup_crawler.live.{name}")
-    for name in ("pages.store", "methods.baselines", "methods.verified.method", "labels.joins"):
+    for name in ("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.joins"):
         import_module(f"dedup_crawler.{name}")
     import_module("sqlalchemy.dialects.sqlite")
     assert "twisted.internet.reactor" not in sys.modules
@@ -206,8 +218,10 @@ def _main() -> None:
     os.environ.update(request["environment"])
     os.chdir(request["cwd"])
     sys.path[0] = request["cwd"]  # as of `python -m`
-    sys.argv = ["scrapy", *request["arguments"]]
-    runpy.run_module("scrapy", run_name="__main__", alter_sys=True)
+    module, *arguments = request["line"]
+    sys.argv = [module, *arguments]
+    sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
