@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
@@ -41,19 +41,23 @@ class Opened:
 
 
 @contextmanager
-def opened(path: Path, *, width: int = 1280, height: int = 900) -> Iterator[Opened]:
-    """Open a file in a window of *width* pixels, scripts allowed, as a reader's browser would."""
+def running() -> Iterator[Browser]:
+    """Start a browser; no other event loop runs in this thread until it is closed."""
+    require_chromium()
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        try:
-            shown = Opened(browser.new_page(viewport={"width": width, "height": height}))
-            shown.page.on("request", lambda request: shown.requests.append(request.url))
-            shown.page.on("console", lambda message: shown.complaints.append(message.text))
-            shown.page.on("pageerror", lambda error: shown.complaints.append(str(error)))
-            shown.page.on("dialog", lambda dialog: (shown.complaints.append(dialog.message), dialog.dismiss()))
-            shown.page.goto(path.as_uri())
-            yield shown
-        finally:
-            browser.close()
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"]) as browser:
+        yield browser
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, *, width: int = 1280, height: int = 900) -> Iterator[Opened]:
+    """Open a file in a window of *width* pixels, scripts allowed, as a reader's browser would."""
+    with browser.new_page(viewport={"width": width, "height": height}) as page:
+        shown = Opened(page)
+        page.on("request", lambda request: shown.requests.append(request.url))
+        page.on("console", lambda message: shown.complaints.append(message.text))
+        page.on("pageerror", lambda error: shown.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (shown.complaints.append(dialog.message), dialog.dismiss()))
+        page.goto(path.as_uri())
+        yield shown

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 # the many processes that tests start read the package compiled: to compile it anew each time is a third of their start
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+import chromium
 import fork_server
 from redis_server import RedisServer, require_redis
 
@@ -38,6 +39,13 @@ def redis_server(tmp_path_factory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser for the tests of one file."""
+    with chromium.running() as started:
+        yield started
 
 
 def pytest_collection_finish():

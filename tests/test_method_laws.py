@@ -31,7 +31,9 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def fitted(name):
-    return make(name).fit(CRAWL.urls, CRAWL.clusters)
+    method = make(name)
+    assert method.fit(CRAWL.urls, CRAWL.clusters) is method  # so that fitting and asking fit in one line
+    return method
 
 
 def make(name):
@@ -45,13 +47,6 @@ def expected_to_fail(name, law):
 def test_a_method_is_registered_under_its_name(name):
     """The name of the command line is that of the model files."""
     assert METHODS[name].name == name
-
-
-def test_fit_returns_self(name):
-    """So that fitting and asking fit in one line."""
-    method = make(name)
-
-    assert method.fit(CRAWL.urls, CRAWL.clusters) is method
 
 
 def test_an_unfitted_method_names_itself_and_the_way_out(name):

@@ -17,7 +17,7 @@ from doc_blocks import commands as session
 from short_forum import short_recording
 
 EXAMPLES = ROOT / "examples"
-N_RECORDED = 1_200
+N_RECORDED = 900
 """Answers of the forum that is crawled."""
 
 

@@ -76,9 +76,9 @@ def test_the_crawl_was_worth_reporting_on(report):
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
-def test_it_opens_without_a_complaint_and_fits_the_window(report, width):
+def test_it_opens_without_a_complaint_and_fits_the_window(browser, report, width):
     """Each section is seen; no line in the console, no request but for the file; nothing is wider than the window."""
-    with opened(report, width=width) as shown:
+    with opened(browser, report, width=width) as shown:
         page = shown.page
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         for id_, _ in SECTIONS:
@@ -98,9 +98,9 @@ def test_it_opens_without_a_complaint_and_fits_the_window(report, width):
         assert shown.complaints == []
 
 
-def test_nothing_of_a_stranger_runs(report):
+def test_nothing_of_a_stranger_runs(browser, report):
     """The titles of the site are scripts; they stand there as text, no link leads anywhere but to the web."""
-    with opened(report) as shown:
+    with opened(browser, report) as shown:
         page = shown.page
 
         assert page.evaluate("window.hit") is None
@@ -113,20 +113,20 @@ def test_nothing_of_a_stranger_runs(report):
         assert shown.complaints == []
 
 
-def test_a_script_that_got_in_would_not_run(report, site, tmp_path):
+def test_a_script_that_got_in_would_not_run(browser, report, site, tmp_path):
     """The policy of the page is the second wall: what somebody adds by hand is refused by the browser."""
     broken = tmp_path / "broken.html"
     added = f"<script>window.hit=1</script><img src={site.url}/hit onerror='window.hit=2'><p style='color:red'>x</p>"
     broken.write_text(report.read_text().replace("</main>", f"{added}</main>"))
-    with opened(broken) as shown:
+    with opened(browser, broken) as shown:
         assert shown.page.evaluate("window.hit") is None
         assert site.count("/hit") == 0
         assert len(shown.complaints) >= 3  # and the browser says so, which the other tests would see
 
 
-def test_it_is_found_by_its_contents(report):
+def test_it_is_found_by_its_contents(browser, report):
     """The links of the table of contents lead to their sections, also without a mouse."""
-    with opened(report, width=360) as shown:
+    with opened(browser, report, width=360) as shown:
         for id_, title in SECTIONS:
             shown.page.get_by_role("link", name=title, exact=True).press("Enter")
             top = shown.page.locator(f"section#{id_}").bounding_box()["y"]
@@ -134,9 +134,9 @@ def test_it_is_found_by_its_contents(report):
         assert shown.complaints == []
 
 
-def test_a_printed_report_holds_what_was_folded(report):
+def test_a_printed_report_holds_what_was_folded(browser, report):
     """On paper nobody can unfold: examples and refused rules are printed, the table of contents is not."""
-    with opened(report) as shown:
+    with opened(browser, report) as shown:
         page = shown.page
         examples = page.locator("section#rules details:not([open]) li").first
         assert not examples.is_visible()
@@ -148,9 +148,9 @@ def test_a_printed_report_holds_what_was_folded(report):
         assert len(page.pdf()) > 20_000
 
 
-def test_who_cannot_see_is_told(report):
+def test_who_cannot_see_is_told(browser, report):
     """Every figure has a sentence in its place, every cell on a phone its label, and headings come in order."""
-    with opened(report, width=360) as shown:
+    with opened(browser, report, width=360) as shown:
         page = shown.page
         assert page.evaluate("[...document.images].every(each => each.alt.length > 30)")
         levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(each => +each.tagName[1])")

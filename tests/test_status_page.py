@@ -46,10 +46,10 @@ def test_it_says_what_the_stats_say(shown):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_it_fits_a_phone_and_a_desk(shown, width):
+def test_it_fits_a_phone_and_a_desk(browser, shown, width):
     """Nothing is wider than the window, nothing is loaded from elsewhere, no complaint in the console."""
     path, _ = shown
-    with opened(path, width=width) as window:
+    with opened(browser, path, width=width) as window:
         assert window.page.locator("h1").is_visible()
         assert window.page.evaluate("document.scrollingElement.scrollWidth") <= width
         assert window.requests == [path.as_uri()]
