@@ -4,11 +4,11 @@ import csv
 import json
 import signal
 import subprocess
-import sys
 
 import pytest
 from click.testing import CliRunner
 
+import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS, make_method
 from planted_forum import forum
@@ -167,7 +167,7 @@ def test_a_wrong_call_is_status_2():
 
 def test_runs_as_a_module_and_stops_quietly_when_nobody_reads(work):
     """``python -m dedup_crawler`` works, and a reader that closes the pipe early makes no noise."""
-    command = [sys.executable, "-m", "dedup_crawler", "canonicalize", "--model", str(work / "model")]
+    command = [*fork_server.command("dedup_crawler"), "canonicalize", "--model", str(work / "model")]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -181,7 +181,7 @@ def test_an_interrupted_training_leaves_no_half_model(work):
     """Ctrl-C in the middle of training is one line and status 130; the old model stays, and nothing lies beside it."""
     model = work / "model"
     before = {path.name: path.read_bytes() for path in model.iterdir()}
-    command = [sys.executable, "-m", "dedup_crawler", "--verbose", "train", "seq2seq", "--preset", "paper"]
+    command = [*fork_server.command("dedup_crawler"), "--verbose", "train", "seq2seq", "--preset", "paper"]
     # learns nothing, and so goes on to its last step
     command += ["--learning-rate", "1e-9", "--hidden", "32", "--max-steps", "1000000"]
     command += ["--db", str(work / "crawl.db"), "--model", str(model)]

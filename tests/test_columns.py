@@ -49,7 +49,7 @@ def test_equal_maps_are_one_row(visits):
     assert told(columns_of(visits)) == one_by_one(maps_of(urls), pages, range(len(urls)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(crawls, host_rules)
 def test_a_rule_matches_the_rows_that_it_matches_one_by_one(visits, rule):
     """Contexts, missing keys and copies: the mask of all rows says what the rule says of each map."""
@@ -58,7 +58,7 @@ def test_a_rule_matches_the_rows_that_it_matches_one_by_one(visits, rule):
     assert columns.matching(rule).tolist() == [rule.matches(columns.row(row)) for row in range(len(columns))]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(crawls, host_rules)
 def test_a_rule_changes_the_rows_as_it_changes_maps(visits, rule):
     """Applied to columns or to one map after the other, and the equal ones put together: the same rows come out."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import subprocess
-import sys
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import fork_server
 from built_wheel import build_wheel, copy_sources
 from doc_blocks import PAGES, ROOT, Block, Command, blocks, run_session, sh_commands
 from short_forum import short_recording
@@ -21,7 +21,6 @@ OWN_PROJECT = ROOT / "examples" / "own_project" / "README.md"
 FORUM = ROOT / "examples" / "forum.warc.zst"
 LIVE_SITE = "https://forum.example"
 SESSIONS = [block for page in (*PAGES, OWN_PROJECT) for block in blocks(page) if block.is_alone]
-QUIETLY = [sys.executable, "-m", "dedup_crawler", "--quiet"]
 N_LEARNT_FROM = 300
 """Pages that a translator is trained on for a few steps."""
 PIP = "pip install --no-index --no-deps"
@@ -33,7 +32,8 @@ def site() -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
-    with subprocess.Popen([*QUIETLY, "serve", FORUM, "--port", str(port)], stdout=subprocess.DEVNULL) as server:
+    serve = [*fork_server.command("dedup_crawler"), "--quiet", "serve", FORUM, "--port", str(port)]
+    with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + 600
         while time.monotonic() < deadline:
             with socket.socket() as door:
@@ -57,6 +57,7 @@ def with_stand_ins(line: str, site: str, wheels: Path) -> str:
     if line.startswith("pip install -c "):  # what it needs is installed; the tests' own environment lends the builder
         lent = sysconfig.get_path("purelib")
         return f"PYTHONPATH={lent} {line.replace('pip install', f'python -m {PIP} --no-build-isolation', 1)}"
+    line = line.replace("-m venv ", "-m venv --without-pip ")  # the same environment lends that as well
     if line.startswith("pip install "):
         return line.replace("pip install", f"{PIP} --dry-run --find-links {wheels}", 1)
     line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=150").replace("--delay 2", "--delay 0")
@@ -71,8 +72,9 @@ def prepare(folder: Path, block: Block, site: str) -> None:
         (folder / name).symlink_to(ROOT / name)
     if "train seq2seq" in block.text:
         (folder / "forum.warc").write_bytes(short_recording(FORUM, N_LEARNT_FROM))
-        subprocess.run([*QUIETLY, "import", "forum.warc", "--db", "crawl.db"], cwd=folder, check=True)
-        subprocess.run([*QUIETLY, "label", "--db", "crawl.db"], cwd=folder, check=True)
+        for line in (["import", "forum.warc"], ["label", "--workers", "1"]):
+            quietly = [*fork_server.command("dedup_crawler"), "--quiet", *line, "--db", "crawl.db"]
+            subprocess.run(quietly, cwd=folder, check=True)
     if "mine-log" in block.text:
         paths = [f"/topic/{n}{page}" for n in range(1, 60) for page in ("", "?page=1")]
         times = "127.0.0.1 - - [21/Nov/2026:10:00:00 +0000]"

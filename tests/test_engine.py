@@ -204,7 +204,7 @@ def applied_plainly(rules, url, url_map):
     return smallest, fired[: passed.index(smallest)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     st.lists(st.one_of(rules, simple_rules, structural_rules), max_size=6) | st.lists(parameter_rules, max_size=4),
     st.lists(st.one_of(site_urls, odd_urls, urls), max_size=5),

@@ -31,7 +31,7 @@ from planted_forum import forum
 from planted_site import HOST, session_ids
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-LAWS = settings(max_examples=300, suppress_health_check=list(HealthCheck))
+LAWS = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 HOST_NAME = HOST.partition("://")[2]
 
 

@@ -1,6 +1,7 @@
 """Imports point one way, and a crawl does not pay for training."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,12 @@ LAYERS = [
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
+@functools.cache
 def imports(path):
+    return list(modules_of(path))
+
+
+def modules_of(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import; the package is written out everywhere"
@@ -68,7 +74,7 @@ def translator(tmp_path_factory):
     from planted_site import session_ids
 
     crawl = session_ids()
-    model = make_method("seq2seq", hidden=16).fit(crawl.urls, crawl.clusters)
+    model = make_method("seq2seq", hidden=16, max_steps=30).fit(crawl.urls, crawl.clusters)
     return model.save(tmp_path_factory.mktemp("translator") / "model")
 
 

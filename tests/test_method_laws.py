@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_model(name, fitted, tmp_path):
 
 def test_a_second_fit_forgets_the_first(name, fitted):
     """Fitted on another site first, a method is the same as one that was not."""
-    other = session_ids(seed=5)
+    other = session_ids(30, seed=5)
     twice = make(name)
     twice.fit([url.replace("forum.example", "other.example") for url in other.urls], other.clusters)
     twice.fit(CRAWL.urls, CRAWL.clusters)

@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
@@ -163,7 +163,7 @@ def test_mistakes_are_one_line(site, tmp_path):
 def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
     """One line, status 130, and a whole model with what was found until then."""
     log = logged(site, tmp_path)
-    command = [sys.executable, "-m", "dedup_crawler", "mine-log", str(log), "--model", str(tmp_path / "model")]
+    command = [*fork_server.command("dedup_crawler"), "mine-log", str(log), "--model", str(tmp_path / "model")]
     command += ["--validate", "20", "--site", site.url, "--delay", "0.3"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     process = subprocess.Popen(

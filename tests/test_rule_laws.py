@@ -37,7 +37,7 @@ def site(n_topics):
 COLUMNS = site(60)
 QUICK = {"seq2seq": {"hidden": 32}, "siamese": {"hidden": 16, "epochs": 3, "members": 1}}
 LAWS = settings(
-    max_examples=75,
+    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 COVERED, OVERLAPPING = "verified, with a rule that covers", "dustbuster, with rules that overlap"

@@ -169,7 +169,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=events)
 @example(history=[("ask", 0, 0, False), ("stop", 0, 0, True), ("ask", 0, 1, False), ("stop", 0, 0, False)])
 def test_no_form_is_lost_and_none_is_new_twice(sets, history):

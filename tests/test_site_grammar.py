@@ -83,7 +83,7 @@ def test_leaves_the_rest_where_it_is(url: str):
     assert PLACES.read(START + url) == START + url
 
 
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(grammars, st.one_of(urls.map(lambda url: f"{START}/{url}"), rests, pieces))
 def test_every_url_comes_back(grammar: SiteGrammar, url: str):
     """Reading loses nothing, so that no two URLs are read as one; what is read is in normal form."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dedup_crawler.methods import Canonicalizer
 
-CRAWL = session_ids()
+CRAWL = session_ids(30)
 HOST = "http://forum.example"
 URLS = [CRAWL.urls[0], CRAWL.urls[5], f"{CRAWL.urls[5]}&strange=1", f"{HOST}/never/5?x=1&a=2"]
 METHODS = {
