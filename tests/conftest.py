@@ -13,6 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import chromium
 import fork_server
+from built_wheel import build_wheel
 from redis_server import RedisServer, require_redis
 
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
@@ -39,6 +40,12 @@ def redis_server(tmp_path_factory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this tree."""
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

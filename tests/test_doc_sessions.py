@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fork_server
-from built_wheel import build_wheel, copy_sources
+from built_wheel import copy_sources
 from doc_blocks import PAGES, ROOT, Block, Command, blocks, run_session, sh_commands
 from short_forum import short_recording
 
@@ -44,13 +44,7 @@ def site() -> Iterator[str]:
         server.terminate()
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel of the project."""
-    return build_wheel(tmp_path_factory.mktemp("wheel")).parent
-
-
-def with_stand_ins(line: str, site: str, wheels: Path) -> str:
+def with_stand_ins(line: str, site: str, wheel: Path) -> str:
     """The recording for a live site, the wheel of this tree for the released one, and less of what takes long."""
     if line.startswith("make "):
         return line.replace("make ", "make --dry-run ", 1)  # run by test_make.py, or by continuous integration
@@ -59,7 +53,7 @@ def with_stand_ins(line: str, site: str, wheels: Path) -> str:
         return f"PYTHONPATH={lent} {line.replace('pip install', f'python -m {PIP} --no-build-isolation', 1)}"
     line = line.replace("-m venv ", "-m venv --without-pip ")  # the same environment lends that as well
     if line.startswith("pip install "):
-        return line.replace("pip install", f"{PIP} --dry-run --find-links {wheels}", 1)
+        return line.replace("pip install", f"{PIP} --dry-run --find-links {wheel.parent}", 1)
     line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=150").replace("--delay 2", "--delay 0")
     line = line.replace("evaluate --db crawl.db", "evaluate --db crawl.db --method pattern-tree --method verified")
     return line.replace("train seq2seq ", "train seq2seq --max-steps 20 ")
@@ -85,11 +79,11 @@ def prepare(folder: Path, block: Block, site: str) -> None:
 
 
 @pytest.mark.parametrize("block", SESSIONS, ids=lambda block: f"{block.page} {re.sub('[^a-z]+', ' ', block.text)[:30]}")
-def test_it_does_what_it_says(block: Block, tmp_path: Path, site: str, wheels: Path) -> None:
+def test_it_does_what_it_says(block: Block, tmp_path: Path, site: str, wheel: Path) -> None:
     """Every command ends well."""
     folder = tmp_path / "clone"
     prepare(folder, block, site)
-    listed = [Command(with_stand_ins(command.line, site, wheels), None) for command in sh_commands(block)]
+    listed = [Command(with_stand_ins(command.line, site, wheel), None) for command in sh_commands(block)]
     assert listed
     told = run_session(listed, folder, 0)
     assert "Traceback" not in "".join(told)
@@ -99,10 +93,10 @@ def test_it_does_what_it_says(block: Block, tmp_path: Path, site: str, wheels: P
         assert "dedup" in told[-1]
 
 
-def test_stand_ins_leave_nothing_to_the_network(site: str, wheels: Path) -> None:
+def test_stand_ins_leave_nothing_to_the_network(site: str, wheel: Path) -> None:
     """Whatever stands in the documentation, only this machine is asked."""
     for block in SESSIONS:
         for command in sh_commands(block):
-            line = with_stand_ins(command.line, site, wheels)
+            line = with_stand_ins(command.line, site, wheel)
             assert "https://" not in line
             assert "pip install" not in line or "--no-index" in line

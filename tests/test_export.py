@@ -17,8 +17,6 @@ from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.evidence_file import Evidence, evidence_path, write_evidence
 from dedup_crawler.methods.static_front import StaticFront
-from dedup_crawler.pages.imports import import_files
-from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import ModelRules
@@ -97,17 +95,14 @@ def test_a_planted_site_comes_back_whole(models, discarder):
         assert merged(discarder(export), urls) == merged(model.canonicalize, urls)
 
 
-def test_verified_on_a_recorded_site(tmp_path, discarder):
+def test_verified_on_a_recorded_site(discarder):
     """
     Of the forum's rules the package is told, the guards left aside, that `page=1` goes and the usual order; all that
     they merge is merged.
     """
-    with PageStore(tmp_path / "forum.db") as store:
-        import_files([EXAMPLES / "forum.warc.zst"], store)
-        urls = list(store.urls())
     truth = read_truth(EXAMPLES / "forum.truth.csv.gz")
-    numbers = {}
-    model = make_method("verified").fit(urls, [numbers.setdefault(truth[url], len(numbers)) for url in urls])
+    urls, numbers = list(truth), {}
+    model = make_method("verified").fit(urls, [numbers.setdefault(page, len(numbers)) for page in truth.values()])
     rules = model.model_rules()
     careful, whole = to_discarder(rules), to_discarder(rules, with_guards=False)
     topic = f"{urls[0].split('/', 3)[0]}//{urls[0].split('/')[2]}/topic/7"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from built_wheel import ROOT, Environment, build_wheel
+from built_wheel import ROOT, Environment
 from doc_blocks import commands as session
 from short_forum import short_recording
 
@@ -22,10 +22,9 @@ N_RECORDED = 900
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """A fresh environment with the wheel."""
-    folder = tmp_path_factory.mktemp("wheel")
-    return Environment(folder / "environment", build_wheel(folder))
+    return Environment(tmp_path_factory.mktemp("wheel") / "environment", wheel)
 
 
 @pytest.fixture(scope="module")

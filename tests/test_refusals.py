@@ -172,7 +172,7 @@ def test_a_hostile_list_is_bounded():
 def test_the_translator_says_what_its_gate_refused():
     """Templates with too few later merge groups keep their own form; which, and how few, is said."""
     urls, pages = visits(14, 0)
-    model = make_method("seq2seq", hidden=16, max_steps=300).fit(urls, pages)
+    model = make_method("seq2seq", hidden=16, max_steps=100).fit(urls, pages)
 
     refused = model.refused()
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import email
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import dedup_crawler
-from built_wheel import ROOT, build_wheel
+from built_wheel import ROOT
 from dedup_crawler import settings
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 VERSION = dedup_crawler.__version__
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+@pytest.fixture
+def opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
     """The wheel, opened."""
-    return zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel")))
+    with zipfile.ZipFile(wheel) as archive:
+        yield archive
 
 
 def test_the_changelog_begins_with_this_version() -> None:
@@ -35,34 +37,34 @@ def test_the_changelog_begins_with_this_version() -> None:
     assert numbers == sorted(set(numbers), reverse=True)
 
 
-def test_there_is_one_version(wheel: zipfile.ZipFile) -> None:
+def test_there_is_one_version(opened: zipfile.ZipFile) -> None:
     """In the package, the wheel and the name that a crawl gives to the sites it asks."""
-    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
-    metadata = email.message_from_bytes(wheel.read(name))
+    (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = email.message_from_bytes(opened.read(name))
 
     assert metadata["Version"] == VERSION
-    assert f"dedup_crawler-{VERSION}" in wheel.filename
+    assert f"dedup_crawler-{VERSION}" in str(opened.filename)
     assert f"dedup_crawler/{VERSION}" == settings.USER_AGENT
 
 
-def test_the_wheel_holds_the_plugin_alone(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_the_plugin_alone(opened: zipfile.ZipFile) -> None:
     """Every module of the package, the marker of its types and the licence; no spiders, models, tests or examples."""
-    names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    names = {name for name in opened.namelist() if ".dist-info/" not in name}
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "dedup_crawler").rglob("*.py")}
 
     assert "dedup_crawler/py.typed" in names
     assert names >= modules
     assert {name.partition("/")[0] for name in names} == {"dedup_crawler"}
-    assert [name for name in wheel.namelist() if name.endswith("licenses/LICENSE")]
+    assert [name for name in opened.namelist() if name.endswith("licenses/LICENSE")]
 
 
-def test_the_wheel_says_what_a_user_sees(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_says_what_a_user_sees(opened: zipfile.ZipFile) -> None:
     """The command, and the README as its description."""
-    (points,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
-    (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    (points,) = [name for name in opened.namelist() if name.endswith("entry_points.txt")]
+    (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
 
-    assert b"dedup-crawler = dedup_crawler.__main__:run" in wheel.read(points)
-    assert (ROOT / "README.md").read_text(encoding="utf-8").strip() in wheel.read(name).decode()
+    assert b"dedup-crawler = dedup_crawler.__main__:run" in opened.read(points)
+    assert (ROOT / "README.md").read_text(encoding="utf-8").strip() in opened.read(name).decode()
 
 
 def test_everything_that_is_pinned_is_needed_and_the_other_way_round() -> None:

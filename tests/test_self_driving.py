@@ -11,7 +11,7 @@ import pytest
 
 from live_site import Answer, Site, start, walk, walk_command
 
-N_TOPICS = 160
+N_TOPICS = 240
 LEARN_AFTER = 150
 WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "re") for second in ("ran", "sel", "tok")]
 
