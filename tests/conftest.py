@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, settings
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import chromium
-import fork_server
 from built_wheel import build_wheel
 from redis_server import RedisServer, require_redis
+from tests import fork_server
 
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
 

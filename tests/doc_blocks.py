@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import fork_server
+from tests import fork_server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [

@@ -10,16 +10,18 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 from collections.abc import Mapping, Sequence
-
-_ENDED = 8  # bytes of a number
 
 
 def ask(
     door: str, line: Sequence[str], cwd: str, environment: Mapping[str, str], streams: Sequence[int]
 ) -> socket.socket:
-    """Begin ``python -m`` *line* with *streams* for input, output and errors; hear its process id, then its status."""
+    """Begin ``python -m`` *line* with *streams* for its input, output and errors.
+
+    The connection says its process id, and at its end its status and how many microseconds of CPU it took.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(door)
     request = json.dumps({"line": [*line], "cwd": cwd, "environment": dict(environment)})
@@ -27,27 +29,27 @@ def ask(
     return connection
 
 
-def number_from(connection: socket.socket) -> int:
-    """Receive a process id, or a status."""
-    data = connection.recv(_ENDED)
+def numbers_from(connection: socket.socket) -> tuple[int, ...]:
+    """Receive what :func:`send_numbers` sent."""
+    data = connection.recv(1024)
     assert data, "the server of forks has ended: see its traceback above"
-    return int.from_bytes(data, "little", signed=True)
+    return struct.unpack(f"{len(data) // 8}q", data)
 
 
-def send_number(connection: socket.socket, number: int) -> None:
-    """Send a process id, or a status."""
-    connection.send(number.to_bytes(_ENDED, "little", signed=True))
+def send_numbers(connection: socket.socket, *numbers: int) -> None:
+    """Send numbers, all at once."""
+    connection.send(struct.pack(f"{len(numbers)}q", *numbers))
 
 
 def main() -> int:
     """Stand for the fork; its status, as shells have it."""
     door, *line = sys.argv[1:]
     with ask(door, line, os.getcwd(), os.environ, (0, 1, 2)) as connection:  # noqa: PTH109 - pathlib takes long to import
-        pid = number_from(connection)
+        (pid,) = numbers_from(connection)
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda number, _: os.kill(pid, number))
-        status = number_from(connection)
+        status, _ = numbers_from(connection)
     return status if status >= 0 else 128 - status
 
 

@@ -27,14 +27,20 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import version_info
 
-from fork_client import ask, number_from, send_number
+from tests.fork_client import ask, numbers_from, send_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+ROOT = Path(__file__).resolve().parents[1]
 PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
 _HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
 _MAX_REQUEST = 2**17
+_OURS = (
+    *("live.addon", "live.duplicate_filter", "live.spider_middleware", "live.collecting.collector"),
+    *("live.collecting.recorder", "live.comparing.same_page", "live.seen.sqlite"),
+    *("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.joins"),
+)
 
 
 def _of_python() -> dict[str, str]:
@@ -86,18 +92,21 @@ class Fork:
         self.line = line
         with Path(os.devnull).open("rb") as nothing:
             self._connection = ask(_server().door, line, str(cwd), environment, (nothing.fileno(), out, err))
-        self.pid = number_from(self._connection)
+        (self.pid,) = numbers_from(self._connection)
         self._status: int | None = None
+        self.cpu_s = 0.0
+        """CPU seconds, once it has ended."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Exit status, once it has ended."""
         if self._status is None:
             self._connection.settimeout(timeout)
             try:
-                self._status = number_from(self._connection)
+                self._status, used = numbers_from(self._connection)
             except (TimeoutError, BlockingIOError):  # the latter of a timeout of 0
                 raise subprocess.TimeoutExpired(self.line, timeout or 0) from None
             self._connection.close()
+            self.cpu_s = used / 1e6
         return self._status
 
     def poll(self) -> int | None:
@@ -126,8 +135,10 @@ class _Server:
         listener.bind(self.door)
         listener.listen()
         with listener:
-            line = [*PYTHON, __file__, str(listener.fileno())]
-            self._process = subprocess.Popen(line, pass_fds=[listener.fileno()], stdin=subprocess.PIPE)
+            line = [*PYTHON, "-m", "tests.fork_server", str(listener.fileno())]
+            pipes: dict[str, Any] = {"pass_fds": [listener.fileno()], "stdin": subprocess.PIPE}
+            # whoever presses Ctrl-C stops the tests, and no crawl in disorder
+            self._process = subprocess.Popen(line, cwd=ROOT, start_new_session=True, **pipes)
 
     def stop(self) -> None:
         assert self._process.stdin is not None
@@ -160,8 +171,10 @@ def _serve(listener: socket.socket) -> dict[str, Any] | None:
                     pid, asker = running.pop(key.fd)
                     selector.unregister(key.fd)
                     os.close(key.fd)
+                    _, status, used = os.wait4(pid, 0)
                     with suppress(OSError), asker:  # may have been killed
-                        send_number(asker, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+                        cpu_s = used.ru_utime + used.ru_stime
+                        send_numbers(asker, os.waitstatus_to_exitcode(status), int(1e6 * cpu_s))
                     continue
                 asker, _ = listener.accept()
                 data, streams, *_ = socket.recv_fds(asker, _MAX_REQUEST, 3)
@@ -180,7 +193,7 @@ def _serve(listener: socket.socket) -> dict[str, Any] | None:
                 watch = os.pidfd_open(child)
                 running[watch] = child, asker
                 selector.register(watch, selectors.EVENT_READ)
-                send_number(asker, child)
+                send_numbers(asker, child)
 
 
 def load() -> None:
@@ -198,9 +211,7 @@ def load() -> None:
             if isinstance(each, str) and each.startswith("scrapy."):
                 with suppress(ImportError):  # needs what is not installed, which only a crawl that uses it is told
                     load_object(each)
-    for name in ("addon", "duplicate_filter", "spider_middleware", "collecting.collector", "collecting.recorder"):
-        import_module(f"dedup_crawler.live.{name}")
-    for name in ("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.joins"):
+    for name in _OURS:
         import_module(f"dedup_crawler.{name}")
     import_module("sqlalchemy.dialects.sqlite")
     assert "twisted.internet.reactor" not in sys.modules
@@ -209,7 +220,6 @@ def load() -> None:
 
 
 def _main() -> None:
-    sys.path[0] = str(Path(__file__).resolve().parents[1])
     load()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from scrapy import version_info
 
-import fork_server
 from dedup_crawler.methods import make_method
+from tests import fork_server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

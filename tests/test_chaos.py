@@ -13,7 +13,6 @@ from tests.chaos.report import report
 from tests.chaos.shrink import shrunk
 from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spec, Stop, invent, read, written
 from tests.chaos.verdict import Outcome, judge, promised_loss
-from tests.chaos.zygote import Zygote
 
 SEEDS = (2, 4, 12, 14, 19, 45, 63, 68, 77, 79, 86, 88, 90, 95, 96, 99, 107, 126, 143)
 """Chosen to have every ingredient, and what has lost pages before."""
@@ -24,9 +23,7 @@ BESIDE = Family(PLAIN, 30)
 @pytest.fixture(scope="module")
 def crawls():
     """Crawls in forked processes."""
-    zygote = Zygote()
-    yield Crawls(zygote)
-    zygote.close()
+    return Crawls()
 
 
 def outcome_of(crawls: Crawls, spec: Spec) -> Outcome:

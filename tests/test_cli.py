@@ -8,11 +8,11 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS, make_method
 from planted_forum import forum
 from planted_site import HOST, session_ids
+from tests import fork_server
 
 CRAWL = session_ids()
 COMMANDS = [("import",), ("label",), ("train",), ("canonicalize",), ("explain",), ("evaluate",), ("serve",), ("demo",)]

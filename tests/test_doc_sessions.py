@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import fork_server
 from built_wheel import copy_sources
 from doc_blocks import PAGES, ROOT, Block, Command, blocks, run_session, sh_commands
 from short_forum import short_recording
+from tests import fork_server
 
 OWN_PROJECT = ROOT / "examples" / "own_project" / "README.md"
 FORUM = ROOT / "examples" / "forum.warc.zst"

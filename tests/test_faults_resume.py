@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import dedup_crawler.live
-from fork_server import Fork
 from killing import PER_KILL, build, crawl_with_kills, form_of
 from live_site import Answer, Crawl, Site, start, strip_query_model, walk, walk_command
 from redis_server import RedisServer, require_redis
+from tests.fork_server import Fork
 
 N_PAGES = 60
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS
 from planted_site import HOST, session_ids
 from recordings import SITE, pages_of
 from terminal import COLOURS, ESCAPES, on_terminal, plain
+from tests import fork_server
 
 CRAWL = session_ids()
 

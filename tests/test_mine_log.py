@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import fork_server
 from dedup_crawler.cli import main
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
 from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from live_site import Answer, Site
+from tests import fork_server
 
 N_TOPICS = 24
 

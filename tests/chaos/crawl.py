@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import tempfile
 import threading
@@ -11,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.fork_server import ROOT, Fork
+
 from .law import RETRY_TIMES, Crawled
 from .model import rule_names, save_model
 from .server import Server
 from .site import Site
 from .spec import Spec, Stop
-from .zygote import Zygote
 
 TIMEOUT_S = 90
 """A crawl that takes longer has stopped going on."""
@@ -26,10 +28,9 @@ LEARNT = "Learnt from the crawl so far"
 
 
 class Crawls:
-    """Crawls of specs, one after another, in children of one zygote."""
+    """Crawls of specs, one after another."""
 
-    def __init__(self, zygote: Zygote) -> None:
-        self._zygote = zygote
+    _fork: Fork
 
     def run(self, spec: Spec) -> tuple[Site, Crawled, Crawled]:
         """The site, the crawl without the filter and the crawl with it."""
@@ -92,23 +93,23 @@ class Crawls:
         moments: Mapping[int, Callable[[], None]] | None = None,
     ) -> Crawled:
         """All processes of a crawl: one after each stop, and one that ends by itself."""
-        job = {name: str(folder / name) for name in ("out", "log", "stats")} | {"settings": settings, "url": server.url}
+        job = {name: str(folder / name) for name in ("out", "stats")} | {"settings": settings, "url": server.url}
         killed, statuses, cpu_s = set(), [], 0.0
         for stop in (*stops, None):
             happening = dict(moments or {})
-            happening[4 * len(server.site.answers) + 500] = self._zygote.killer(
-                signal.SIGABRT
-            )  # it goes round and round
+            happening[4 * len(server.site.answers) + 500] = self._killer(signal.SIGABRT)  # it goes round and round
             if stop is not None:
-                happening[stop.n_asked] = self._zygote.killer(signal.SIGKILL if stop.is_kill else signal.SIGINT)
+                happening[stop.n_asked] = self._killer(signal.SIGKILL if stop.is_kill else signal.SIGINT)
             server.next_run(happening)
-            self._zygote.start(job)
-            watch = threading.Timer(TIMEOUT_S, self._zygote.killer(signal.SIGABRT))
+            with (folder / "log").open("ab") as log_file:
+                line = ["tests.chaos.spider", json.dumps(job)]
+                self._fork = Fork(line, ROOT, os.environ, log_file.fileno(), log_file.fileno())
+            watch = threading.Timer(TIMEOUT_S, self._killer(signal.SIGABRT))
             watch.start()
-            status, run_cpu_s = self._zygote.wait()
+            status = self._fork.wait()
             watch.cancel()
             statuses.append(status)
-            cpu_s += run_cpu_s
+            cpu_s += self._fork.cpu_s
             if status == -signal.SIGKILL:
                 killed.add(server.run)
         lines = (folder / "out").read_text(encoding="utf-8").splitlines() if (folder / "out").exists() else []
@@ -117,6 +118,10 @@ class Crawls:
         log = (folder / "log").read_text(encoding="utf-8", errors="replace")
         rules = _evidence(server, folder)
         return Crawled(server.log, got, killed, stats, rules, log, statuses, cpu_s, server.wall_left)
+
+    def _killer(self, number: int) -> Callable[[], None]:
+        """Return a function that sends a signal to the running crawl."""
+        return lambda: os.kill(self._fork.pid, number)
 
 
 def _settings(spec: Spec) -> dict[str, Any]:

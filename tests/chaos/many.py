@@ -1,4 +1,4 @@
-"""Many specs, one after another or in several processes; each process has one zygote for all its crawls."""
+"""Many specs, one after another or in several processes; each process has one server of forks for all its crawls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from .crawl import Crawls
 from .shrink import shrunk
 from .spec import Spec, invent, written
 from .verdict import Outcome, judge
-from .zygote import Zygote
 
 _crawls: Crawls | None = None
 
@@ -19,7 +18,7 @@ def outcome_of(spec: Spec) -> Outcome:
     """Crawl twice, and judge."""
     global _crawls
     if _crawls is None:
-        _crawls = Crawls(Zygote())  # which ends with this process: it reads what nobody writes any more
+        _crawls = Crawls()
     return judge(*_crawls.run(spec))
 
 

@@ -1,15 +1,24 @@
-"""A stranger's spider: follows every link, and appends to a file which page each callback was given."""
+"""A stranger's spider: follows every link, and appends to a file which page each callback was given.
+
+``python -m tests.chaos.spider JOB`` is one crawl; JOB is ``{"settings": {...}, "url": ..., "out": ..., "stats": ...}``.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import resource
+import sys
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
 
+MAX_CPU_S = 60
 _PAGE = re.compile(rb'<meta name="page" content="([^"]*)">')
 _HREF = re.compile(r'<a href="([^"]*)">')
 
@@ -38,3 +47,22 @@ class Stranger(Spider):
 
     def _note(self, page: str, url: str) -> None:
         os.write(self._out, f"{page}\t{url.removeprefix(self._url)}\n".encode())
+
+
+def main() -> int:
+    """One crawl, in this process; its exit status."""
+    # the end of one that goes round and round, when the harness is gone too
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
+    job = json.loads(sys.argv[1])
+    process = AsyncCrawlerProcess(job["settings"])
+    crawler = process.create_crawler(Stranger)
+    process.crawl(crawler, url=job["url"], out=job["out"])
+    process.start()
+    stats = crawler.stats.get_stats() if crawler.stats is not None else {}
+    with Path(job["stats"]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(stats, default=str) + "\n")
+    return int(process.bootstrap_failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
