@@ -1,8 +1,5 @@
 """The decision-tree approach of WSDM'10."""
 
-import pytest
-
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, KeyValueMap, Literal, NoneOf, Star
@@ -106,17 +103,3 @@ def test_singletons_are_the_negatives():
     urls = [f"{HOST}/t/{i % 50}?page={i // 50}&sid={i}" for i in range(500)]
 
     assert DecisionTree().fit(urls, range(500)).engine_.rules == []
-
-
-def test_a_huge_cluster_does_not_hang():
-    """Ten sources of each shape are enough."""
-    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
-
-    assert DecisionTree().fit(urls, [0] * len(urls)).engine_ is not None
-
-
-@pytest.mark.parametrize(("option", "value"), [("max_fpr", 2), ("min_coverage", 0)])
-def test_options_out_of_range_are_named(option, value):
-    """One line: the option, its value, what it may be."""
-    with pytest.raises(BadInputError, match=f"decision-tree: {option} is {value}; give"):
-        DecisionTree(**{option: value}).fit([f"{HOST}/"], [0])

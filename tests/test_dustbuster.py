@@ -2,9 +2,8 @@
 
 import pytest
 
-from costs import at_most
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods import dustbuster, load_model, make_method
+from dedup_crawler.methods import dustbuster, load_model
 from dedup_crawler.methods.dustbuster import DustBuster
 from planted_site import session_ids
 
@@ -83,38 +82,12 @@ def test_a_site_without_duplicates_gives_no_rule():
     assert method.canonicalize_many(urls) == urls
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"min_support": 0}, "min_support is 0"),
-        ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"max_tokens": 300}, "255 or less"),
-        ({"max_bucket": 1}, "max_bucket is 1"),
-        ({"validate": -1}, "validate is -1"),
-        ({"epsilon": 1.0}, "epsilon is 1.0"),
-    ],
-)
-def test_options_out_of_range_are_named(options, said):
-    """With their value and the range."""
-    with pytest.raises(BadInputError, match=said):
-        make_method("dustbuster", **options).fit([f"{ORIGIN}/"], [0])
-
-
 def test_sizes_have_to_fit_the_urls():
     """As many as there are URLs, and some."""
     with pytest.raises(BadInputError, match="1 URLs and 2 sizes"):
         DustBuster().fit_sizes([f"{ORIGIN}/"], [(1, 1), (2, 2)])
     with pytest.raises(BadInputError, match="no URLs"):
         DustBuster().fit_sizes([], [])
-
-
-def test_one_page_with_many_urls_is_learnt_in_seconds():
-    """Thirty thousand URLs of one page cost no square."""
-    urls = [f"{ORIGIN}/topic?id=1&sid={n:x}" for n in range(30_000)]
-    with at_most(400):
-        method = DustBuster().fit(urls, [0] * len(urls))
-
-    assert len({method.canonicalize(url) for url in urls}) == 1
 
 
 def test_of_a_page_with_very_many_urls_the_first_are_learnt_from(monkeypatch):

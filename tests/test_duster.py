@@ -1,8 +1,5 @@
 """DUSTER: multiple alignment and the column test."""
 
-import pytest
-
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.miners import Duster
 from planted_site import HOST, session_ids, slugs
 
@@ -56,19 +53,3 @@ def test_too_few_pages_teach_nothing():
 
     assert Duster().fit([url for url, _ in visits], [page for _, page in visits]).engine_.rules == []
     assert Duster().fit([url for url, _ in visits], range(len(visits))).engine_.rules == []
-
-
-def test_a_huge_cluster_does_not_hang():
-    """Ten URLs of a trap of 30,000 are aligned."""
-    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
-
-    assert Duster(min_clusters=1).fit(urls, [0] * len(urls)).engine_ is not None
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("max_fpr", -1), ("min_clusters", 0), ("min_urls", 0), ("max_per_cluster", 1)]
-)
-def test_options_out_of_range_are_named(option, value):
-    """One line: the option, its value, what it may be."""
-    with pytest.raises(BadInputError, match=f"duster: {option} is {value}; give"):
-        Duster(**{option: value}).fit([f"{HOST}/"], [0])

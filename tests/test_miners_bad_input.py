@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from costs import at_most
 from dedup_crawler.cli import main
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.pages.records import Page
@@ -21,10 +22,43 @@ def name(request):
 
 def test_one_page_under_very_many_urls(name):
     """A trap costs time that grows with its URLs, not with their square; the growth benchmark has 300,000 of them."""
-    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(10_000)]
+    trap = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(10_000)]
+    sessions = [f"{HOST}/topic?id=1&sid={i:x}" for i in range(10_000)]
+    options = {"min_clusters": 1} if name == "duster" else {}  # a page alone teaches it nothing otherwise
 
-    with at_most(200):
-        make_method(name).fit(urls, [0] * len(urls))
+    with at_most(400):
+        make_method(name, **options).fit(trap, [0] * len(trap))
+        method = make_method(name, **options).fit(sessions, [0] * len(sessions))
+
+    assert len(set(method.canonicalize_many(sessions))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "said"),
+    [
+        ("rewrite-rules", "fan_out", -1, "fan_out is -1; give"),
+        ("rewrite-rules", "max_fpr", -1, "max_fpr is -1; give"),
+        ("rewrite-rules", "max_per_cluster", -1, "max_per_cluster is -1; give"),
+        ("decision-tree", "max_fpr", 2, "max_fpr is 2; give"),
+        ("decision-tree", "min_coverage", 0, "min_coverage is 0; give"),
+        ("pattern-tree", "max_fpr", 2, "max_fpr is 2"),
+        ("pattern-tree", "selection", "x", "graph, naive"),
+        ("dustbuster", "min_support", 0, "min_support is 0"),
+        ("dustbuster", "max_tokens", 0, "max_tokens is 0"),
+        ("dustbuster", "max_tokens", 300, "255 or less"),
+        ("dustbuster", "max_bucket", 1, "max_bucket is 1"),
+        ("dustbuster", "validate", -1, "validate is -1"),
+        ("dustbuster", "epsilon", 1.0, "epsilon is 1.0"),
+        ("duster", "max_fpr", -1, "max_fpr is -1; give"),
+        ("duster", "min_clusters", 0, "min_clusters is 0; give"),
+        ("duster", "min_urls", 0, "min_urls is 0; give"),
+        ("duster", "max_per_cluster", 1, "max_per_cluster is 1; give"),
+    ],
+)
+def test_options_out_of_range_are_named(name, option, value, said):
+    """One line: the option, its value, what it may be."""
+    with pytest.raises(BadInputError, match=f"{name}: .*{said}"):
+        make_method(name, **{option: value}).fit([f"{HOST}/"], [0])
 
 
 def test_all_singletons_teach_nothing(name):

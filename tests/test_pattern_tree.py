@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.miners import PatternTree
 from dedup_crawler.rules.language.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
 from dedup_crawler.rules.miners import node_rules
@@ -168,19 +167,3 @@ def test_shuffled_clusters_teach_nothing():
     random.Random(3).shuffle(pages)
 
     assert fit([(page, rest) for page, (_, rest) in zip(pages, visits, strict=True)]).engine_.rules == []
-
-
-def test_a_huge_cluster_does_not_hang():
-    """A trap of 30,000 URLs is looked at in part."""
-    urls = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(30_000)]
-
-    assert len(set(PatternTree().fit(urls, [0] * len(urls)).canonicalize_many(urls[:50]))) == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [({"max_fpr": 2}, "max_fpr is 2"), ({"selection": "x"}, "graph, naive")]
-)
-def test_options_out_of_range_are_named(options, message):
-    """One line: the option, its value, what it may be."""
-    with pytest.raises(BadInputError, match=message):
-        PatternTree(**options).fit([f"{HOST}/"], [0])

@@ -1,8 +1,5 @@
 """The rewrite approach of KDD'08."""
 
-import pytest
-
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.miners import RewriteRules
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, KeyValueMap, Literal, Set, Star
 from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairwise_rules
@@ -85,18 +82,3 @@ def test_a_site_without_duplicates_gives_no_rules():
 
     assert method.engine_.rules == []
     assert "no rule" in method.explain(f"{HOST}/t/7").reason
-
-
-def test_a_huge_cluster_does_not_hang():
-    """A trap of 30,000 URLs that show one page costs little more than fifty of them."""
-    urls = [f"{HOST}/trap?from={i}" for i in range(30_000)]
-    method = RewriteRules(fan_out=5).fit(urls, [0] * len(urls))
-
-    assert len({method.canonicalize(url) for url in urls[:100]}) == 1
-
-
-@pytest.mark.parametrize("option", ["fan_out", "max_fpr", "max_per_cluster"])
-def test_options_out_of_range_are_named(option):
-    """One line: the option, its value, what it may be."""
-    with pytest.raises(BadInputError, match=f"rewrite-rules: {option} is -1; give"):
-        RewriteRules(**{option: -1}).fit([f"{HOST}/"], [0])
