@@ -384,7 +384,7 @@ def test_mistakes_are_one_line_each(work, tmp_path):
     assert not output.exists()
     assert "no report and would be overwritten" in told(run("--db", work / "crawl.db", "-o", tmp_path / "photo.jpg"))
     assert (tmp_path / "photo.jpg").read_bytes() == b"meow"
-    assert "no file that a report could replace" in told(run("--db", work / "crawl.db", "-o", "/dev/null"))
+    assert "not a regular file" in told(run("--db", work / "crawl.db", "-o", "/dev/null"))
     assert "is a folder" in told(run("--db", work / "crawl.db", "-o", tmp_path))
     assert "no folder" in told(run("--db", work / "crawl.db", "-o", tmp_path / "none" / "report.html"))
     many = [part for _ in range(MAX_MODELS + 1) for part in ("--model", work / "forum")]
