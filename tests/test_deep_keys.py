@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.applying.deep_keys import Cut, DeepMap, cut_of, learn_cuts
+from dedup_crawler.rules.applying.deep_keys import DeepMap, Pieces, cut_of, learn_cuts
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import ANY, Drop, Rule
 from dedup_crawler.urls.keyvalue import key_values
 from rule_strategies import rules, site_urls
 
-DEEP = DeepMap({"path[0]": Cut("_", 2), "path[0]@1": Cut("-", 3), "query[a]": Cut("a", 2)})
+DEEP = DeepMap({"path[0]": Pieces("_", 2), "path[0]@1": Pieces("-", 3), "query[a]": Pieces("a", 2)})
 
 
 def test_a_component_is_cut_at_the_sites_own_delimiters():
@@ -30,7 +30,7 @@ def test_where_the_number_of_pieces_varies_the_first_is_cut_off():
     """An id and its slug, whatever the slug's length."""
     column = Counter(f"{i}-{'-'.join(['word'] * (1 + i % 4))}" for i in range(40))
 
-    assert cut_of(column) == Cut("-", 2)
+    assert cut_of(column) == Pieces("-", 2)
 
 
 def test_a_delimiter_that_few_values_hold_cuts_nothing():

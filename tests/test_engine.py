@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.applying.deep_keys import Cut as DeepCut
-from dedup_crawler.rules.applying.deep_keys import DeepMap
+from dedup_crawler.rules.applying.deep_keys import DeepMap, Pieces
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import (
     ANY,
@@ -136,11 +135,11 @@ def test_laws(rules, url):
 
 DEEP = DeepMap(
     {
-        "path[0]": DeepCut("_", 2),
-        "path[0]@1": DeepCut("-", 3),
-        "path[1]": DeepCut("p", 4),
-        "query[a]": DeepCut("a", 2),
-        "ext": DeepCut("h", 2),
+        "path[0]": Pieces("_", 2),
+        "path[0]@1": Pieces("-", 3),
+        "path[1]": Pieces("p", 4),
+        "query[a]": Pieces("a", 2),
+        "ext": Pieces("h", 2),
     }
 )
 PIECES = ["a", "b_c-d", "17", "a.php", "p-p", "b_1.html", "", ".", ".a", "a.", "a.b.c"]

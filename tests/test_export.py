@@ -111,7 +111,7 @@ def test_verified_on_a_recorded_site(discarder):
     )
 
     assert (careful.n_said, whole.n_said) == (0, 2)
-    assert "a URL with a parameter that the model never met is left alone" in careful.left_out[0].reason
+    assert "the model leaves URLs with unknown parameters alone" in careful.left_out[0].reason
     assert merged(discarder(whole), urls) == merged(drops.form, urls)
     assert discarder(whole)(f"{topic}-title?page=1") == f"{topic}-title"
     assert discarder(whole)(f"{topic}-title?page=2") == f"{topic}-title?page=2"
@@ -223,7 +223,7 @@ def test_the_command(tmp_path, models):
     lines = told.stderr.strip().splitlines()
     n_left = len(models["forum", "verified"].model_rules().others)
     assert lines[0].startswith("0 rules written, ")
-    assert sum("left out (it is no rule about a URL alone): " in line for line in lines) == n_left > 0
+    assert sum("left out (it is not about single URLs): " in line for line in lines) == n_left > 0
     rows = [line.split("\t") for line in table.stdout.splitlines()]
     assert rows[0] == ["rule", "groups", "wrong", "switched_off", "sentence"]
     assert {row[0] for row in rows[1:]} == set(load_model(folder).rule_sentences())

@@ -66,7 +66,7 @@ def test_a_host_that_was_not_crawled_is_left_alone() -> None:
 
     for url in ("http://www2.site.example/topic?t=1", "http://www.other.example/topic?sid=1&t=1"):
         assert learnt.canonicalize(url) == url
-        assert "no pages of" in learnt.explain(url).reason
+        assert "the model has not learnt" in learnt.explain(url).reason
 
 
 def test_hosts_that_differ_now_and_then_are_two() -> None:

@@ -354,7 +354,7 @@ def test_hostile_and_damaged_archives(tmp_path):
     with PageStore(tmp_path / "crawl.db") as store:
         for path, expected in {
             bomb: "would grow more than 100 times",
-            sheet: r"no WACZ; a spreadsheet can be saved as CSV",
+            sheet: r"not a WACZ; save a spreadsheet as CSV",
             cut: "cannot be read as one",
         }.items():
             with pytest.raises(BadInputError, match=expected) as caught:

@@ -147,9 +147,9 @@ def test_a_file_without_accesses_is_one_error(tmp_path):
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" * 50_000)
     (tmp_path / "empty").write_text("")
 
-    with pytest.raises(BadInputError, match=r"photo.jpg holds no access \(line 1 is the first.*METHOD URL PROTOCOL"):
+    with pytest.raises(BadInputError, match=r"photo.jpg has no accesses \(line 1 is the first.*METHOD URL PROTOCOL"):
         read_logs([tmp_path / "photo.jpg"])
-    with pytest.raises(BadInputError, match=r"empty holds no access .no lines"):
+    with pytest.raises(BadInputError, match=r"empty has no accesses .no lines"):
         read_logs([tmp_path / "empty"])
     with pytest.raises(BadInputError, match=r"no file .*nowhere"):
         read_logs([tmp_path / "nowhere"])
@@ -182,7 +182,5 @@ def test_a_log_in_another_format_is_one_line(tmp_path, line):
     with pytest.raises(BadInputError) as caught:
         read_logs([tmp_path / "log"])
 
-    assert "log holds no access (line 2 is the first of those that do not fit): expected HOST IDENT" in str(
-        caught.value
-    )
+    assert "log has no accesses (line 2 is the first that cannot be read): expected HOST IDENT" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1

@@ -146,7 +146,7 @@ def test_mistakes_are_one_line(site, tmp_path):
     log = logged(site, tmp_path)
     site.answers["/robots.txt"] = Answer(500)
     for arguments, said in [
-        ((tmp_path / "photo.jpg",), "holds no access"),
+        ((tmp_path / "photo.jpg",), "has no accesses"),
         ((tmp_path / "nowhere.log",), "no file"),
         ((log, "--validate", 5), "--validate and --site belong together: give --site"),
         ((log, "--site", site.url), "give --validate N"),

@@ -77,7 +77,7 @@ def test_what_is_no_table_of_urls_is_said(model: Canonicalizer) -> None:
     """The place and the value of what is no string; one text instead of several; lengths that differ."""
     with pytest.raises(BadInputError, match=r"urls\[1\] is nan"):
         model.records(pandas.Series([URLS[0], math.nan]))
-    with pytest.raises(BadInputError, match=r"several URLs"):
+    with pytest.raises(BadInputError, match=r"a list of URLs"):
         model.records(URLS[0])
     with pytest.raises(BadInputError, match="3 URLs and 1 referrers"):
         model.records(URLS, [None])

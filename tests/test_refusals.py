@@ -57,8 +57,8 @@ def test_contradictions_are_said_with_their_counts():
 
     assert (refusal.n_groups, refusal.n_wrong) == (90, 30)
     assert "90 groups, 30 contradictions" in refusal.sentence
-    assert refusal.reason.startswith("it would merge different pages: wrong in ")
-    assert "1.25 % is allowed" in refusal.reason
+    assert refusal.reason.startswith("it would merge different pages: expected error ")
+    assert "allowed 1.25 %" in refusal.reason
 
 
 def test_too_little_evidence_is_said():

@@ -58,7 +58,7 @@ def test_drops_are_counted_by_their_first_rule(tmp_path):
         ("drop `sid`", 30),
         ("drop `page`", 2),
         ("(no rule: the form of a page that was fetched before)", 1),
-        ("rule zz, of no model given here", 1),
+        ("rule zz, of another model", 1),
     ]
     assert [drop.url for drop in found.rules[0].examples] == [f"{HOST}/{n}?sid=1" for n in range(N_EXAMPLES)]
 

@@ -55,7 +55,7 @@ def test_a_rule_may_be_written_by_hand():
         ({"transformation": {"query[a]": "set"}}, "unknown word 'set'; known: drop, star"),
         ({"transformation": {"query[a]": {"set": 1}}}, "expected a text, found 1"),
         ({"transformation": 5}, "'transformation': expected a table, found 5"),
-        ({"context": {"query[a]": {"in": []}}}, "'in': expected a value at least"),
+        ({"context": {"query[a]": {"in": []}}}, "'in': expected at least one value"),
         ({"context": {"query[a]": {}}}, "expected one of literal, in, not_in, class"),
         ({"absent": "query[a]"}, "'absent': expected a list"),
         ({"host": None}, "'host': expected a text, found null"),

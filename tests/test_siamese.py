@@ -193,7 +193,7 @@ def test_a_site_without_duplicates_teaches_nothing(tmp_path):
     assert (
         load_model(model.save(tmp_path / "model")).canonicalize(f"{HOST}/topic.php?t=7&x") == f"{HOST}/topic.php?t=7&x"
     )
-    assert "no duplicates were learnt from" in model.explain(f"{HOST}/new").reason
+    assert "the training data had no duplicates" in model.explain(f"{HOST}/new").reason
 
 
 def test_precision_counts_more_when_recall_weighs_less():

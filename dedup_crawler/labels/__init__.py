@@ -1,8 +1,7 @@
-"""From the pages of a crawl to a number each: which of them are the same.
+"""Labels the pages of a crawl: finds out which of them are the same, and gives each a cluster number.
 
-Read along the path of a page: its text (``main_text``, on ``html``), its lines (``lines``,
-``arguments``), what of them is decoration (``layout``), what is kept (``signatures``), what joins two pages (``joins``,
-``folders``, ``clusters``), and the run over a whole database (``labelling``); ``cosine``
-and ``simhash`` are the labellers of the literature. What pages say about rules belongs to ``evidence/``, how right the
-labels are to ``evaluation/``.
+Read along the path of a page: its text (``main_text``, with ``html``), its lines (``lines``, ``arguments``), its
+decoration (``layout``), its hashes (``signatures``), the joins of pages (``joins``, ``folders``, ``clusters``), and the
+run over a whole database (``labelling``). ``cosine`` and ``simhash`` are the labellers of the literature. ``evidence/``
+compares pages for rules, and ``evaluation/`` measures how right the labels are.
 """

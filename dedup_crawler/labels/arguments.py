@@ -1,7 +1,8 @@
-"""The arguments in the query of a URL, which of them choose among few things, and how a page spells its own address.
+"""The arguments in the query of a URL: their kinds, and their spellings in the text of a page.
 
-``do=edit`` and ``tab=files`` say what kind of page a URL asks for; ``id=...`` says of what. Nobody tells the names:
-a key whose values repeat all the time is a *choice*, one of many values is *open*; in a small crawl some are neither.
+``do=edit`` and ``tab=files`` choose a kind of page; ``id=...`` names the thing that it is about. The names do not tell
+which is which, but the values do: a key with few values that repeat is a *choice*, a key with many values is *open*. In
+a small crawl some keys are neither.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from dedup_crawler.pages.records import LabelledPage
 Argument = tuple[str, str]
 
 MAX_CHOICES = 30
-"""A key with more different values than this is open."""
+"""Largest number of different values of a choice; a key with more is open."""
 MIN_REPEATS = 5
-"""Pages that each value of a choice has, on average; keys with up to three values are choices anyway."""
+"""Smallest mean number of pages for each value of a choice; a key with up to three values is always a choice."""
 MAX_ARGUMENTS = 100
-"""Most arguments of a query that is read."""
+"""Largest number of arguments; a query with more is ignored."""
 _FEW_VALUES = 3
 _ADDRESS = "\3"
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
@@ -31,7 +32,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 
 @functools.lru_cache(maxsize=64)
 def arguments(url: str) -> tuple[tuple[Argument, ...], str]:
-    """Decoded keys and values of the query in their order, and the rest of the URL before it."""
+    """Decoded keys and values of the query, in their order, and the URL before the query."""
     before, _, query = url.partition("#")[0].partition("?")
     if query.count("&") >= MAX_ARGUMENTS:
         return (), before
@@ -44,15 +45,15 @@ def _decoded(text: str) -> str:
 
 
 def spellings(value: str) -> set[str]:
-    """Spellings of an argument's value in the text of a page: as it is, or as a path (``a:b`` as ``a/b``).
+    """Spellings of an argument's value in the text of a page: the value, or the value as a path (``a/b`` for ``a:b``).
 
-    Values of one character are spelt everywhere, so they have none.
+    A value of one character occurs everywhere, so it has no spelling.
     """
     return {form for form in (value, _NOT_IN_NAMES.sub("/", value)) if len(form) > 1}
 
 
 def mask_value(line: str, value: str, mark: str) -> str:
-    """Put *mark* in the place of *value* where it is no part of a longer word."""
+    """Replace *value* by *mark*, except inside of a longer word."""
     pieces = line.split(value)
     masked = pieces[0]
     for before, after in itertools.pairwise(pieces):
@@ -62,7 +63,7 @@ def mask_value(line: str, value: str, mark: str) -> str:
 
 
 def address_free(page: LabelledPage) -> int | None:
-    """Digest of a page's title and lines without its own address (``Index of /pub/x``); None where it is not there."""
+    """Digest of a page's title and lines without its own address (``Index of /pub/x``); None if it is not printed."""
     path = unquote(page.url.partition("://")[2].partition("/")[2].partition("?")[0]).strip("/")
     if not path or (f"/{path}" not in page.title and f"/{path}" not in page.main_text):
         return None
@@ -101,7 +102,7 @@ class ArgumentKinds:
         return len(self._values.get(key, ())) > MAX_CHOICES
 
     def template(self, before: str, found: Sequence[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
-        """Kind of page that a URL asks for: all of it, without the values of *naming_keys* and of other open keys."""
+        """Kind of page of a URL: the URL without the values of *naming_keys* and of keys that are no choices."""
         parts = (
             f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
         )

@@ -1,19 +1,18 @@
-"""Clusters of URLs that show the same page: the joins of the default labeller, from the surest evidence to the weakest.
+"""The default labeller: joins pages that are the same, from the surest evidence to the weakest.
 
-A wrong join makes a crawler lose a page, a missed one makes it fetch a page twice, so every join needs evidence:
+A wrong join makes a crawler lose a page; a missed join makes it fetch a page twice. So every join needs evidence:
 
-1. a redirect shows what it leads to, and redirects to one URL show the same, crawled or not;
-2. the same status, title and text, of at least 10 words;
-3. the same but for decoration (:mod:`~dedup_crawler.labels.layout`), or but for what jusText calls boilerplate where
-   that is little;
-4. the same lines in another order (a list sorted otherwise), under a title: the lines of a text file have an order;
-5. the same content under titles that differ only in the page's name, where the content speaks for itself;
-6. the same title, and at least 100 words of which hardly any differ;
-7. the same but for the page's own address, in folders that share all they hold
-   (:mod:`~dedup_crawler.labels.folders`).
+1. a redirect shows the page of its target, and so do all redirects to one URL, even if it was not crawled;
+2. the same status, title and text of at least 10 words;
+3. the same except for decoration (:mod:`~dedup_crawler.labels.layout`), or except for a little boilerplate (jusText);
+4. the same lines in another order (a list sorted differently), if the page has a title: lines of a text file have an
+   order;
+5. the same content under titles that differ only in the page's name, if the content is specific enough;
+6. the same title, and at least 100 words with hardly any difference;
+7. the same except for the page's own address, in folders with the same files (:mod:`~dedup_crawler.labels.folders`).
 
-A page without text is joined by redirects only, and by the digest of its body where an export tells that and not the
-body (:mod:`~dedup_crawler.labels.joins`). An error page is never joined with one of another status.
+A page without text is joined only by redirects, or by the digest of its body if an export has only that
+(:mod:`~dedup_crawler.labels.joins`). An error page is never joined with a page of another status.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from dedup_crawler.labels.lines import (
 from dedup_crawler.labels.signatures import Signature, SitePages, changes
 
 MIN_OWN_WORDS = 20
-"""Words of its own that a page needs for its content to outweigh the name in its title."""
+"""Smallest number of own words with which the content of a page outweighs the name in its title."""
 N_SAMPLED_LINES = 4
-"""Lines by which near-duplicates find each other: those with the smallest hashes, which nearly equal pages share."""
+"""Number of lines by which near-duplicates are found: those with the smallest hashes."""
 MAX_TRIES = 20
-"""Most pages that one page is compared with, for each kind of evidence: keeps the cost linear in pages."""
+"""Most pages with which one page is compared for each kind of evidence; this keeps the cost linear."""
 
 REORDERED = "the same title and lines in another order"
-"""Reason of the joins of lists that are sorted otherwise."""
+"""Reason for joins of lists that are sorted differently."""
 
 Key = Callable[[Signature], int | None]
 EQUAL: tuple[tuple[Key, str], ...] = (
@@ -53,14 +52,14 @@ EQUAL: tuple[tuple[Key, str], ...] = (
     ),
     (lambda page: page.main if page.n_words >= MIN_NEAR_WORDS else None, "the same title and main text"),
 )
-"""Evidence that two pages of one status and title are the same -> the reason of the join."""
+"""Keys, and the reason for a join of two pages with the same status, title and key."""
 
 
 def cluster_pages(pages: Pages) -> Clustering:
-    """Put the pages of a crawl into duplicate clusters, of positions in crawl order; depends on the pages alone.
+    """Put the pages of a crawl into duplicate clusters of positions in crawl order.
 
-    *pages* gives each URL once, with its text, and is called up to three times. Simhashes and cluster numbers are not
-    looked at. Memory holds a signature a page and counts of bounded size, never the texts.
+    *pages* gives each URL once, with its text, and is called up to three times. Simhashes and old cluster numbers are
+    ignored. Memory holds a signature for each page and counts of bounded size, but no texts.
     """
     site = SitePages(pages)
     clustering = site.textless.clustering()
@@ -74,7 +73,7 @@ def cluster_pages(pages: Pages) -> Clustering:
 
 
 def _join_equal(clustering: Clustering, signatures: dict[int, Signature], key: Key, reason: str) -> None:
-    """Join pages of one status and title that are equal by a key, where they have it."""
+    """Join pages with the same status, title and key; pages without the key are left out."""
     first: dict[Hashable, int] = {}
     for position, signature in signatures.items():
         if (found := key(signature)) is not None:
@@ -100,11 +99,11 @@ def _join_reordered(clustering: Clustering, signatures: dict[int, Signature]) ->
 
 
 def _join_named(clustering: Clustering, site: SitePages) -> None:
-    """Join pages of the same content whose titles differ in the page's name.
+    """Join pages with the same content whose titles differ only in the page's name.
 
-    Where nothing but the name tells pages of one kind apart ("This page is read only", "Nothing links here") it is
-    what the page is about. So the content has to say something by itself, or to be chosen by another argument, the
-    same for both, on a kind of page whose content varies.
+    Pages of one kind may differ in nothing but the name ("This page is read only", "Nothing links here"), and are
+    different pages all the same. So the content needs enough words of its own, or both URLs must have the same open
+    arguments.
     """
     named = {
         position: (signature.status, signature.plain_title, signature.content)
@@ -128,7 +127,7 @@ def _join_named(clustering: Clustering, site: SitePages) -> None:
 
 
 def _join_near(clustering: Clustering, site: SitePages) -> None:
-    """Join nearly equal pages with the first of them: each with that one, so that no chain leads astray."""
+    """Join nearly equal pages, each with the first of them, so that small differences do not add up in a chain."""
     seen: set[Hashable] = set()
     buckets: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position, signature in site.signatures.items():
@@ -149,10 +148,10 @@ def _join_near(clustering: Clustering, site: SitePages) -> None:
 
 
 def is_near(left: Signature, right: Signature) -> bool:
-    """Return True if two pages differ so little that it is the same page with, say, another counter.
+    """Return True if two pages differ in so few lines that they are the same page with, say, another counter.
 
-    Line by line: where one page has a line more, a list has an entry more, and where lines have changed places, a tree
-    has another branch open.
+    Lines are compared place by place. An additional line would be a new entry of a list, and a moved line another open
+    branch of a tree.
     """
     if len(left.lines) != len(right.lines):
         return False

@@ -1,8 +1,8 @@
-"""Cosine scores of the pages found on one page: the labels of the capstone.
+"""The labeller of the capstone: cosine scores of the pages found on one page.
 
-The capstone (lazem/MLND-Capstone) compares each page with the pages linked on it and those with each other: vectors of
-word counts, cosine, 0.99 or more means duplicate. It fits a vectoriser for each pair. Here scikit-learn counts the
-words of each text once, by their hashes, and the scores of a group are one product of its rows with themselves.
+The capstone (lazem/MLND-Capstone) compares each page with the pages linked on it, and those with each other. The score
+is the cosine of their vectors of word counts, and 0.99 or more means duplicate. It fits a vectoriser for each pair.
+Here scikit-learn counts the words of each text once, by hashing, and the scores of a group are one matrix product.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 DUPLICATE_SCORE = 0.99
-"""The capstone's threshold."""
+"""Smallest score (0-1) of a duplicate, as in the capstone."""
 PARTNERS_PER_PAGE = 50
-"""Most earlier duplicates of its group that a page is paired with: all pairs of up to 51 duplicates."""
+"""Most earlier duplicates of its group with which a page is paired."""
 SAMPLED_SHARE = 0.05
-"""Share (0-1) of the pairs below the threshold that is kept too, for a plot of the distribution."""
+"""Share (0-1) of the pairs below the threshold that are kept, for a plot of the distribution."""
 SAMPLED_PER_PAGE = 4
 """Most sampled pairs for each page of a group, on average."""
 PART_PAGES = 1_000
-"""A group of more pages is scored in parts, for its time grows with the square of its pages."""
+"""Most pages that are scored at once, because the time grows with the square of the pages."""
 
 _BATCH_TEXTS = 500
 
@@ -46,18 +46,15 @@ class CountedPages(NamedTuple):
 
     urls: list[str]
     texts: Positions
-    """Row of each page's text; equal texts have one row, and row 0 is no text."""
+    """Row of each page's text, (pages,); equal texts have one row, and row 0 is the empty text."""
     rows: csr_matrix
-    """(different texts, hashes of words) counts, scaled to length 1; zeros for a text without words."""
+    """Word counts, scaled to length 1, (different texts, hashes of words); zeros for a text without words."""
     groups: list[Positions]
-    """A group for each page that has links: it and the pages first found on it, those with text; ascending."""
+    """Positions of each page with links and the pages first found on it, if they have text; ascending."""
 
 
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
-    """Count the words of pages as they come; texts are not kept.
-
-    MissingExtraError if scikit-learn is not installed.
-    """
+    """Count the words of pages without keeping the texts; MissingExtraError if scikit-learn is not installed."""
     vectorizer, vstack = _vectorizer()
     position: dict[str, int] = {}
     texts: list[int] = []
@@ -86,14 +83,12 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
 
 
 def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
-    """Score the pairs of each referrer group: the duplicates, and a sample (by *seed*) of the others.
+    """Score the pairs in the group of each referrer: the duplicates, and a sample (by *seed*) of the other pairs.
 
-    Yields (url1, url2, score): *url1* was crawled before *url2*, the score is 0-1. A pair is scored once, in its
-    referrer's group. Of the pairs that score 0.99 or more, equal texts among them, each page is given with the first 50
-    that were crawled before it: all pairs where up to 51 pages are the same. Of the others each is given with the
-    probability :func:`sampled_share`: 5 %, in groups of more than 161 pages ``8 / (n_pages - 1)``. So a group has some
-    54 scores a page at most, whatever its size. A group of more than 1,000 pages is scored in parts of consecutive
-    pages.
+    Yields (url1, url2, score): *url1* was crawled before *url2*, and the score is 0-1. A page is paired with the first
+    50 of its duplicates (score 0.99 or more) that were crawled before it. Any other pair is drawn with the probability
+    :func:`sampled_share`. So a group has at most about 54 scores for each page. A group of more than 1,000 pages is
+    scored in parts of consecutive pages.
 
     Memory holds URLs, links and 8 bytes for each different word of each different text. MissingExtraError if
     scikit-learn is not installed.
@@ -103,7 +98,7 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
     for group in counted.groups:
         for start in range(0, len(group), PART_PAGES):
             part = group[start : start + PART_PAGES]
-            scores = group_scores(counted, part)
+            scores = group_scores(counted, part)  # (k, k), as the masks below
             is_duplicate = np.triu(scores >= DUPLICATE_SCORE, 1)
             is_sampled = np.triu(generator.random(scores.shape) < sampled_share(len(part)), 1) & ~is_duplicate
             is_given = is_duplicate & (np.cumsum(is_duplicate, axis=0) <= PARTNERS_PER_PAGE) | is_sampled
@@ -112,24 +107,21 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
 
 
 def group_scores(counted: CountedPages, positions: Positions) -> Scores:
-    """Cosine of every two of some pages: (k, k), 0-1; exactly 1 where their texts are equal and have words."""
-    texts, text_of_page = np.unique(counted.texts[positions], return_inverse=True)
+    """Cosine (0-1) of every two of k pages, (k, k); exactly 1 for equal texts with words."""
+    texts, text_of_page = np.unique(counted.texts[positions], return_inverse=True)  # (texts,), (k,)
     rows = _dense_columns(counted.rows[texts])
-    scores = np.minimum((rows @ rows.T).toarray(), 1)
+    scores = np.minimum((rows @ rows.T).toarray(), 1)  # (texts, texts)
     np.fill_diagonal(scores, np.diff(rows.indptr) > 0)
     return np.asarray(scores[np.ix_(text_of_page, text_of_page)])
 
 
 def sampled_share(n_pages: int) -> float:
-    """The probability with which a pair below the threshold is given, in a group (or part of one) of *n_pages*."""
+    """Probability with which a pair below the threshold is drawn, in a group (or part) of *n_pages*."""
     return min(SAMPLED_SHARE, 2 * SAMPLED_PER_PAGE / max(n_pages - 1, 1))
 
 
 def cluster_by_cosine(pages: Pages) -> Clustering:
-    """Cluster as the capstone does: what pairs of 0.99 or more connect among the pages found on one page is the same.
-
-    A whole group is looked at at once, for every two of its pages may be connected.
-    """
+    """Cluster as the capstone does: pages found on one page are the same if pairs of 0.99 or more connect them."""
     counted = count_pages(pages())
     clustering = cluster_without_text(pages())
     for group in counted.groups:
@@ -143,7 +135,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
 
 
 def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
-    """Number of the component of each row (k, words); rows with a cosine of 0.99 or more are connected."""
+    """Number of the component of each row, (k,); rows (k, words) with a cosine of 0.99 or more are connected."""
     from scipy.sparse.csgraph import connected_components
     from sklearn.neighbors import radius_neighbors_graph
 
@@ -154,7 +146,7 @@ def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
 
 
 def _dense_columns(rows: csr_matrix) -> csr_matrix:
-    """Rows without columns of zeros: a product takes time for each column."""
+    """Leave out columns of zeros, because a product takes time for each column."""
     used, columns = np.unique(rows.indices, return_inverse=True)
     return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 
@@ -164,7 +156,7 @@ def _digest(text: str) -> bytes:
 
 
 def _vectorizer() -> tuple[Any, Any]:
-    """Return a vectorizer of words, lower-cased, of two characters or more, and a function that stacks the results."""
+    """A vectorizer of lower-case words with two or more characters, and a function that stacks its results."""
     try:
         from scipy.sparse import vstack
         from sklearn.feature_extraction.text import HashingVectorizer

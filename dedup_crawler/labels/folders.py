@@ -1,8 +1,8 @@
-"""Folders that have two addresses, on pages that print their own: ``Index of /mirror/x``, ``Index of /pub/mirrors/x``.
+"""Joins folders with two addresses, on sites whose pages print their address (``Index of /pub/mirrors/x``).
 
-Such pages differ in their address and in nothing else. That alone is no evidence: two packages built from one source
-have the same files with the same dates, and ``/a/x was not found`` says of every address the same. It is evidence where
-*all* that is below the one folder is below the other as well: page by page, with many different contents.
+Such pages differ only in the printed address. For a single page that is no evidence: ``/a/x was not found`` is the same
+for every address. It is evidence if *all* pages below the one folder are below the other folder too, with many
+different contents.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dedup_crawler.labels.signatures import Signature
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_CONTENTS = 20
-"""Least number of different contents that two folders share; the orders of one list count once."""
+"""Smallest number of different contents that two folders share; different orders of a list count once."""
 MAX_UNLIKE = 0.05
-"""Share (0-1) of the paths below both folders that may show different pages: some change while a crawl goes on."""
+"""Largest share (0-1) of the paths below both folders with different pages: some pages change during a crawl."""
 MAX_TRIES = 20
-"""Most pages that one page is compared with, to find folders."""
+"""Most pages with which one page is compared, to find folders."""
 MAX_FOLDERS = 20
-"""Most pairs of folders that are looked at, those that share most first: each costs a look at every URL."""
+"""Most pairs of folders that are compared, those with most common contents first: each costs a pass over all URLs."""
 
 Positions = Mapping[str, int]
 Signatures = Mapping[int, Signature]
@@ -30,7 +30,7 @@ Signatures = Mapping[int, Signature]
 
 @dataclass(frozen=True)
 class FolderAlias:
-    """Two folders that seem to hold the same."""
+    """Two folders that seem to have the same pages."""
 
     origin: str
     """Scheme and host."""
@@ -40,15 +40,15 @@ class FolderAlias:
     """Shorter start of the path."""
 
     def other(self, url: str) -> str | None:
-        """Address of a URL below the other folder; None if it is not below this one."""
+        """Address below the new folder, for a URL below the old one; None for other URLs."""
         before = self.origin + self.old
         return f"{self.origin}{self.new}{url[len(before) :]}" if url.startswith(before) else None
 
 
 def join_folders(clustering: Clustering, positions: Positions, signatures: Signatures) -> None:
-    """Join the pages of folders that have two addresses; what is joined by then counts as alike.
+    """Join the pages of folders with two addresses; pages that are already in one cluster count as alike.
 
-    *positions* gives the position of each URL in normal form, *signatures* those of the pages with text.
+    *positions* has the position of each URL in normal form, *signatures* the signatures of pages with text.
     """
     for alias in _proposed(positions, signatures):
         alike: list[tuple[int, int]] = []
@@ -67,7 +67,7 @@ def join_folders(clustering: Clustering, positions: Positions, signatures: Signa
 
 
 def _proposed(positions: Positions, signatures: Signatures) -> list[FolderAlias]:
-    """Pairs of folders that share enough contents but for the addresses."""
+    """Pairs of folders that share enough contents, apart from the addresses."""
     seen: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     contents: defaultdict[FolderAlias, set[int]] = defaultdict(set)
     for url, position in positions.items():
@@ -90,7 +90,7 @@ def _proposed(positions: Positions, signatures: Signatures) -> list[FolderAlias]
 
 
 def _pairs(alias: FolderAlias, positions: Positions, signatures: Signatures) -> Iterator[tuple[str, int, int]]:
-    """Path, and positions of two pages with text whose addresses differ in the folder alone."""
+    """Path and positions of each two pages with text whose addresses differ only in the folder."""
     for url, position in positions.items():
         other = positions.get(alias.other(url) or "")
         if other is not None and position in signatures and other in signatures:

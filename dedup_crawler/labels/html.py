@@ -1,11 +1,10 @@
-"""An HTML page as the labeller reads it, with one parse: title, canonical link, and the paragraphs of jusText.
+"""Reads an HTML page with one parse: title, canonical link, and the paragraphs of jusText.
 
 J. Pomikalek, "Removing boilerplate and duplicate content from web corpora", PhD thesis, Brno 2011 (jusText).
 
-Parsing into paragraphs and classifying them is jusText's own code, and the result is that of ``justext.justext`` (a
-test holds the two together), in half the time. Left out is what does not show in it: the document is cleaned where it
-stands instead of in a copy, the path of an element grows with the element instead of being written out for each
-paragraph, and the text of a paragraph is put together once.
+The code of jusText makes the paragraphs and classifies them. The result is that of ``justext.justext`` (a test compares
+the two), in half the time: the document is cleaned in place instead of in a copy, the path of an element is extended
+instead of written anew for each paragraph, and the text of a paragraph is joined once.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from dedup_crawler.errors import BadInputError
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
 
-# As justext.core.preprocessor makes it anew for each page.
+# the cleaner that justext.core.preprocessor makes for each page
 _clean = Cleaner(
     processing_instructions=False,
     remove_unknown_tags=False,
@@ -63,7 +62,7 @@ LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One block of text; *is_main* where jusText does not call it boilerplate."""
+    """One block of text; *is_main* is False if jusText calls it boilerplate."""
 
     text: str
     is_main: bool
@@ -71,9 +70,9 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """Title, absolute canonical link and paragraphs of a page; *is_cut* where the parser left deep parts out.
+    """Title, absolute canonical link and paragraphs of a page; lines of text fields are the last paragraphs.
 
-    The lines of text fields come last.
+    *is_cut* is True if the parser left out deeply nested parts.
     """
 
     title: str
@@ -83,14 +82,14 @@ class HtmlText:
 
 
 def read_html(html: str, url: str, language: str | None) -> HtmlText:
-    """Parse *html*, found at *url*, with the stop words of its language, or of *language* where it does not tell.
+    """Parse *html*, found at *url*, with the stop words of its declared language, by default of *language*.
 
     See :func:`stop_words` for the names of languages. Without a *language* no paragraph is said to be main, which is
     faster.
     """
     parser = lxml.html.HTMLParser()
     try:
-        # lxml refuses a str with an XML declaration; without it the text means the same, for it is decoded already.
+        # lxml refuses a str with an XML declaration, which has no meaning in decoded text
         document = lxml.html.fromstring(_XML_DECLARATION.sub("", html), parser=parser)
     except lxml.etree.ParserError:  # nothing but white space and comments
         return HtmlText("", None, (), is_cut=False)
@@ -105,7 +104,7 @@ def read_html(html: str, url: str, language: str | None) -> HtmlText:
 
 @functools.lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
-    """Give the frequent words of a language, from the lists of jusText; BadInputError if it has none of that name."""
+    """Frequent words of a language, from the lists of jusText; BadInputError for a language without a list."""
     known = justext.get_stoplists()
     if language not in known:
         raise BadInputError(f"language = {language!r} has no stop words; known: {', '.join(sorted(known))}")
@@ -113,7 +112,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def language_of(tree: Any) -> str | None:
-    """JusText's name of the language that ``<html lang>`` declares, if it has stop words for it."""
+    """Name of the language that ``<html lang>`` declares; None if jusText has no stop words for it."""
     declared = tree.getroot().get("lang") or ""
     return LANGUAGES.get(re.split(r"[-_]", declared.strip().lower())[0])
 
@@ -124,7 +123,7 @@ def _title(tree: Any) -> str:
 
 
 def _typed_lines(tree: Any) -> Iterator[str]:
-    """Lines of the fields for longer texts, which jusText leaves out: all that a page may show, such as its source."""
+    """Lines of text areas, which jusText leaves out; a page may show nothing else, for example its source."""
     for field in tree.iter("textarea"):
         yield from filter(str.strip, (field.text or "").splitlines())
 
@@ -142,7 +141,7 @@ def _canonical_link(tree: Any, url: str) -> str | None:
 
 
 class _Path:
-    """Path to the element being read; jusText classifies by *dom* alone."""
+    """Path to the current element; jusText only uses *dom* to classify."""
 
     xpath = ""
 
@@ -164,7 +163,7 @@ class _Path:
 class _Paragraph(core.Paragraph):  # type: ignore[misc]  # jusText is not typed
     @functools.cached_property
     def text(self) -> str:
-        """Asked for only when the paragraph is complete."""
+        """The text; it is only read when the paragraph is complete."""
         text: str = super().text
         return text
 

@@ -1,9 +1,8 @@
-"""Sets of pages that only grow together, why each join was made, and the joins that need no text.
+"""Clusters with the reason for every join, and the joins that need no text.
 
-Those are redirects, and the pages that an export describes without their bodies: with equal digests they are byte for
-byte the same. That is the surest evidence there is, but for log-in forms and the like: one body, shown at very many
-addresses, says nothing about what these show. So a body that too many URLs share joins none of them. Only good answers
-count: the body of a redirect or an error is not what it is about.
+Joins without text are redirects, and pages with the same digest of their body, if an export has no bodies. Equal bodies
+are the surest evidence, with one exception: a body at very many addresses, such as a log-in form, says nothing about
+the pages behind it. So a body that too many URLs share joins none of them. Bodies of redirects and errors do not count.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
 MAX_SHARE = 0.1
-"""Largest share (0-1) of the pages known by digest that one body joins; a more frequent body says nothing."""
+"""Largest share (0-1) of the pages with a digest that one body joins."""
 FEW_URLS = 10
-"""Number of pages that a body may always join, however few are known by digest."""
+"""Number of pages that one body may always join."""
 SAME_BODY = "the same body, byte for byte"
-"""Reason of these joins."""
+"""Reason for joins of equal bodies."""
 
 
 class DisjointSets:
-    """Numbers 0..n-1 in sets that only grow together."""
+    """Disjoint sets of the numbers 0..n-1, which can only be joined."""
 
     def __init__(self, n: int) -> None:
         self._parent = list(range(n))
@@ -39,7 +38,7 @@ class DisjointSets:
         return item
 
     def join(self, left: int, right: int) -> bool:
-        """Put the sets of two items together; whether they were apart."""
+        """Join the sets of two items; return True if they were apart."""
         left, right = self.find(left), self.find(right)
         self._parent[max(left, right)] = min(left, right)
         return left != right
@@ -52,7 +51,7 @@ class DisjointSets:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Two pages (positions in crawl order) that were put together, and the evidence."""
+    """Two pages (positions in crawl order) that were joined, and the reason."""
 
     left: int
     right: int
@@ -65,10 +64,10 @@ class Clustering:
     def __init__(self, n_pages: int) -> None:
         self._sets = DisjointSets(n_pages)
         self.joins: list[Join] = []
-        """Joins in the order in which they were made; a tree for each cluster."""
+        """Joins in order; those of one cluster form a tree."""
 
     def join(self, left: int, right: int, reason: str) -> None:
-        """Put two pages together, unless they are already."""
+        """Join the clusters of two pages, unless they are in one cluster already."""
         if self._sets.join(left, right):
             self.joins.append(Join(left, right, reason))
 
@@ -81,7 +80,7 @@ class Clustering:
         return self._sets.numbers()
 
     def explain(self, left: int, right: int) -> list[Join]:
-        """The joins that lead from one page to the other; none if they are not in one cluster."""
+        """The joins that lead from one page to the other; empty if they are in different clusters."""
         joins_of: defaultdict[int, list[Join]] = defaultdict(list)
         for join in self.joins:
             joins_of[join.left].append(join)
@@ -99,11 +98,11 @@ class Clustering:
 
 
 class TextlessJoins:
-    """Finds the joins that need no text, from the pages of a crawl, shown in crawl order."""
+    """Finds the joins that need no text; gets the pages in crawl order."""
 
     def __init__(self) -> None:
         self.positions: dict[str, int] = {}
-        """URL in normal form -> position of the first page that it is the address of."""
+        """URL in normal form -> position of the first page with this URL."""
         self._n_pages = 0
         self._targets: list[tuple[int, str]] = []
         self._body_of: dict[int, int] = {}
@@ -124,7 +123,7 @@ class TextlessJoins:
         not_crawled: dict[str, int] = {}
         for position, target in self._targets:
             found = self.positions.get(target)
-            if found is None:  # of redirects to a page that was not crawled the first stands for it
+            if found is None:  # the first redirect to a page that was not crawled stands for the page
                 found = not_crawled.setdefault(target, position)
             clustering.join(position, found, f"a redirect to {target}")
         n_urls = Counter(self._body_of.values())
@@ -137,7 +136,7 @@ class TextlessJoins:
 
 
 def cluster_without_text(pages: Iterable[LabelledPage]) -> Clustering:
-    """Join redirects and equal bodies; for labellers that know texts only."""
+    """Join redirects and equal bodies."""
     joins = TextlessJoins()
     for page in pages:
         joins.see(page)

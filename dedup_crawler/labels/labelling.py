@@ -1,7 +1,7 @@
-"""Labelling a crawl: main texts, scores, clusters, from the store into the store.
+"""Labels the crawl in a page store: reads main texts, then makes scores and clusters.
 
-Cleaning takes nearly all of the time and is done once a page; it is written as it comes, so that an interrupted run is
-continued where it stopped. Scores and clusters are made anew each time, for a new page may join two old clusters.
+Reading the texts takes nearly all of the time. Each text is read once and stored at once, so an interrupted run
+continues where it stopped. Scores and clusters are made anew each time, because a new page may join two old clusters.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
     "cosine": cluster_by_cosine,
     "simhash": cluster_by_simhash,
 }
-"""Name -> ways to put pages into duplicate clusters."""
+"""Name -> labeller: puts pages into duplicate clusters."""
 
 BATCH_PAGES = 100
-"""Most texts that an interrupted run may have to read again."""
+"""Pages in one batch of texts; an interrupted run reads at most one batch again."""
 REPORTED_SKIPS = 100
 MIN_SINK_URLS = 10
-"""Least number of URLs of a sink."""
+"""Smallest number of URLs of a sink."""
 MIN_SINK_SHARE = 0.02
-"""Least share (0-1) of all URLs that a sink has."""
+"""Smallest share (0-1) of all URLs that lead to a sink."""
 MAX_SINK_WORDS = 100
-"""Most words of a sink besides lines that the pages of the site share; error pages may have more."""
+"""Largest number of words of a sink in lines that are not common; error pages may have more."""
 COMMON_SHARE = 0.05
-"""A line on more than this share (0-1) of the pages says nothing about one of them; the larger of two limits counts."""
+"""A line is common if it is on more than this share (0-1) of the pages, and above the limit by SHARED."""
 SHARED = 1.5
-"""A line on more than so many pages for each URL of a cluster says nothing about the cluster."""
+"""A line is common if it is on more than this number of pages for each URL of the cluster, and above COMMON_SHARE."""
 
 Progress = Callable[[str, int], None]
-"""Called with the step (``main text``, ``scores``, ``clusters``) and the number of pages it has done."""
+"""Called with the step (``main text``, ``scores``, ``clusters``) and the number of pages done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """A cluster to which very many URLs lead: the login form, the not-found page, the empty result."""
+    """A cluster to which very many URLs lead: the log-in form, the not-found page, the empty result."""
 
     cluster: int
     n_urls: int
     url: str
-    """Its first."""
+    """First URL of the cluster."""
     title: str
 
 
@@ -68,21 +68,21 @@ class LabelReport:
 
     n_pages: int
     n_cleaned: int
-    """Pages whose text was read in this run; the others had been before."""
+    """Number of pages whose text was read in this run."""
     n_without_text: int
-    """Pages that can be joined by redirects only."""
+    """Number of pages without text, which only redirects and digests can join."""
     n_skipped: int
-    """Pages of this run whose text could not be read."""
+    """Number of pages whose text could not be read in this run."""
     skipped: tuple[tuple[str, str], ...]
     """URL and reason of the first 100 skipped pages."""
     n_scores: int
     n_clusters: int
     n_duplicates: int
-    """Pages that a crawl without duplicates would not have fetched: all but one of each cluster."""
+    """Number of pages that were fetched in vain: all but one of each cluster."""
     n_reordered: int
-    """Joins of two orders of one list; 0 for labellers that do not look for them."""
+    """Number of joins of lists in two orders; 0 for labellers that do not find them."""
     sinks: tuple[Sink, ...]
-    """Clusters that say nothing (log in, not found, no result), the largest first."""
+    """Sinks (log in, not found, no result), the largest first."""
 
 
 def label_store(
@@ -93,11 +93,11 @@ def label_store(
     labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
-    """Read the texts of the pages of *store* that have none yet, then score and cluster all pages.
+    """Read the texts of pages in *store* that have none yet, then score and cluster all pages.
 
-    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`, *labeller* is one of
-    :data:`LABELLERS`, *progress* is called after each batch of pages and after each step. Ctrl-C, or an error, leaves
-    the texts read so far in the store.
+    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`. *labeller* is one of
+    :data:`LABELLERS`. *progress* is called after each batch of pages and after each step. After Ctrl-C or an error, the
+    texts read so far are in the store.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def label_store(
 
 
 def labeller_of(name: str) -> Callable[[Pages], Clustering]:
-    """Look up a way to cluster pages; BadInputError if there is none of that *name*."""
+    """Look up a labeller; BadInputError if *name* is unknown."""
     if name not in LABELLERS:
         hint = did_you_mean(name, LABELLERS)
         raise BadInputError(f"labeller = {name!r} is not known; choose one of {', '.join(LABELLERS)}.{hint}")
@@ -144,16 +144,13 @@ def labeller_of(name: str) -> Callable[[Pages], Clustering]:
 
 
 def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
-    """Cluster pages (any part of a crawl, in its order) as :func:`label_store` would if the crawl had been just these.
-
-    Returns one number a page, 0, 1, ... by first appearance.
-    """
+    """Cluster numbers (0, 1, ... by first appearance) of pages in crawl order, with texts; for any part of a crawl."""
     return cluster_pages(lambda: pages).numbers()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelStep:
-    """Two URLs that were put together, and the evidence."""
+    """Two URLs that were joined, and the reason."""
 
     url: str
     other: str
@@ -161,10 +158,10 @@ class LabelStep:
 
 
 def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "default") -> tuple[LabelStep, ...]:
-    """The steps by which the labels lead from one page of a crawl to another; none if they are different pages.
+    """The joins that lead from one page of a crawl to another; empty if they are in different clusters.
 
-    The texts must have been read (:func:`label_store`); clusters are made anew, nothing is written. BadInputError if
-    the crawl has not labelled one of the URLs.
+    The store must be labelled (:func:`label_store`). Clusters are made anew, and nothing is written. BadInputError if a
+    URL was not crawled or not labelled.
     """
     urls: list[str] = []
     n_unlabelled = 0
@@ -183,11 +180,7 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
 
 
 def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
-    """Find the sinks among *clusters* (one number a page), the largest first; redirects do not count as URLs.
-
-    They are clusters like others, and "this kind of URL always ends here" is worth learning; but that two URLs end
-    there says nothing about what else they would show.
-    """
+    """Find the sinks among *clusters* (the number of each page), the largest first; redirects do not count as URLs."""
     n_urls: Counter[int] = Counter()
     for page, cluster in zip(pages(), clusters, strict=True):
         n_urls[cluster] += bool(page.main_text)
@@ -204,7 +197,7 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
 
 
 def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dict[int, LabelledPage]:
-    """The first page with text of each of some clusters, of which there are few."""
+    """The first page with text of each of the *wanted* clusters."""
     first: dict[int, LabelledPage] = {}
     if wanted:
         for page, cluster in zip(pages(), clusters, strict=True):
@@ -214,7 +207,7 @@ def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dic
 
 
 def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
-    """On how many pages each of these lines is."""
+    """Number of pages with each of *lines*."""
     found: Counter[str] = Counter()
     if lines:
         for page in pages():

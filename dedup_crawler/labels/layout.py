@@ -1,17 +1,15 @@
-"""Decoration: lines in which the pages of a site print their own address.
+"""Finds decoration: lines in which the pages of a site print their own name or address.
 
-A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` stands on a page's text, its history, and the login
-form reached from it. It differs on every page, so comparing lines never calls it boilerplate; and it makes one login
-form look like hundreds. The trick is to compare its *shape*, in which the values of the URL's own arguments, dates and
-times are masked: the shapes of decoration are on very many pages.
+A footer ``wiki/start.txt · last modified 2026/11/19 06:30 by anna`` is on a page, on its history, and on the log-in
+form reached from it. It makes one log-in form look like hundreds of pages. It differs on every page, so no comparison
+of lines finds it. But its *shape* is on very many pages. In a shape, the values of the URL's own arguments, dates and
+times are masked.
 
-This must not go too far. ``Files in ⟨folder⟩`` is frequent too, and is all that tells two folders apart. The
-difference is that a site names the folder on the pages about folders, and the page on all pages whatsoever. So only
-values of *naming* keys are masked: those that at least half of all pages show as a line of its own. Most sites have
-none.
+``Files in ⟨folder⟩`` is frequent too, but there the value tells two pages apart. The difference: a site names the
+folder only on pages about folders, but the page on all pages. So only values of *naming* keys are masked, which at
+least half of all pages show as a line of its own. Most sites have no such keys.
 
-Numbers are not told from ids, so they stay; that one of them counts visitors, only a long page with a single difference
-can show.
+Numbers are not masked, because they may be ids.
 """
 
 from __future__ import annotations
@@ -26,19 +24,19 @@ from dedup_crawler.labels.lines import digest, lines_of, masked_times
 from dedup_crawler.pages.records import LabelledPage
 
 Pages = Callable[[], Iterable[LabelledPage]]
-"""Gives the pages of a crawl anew, from the first to the last, each time it is called."""
+"""Gives the pages of a crawl, in crawl order; can be called several times."""
 
 MIN_PAGES = 50
-"""Least number of pages of a crawl with decoration."""
+"""Smallest number of pages of a crawl in which decoration is searched."""
 NAMING_SHARE = 0.5
-"""Least share (0-1) of the pages that show the value of a key as a line, for the key to name pages."""
+"""Smallest share (0-1) of the pages that show the value of a naming key as a line."""
 SHAPE_SHARE = 0.005
-"""Least share (0-1) of the pages with a line of some shape that names them, for such lines to be decoration."""
+"""Smallest share (0-1) of the pages that have a line with the shape of decoration."""
 SHAPE_PAGES = 10
-"""Least number of such pages."""
+"""Smallest number of pages that have a line with the shape of decoration."""
 
 MAX_KEYS = 400_000
-"""About 50 MB of counts with 64-bit keys."""
+"""Largest number of keys of a bounded counter; it takes about 50 MB with 64-bit keys."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -46,11 +44,11 @@ _NAME, _OTHER = "\0", "\1"
 
 
 class SiteLayout:
-    """Decoration of a site: see all pages, then settle."""
+    """Learns the decoration of a site: call :meth:`see` with each page, then :meth:`settle`."""
 
     def __init__(self) -> None:
         self.naming_keys: frozenset[str] = frozenset()
-        self._n_pages = 0  # with title and text: a file without a title has no layout
+        self._n_pages = 0  # pages with title and text: a file without a title has no layout
         self._kinds = ArgumentKinds()
         self._n_named: Counter[str] = Counter()
         self._shapes: frozenset[int] = frozenset()
@@ -65,7 +63,7 @@ class SiteLayout:
             self._n_named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
 
     def settle(self, pages: Pages) -> None:
-        """Decide which keys name the page and what is decoration; reads the pages again where there are such keys."""
+        """Decide which keys are naming keys, and which lines are decoration; reads the pages again if needed."""
         if self._n_pages >= MIN_PAGES:
             least = NAMING_SHARE * self._n_pages
             self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)
@@ -77,18 +75,18 @@ class SiteLayout:
             self._shapes = n_shapes.at_least(max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES))
 
     def names(self, url: str) -> Names:
-        """Finder of the values of one URL's naming arguments, after :meth:`settle`."""
+        """Finds the values of one URL's naming arguments; call it after :meth:`settle`."""
         return Names(url, self.naming_keys)
 
     def decoration(self, url: str, lines: list[str]) -> set[int]:
-        """Lines of the page at *url* that are no content, by their index.
+        """Indexes of the lines of the page at *url* that are decoration.
 
-        A line that stands twice is decoration once: a label may have the same words as an entry of a list.
+        Only the first of equal lines is decoration: the others may be entries of a list.
         """
         return {index for index, shape in self.names(url).shapes_of(lines).items() if shape in self._shapes}
 
     def kind_of(self, url: str) -> tuple[int, tuple[Argument, ...]]:
-        """Hash of what kind of page a URL asks for, and its arguments that neither name it nor choose the kind."""
+        """Hash of the kind of page of a URL, and the URL's open arguments, except for naming keys."""
         found, before = arguments(url)
         template = "\n".join(self._kinds.template(before, found, self.naming_keys))
         is_open = [key not in self.naming_keys and self._kinds.is_open(key) for key, _ in found]
@@ -106,7 +104,7 @@ class Names:
         )
 
     def shapes_of(self, lines: list[str]) -> dict[int, int]:
-        """First place of each line with names, and its digest with names, other values and times masked."""
+        """Index of the first of equal lines with names -> digest of the line's shape."""
         found: dict[str, int] = {}
         for name in self._names:
             for index, line in enumerate(lines):
@@ -116,7 +114,7 @@ class Names:
         return {index: digest(shape) for index, shape in shapes if shape}
 
     def plain_title(self, title: str) -> str | None:
-        """The title with the page's name masked, or None if it does not hold it."""
+        """The title with the page's name masked; None if the title does not contain it."""
         return (self._shape(title) if any(name in title for name in self._names) else "") or None
 
     def _shape(self, line: str) -> str:
@@ -137,13 +135,14 @@ def _longest_first(values: Iterable[str]) -> list[str]:
 
 
 class BoundedCounter(Generic[Key]):
-    """Counts of a stream: what is frequent stays counted, what is rare is forgotten.
+    """Counts the frequent keys of a stream, and forgets rare ones.
 
-    J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming 2, 1982, many elements at a time.
-    Whenever more than *max_keys* are held, all are lowered alike and at least half are forgotten.
+    J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming 2, 1982, for many elements at a
+    time. With more than *max_keys* keys, all counts are lowered by the same number, and at least half of the keys are
+    forgotten.
 
-    A count is never too high, and too low by at most :attr:`max_error`: 0 until something was forgotten, and always
-    less than the share ``2 / max_keys`` of all that was counted.
+    A count is never too high. It is too low by at most :attr:`max_error`, which is less than the share ``2 / max_keys``
+    of everything that was counted, and 0 until keys are forgotten.
     """
 
     def __init__(self, max_keys: int = MAX_KEYS) -> None:
@@ -152,7 +151,7 @@ class BoundedCounter(Generic[Key]):
         self.max_error = 0
 
     def update(self, keys: Iterable[Key] | Mapping[Key, int]) -> None:
-        """Count each of *keys* once, or as often as it says."""
+        """Count each of *keys* once, or as often as a mapping says."""
         self._counts.update(keys)
         if len(self._counts) > self._max_keys:
             less = sorted(self._counts.values(), reverse=True)[self._max_keys // 2]
@@ -166,5 +165,5 @@ class BoundedCounter(Generic[Key]):
         return len(self._counts)
 
     def at_least(self, n: float) -> frozenset[Key]:
-        """The keys that may have been counted *n* times or more; those counted so often for certain are among them."""
+        """All keys that were counted *n* times or more, and perhaps some with up to :attr:`max_error` less."""
         return frozenset(key for key, count in self._counts.items() if count + self.max_error >= max(n, 1))

@@ -1,7 +1,7 @@
-"""Bodies as text, texts as lines, their words and their times.
+"""Decodes bodies, splits texts into lines, counts words, and masks times.
 
-Two fetches of one page may print different times. Those that are told from now ("5 minutes ago") are masked in every
-line; dates, times of day and durations only where somebody asks.
+Two fetches of one page may print different times. Relative times ("5 minutes ago") are masked in every line. Dates,
+times of day and durations are masked by functions of their own.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from w3lib.encoding import html_to_unicode
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_WORDS = 10
-"""A text with fewer words says too little to join pages by: "You need to enable JavaScript to run this app"."""
+"""Smallest number of words of a text that joins pages; "You need to enable JavaScript to run this app" has fewer."""
 MIN_NEAR_WORDS = 100
-"""A text with fewer words is compared for equality only: in a short list one changed entry is one more percent."""
+"""Smallest number of words of texts that may differ a little; shorter texts must be equal."""
 MAX_CHANGED_LINES = 2
-"""Most lines by which nearly equal pages differ."""
+"""Largest number of lines in which nearly equal pages differ."""
 MAX_CHANGED_SHARE = 0.02
-"""Largest share (0-1) of a page's words in those lines, counted on both sides."""
+"""Largest share (0-1) of a page's words in the lines that differ."""
 MAX_CLOCK = 200
-"""Characters; a longer line is no clock."""
+"""Characters of the longest line in which dates, times of day and durations are masked."""
 WHEN = "\2"
-"""Stands in the place of times."""
+"""Mark for a time."""
 
 _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 _COUNT = re.compile(r" ?[(\[]\d{1,9}[)\]]$")
@@ -40,16 +40,16 @@ _TIME = re.compile(
 )
 _AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
-_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # what every match of the two has
+_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # part of every _TIME and _DURATION
 
 
 class LineFacts(NamedTuple):
-    """Facts about a line by itself, whatever page it is on."""
+    """Facts about a line that do not depend on its page."""
 
     digest: int
     n_words: int
     numbers: tuple[str, ...]
-    """Its runs of digits."""
+    """Runs of digits in the line."""
 
 
 def line_facts(line: str) -> LineFacts:
@@ -58,7 +58,7 @@ def line_facts(line: str) -> LineFacts:
 
 
 def lines_of(page: LabelledPage) -> list[str]:
-    """Lines of a page's text without the mark of jusText's boilerplate, and without times told from now."""
+    """Lines of a page's text, without the mark for boilerplate, and with relative times masked."""
     if not page.main_text:
         return []
     return masked_ago(page.main_text.replace("\t", "")).split("\n")
@@ -77,15 +77,15 @@ def kind_of(body: bytes, content_type: str | None) -> str:
 
 
 def decode(body: bytes, content_type: str | None) -> str:
-    """Decode a body by header, byte order mark or meta element, whatever they claim; never fails.
+    """Decode a body by its header, byte order mark or meta element; never fails.
 
-    Bytes that the charset does not have become U+FFFD. Without any claim: UTF-8 if it is that, else Windows-1252.
+    Invalid bytes become U+FFFD. Without a declared charset: UTF-8 if the body is valid UTF-8, else Windows-1252.
     """
     try:
         text: str = html_to_unicode(content_type, body, auto_detect_fun=_guess_charset)[1]
-    except (LookupError, ValueError):  # a charset such as "hex" or "idna", which Python has but not for text
+    except (LookupError, ValueError):  # a codec of Python that is not for text, such as "hex" or "idna"
         text = body.decode("utf-8", "replace")
-    return text.encode("utf-8", "replace").decode("utf-8")  # UTF-7 can spell lone surrogates, which no database takes
+    return text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates (from UTF-7) fit into no database
 
 
 def _guess_charset(body: bytes) -> str:
@@ -102,7 +102,7 @@ def digest(text: str) -> int:
 
 
 def digest_of_all(digests: Sequence[int]) -> int:
-    """64-bit hash of lines by those of each."""
+    """64-bit hash of a sequence of 64-bit hashes."""
     return xxhash.xxh3_64_intdigest(array("Q", digests).tobytes())
 
 
@@ -112,20 +112,20 @@ def words_of(text: str) -> list[str]:
 
 
 def n_words(text: str) -> int:
-    """Count the words of a text."""
+    """Number of words in a text."""
     return len(_WORD.findall(text))
 
 
 def numbers_of(text: str) -> frozenset[str]:
-    """The runs of digits in a text."""
+    """Runs of digits in a text."""
     return frozenset(_NUMBER.findall(text))
 
 
 def is_reordered(left: Sequence[Hashable], right: Sequence[Hashable]) -> bool:
     """Return True if two different sequences of the same lines are one list in two orders.
 
-    Not if a single line stands elsewhere: that is how a tree says which of its branches is open, and a menu where
-    the reader is. Sorting moves more than one line, for an entry of a table has several.
+    If a single line has moved, they are not: a tree or menu moves one line to show the current place. Sorting a table
+    moves several lines, because an entry has several.
     """
     moved = [index for index, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
     first, end = moved[0], moved[-1] + 1
@@ -139,12 +139,12 @@ def masked_times(line: str) -> str:
 
 
 def masked_ago(text: str) -> str:
-    """The text with times told from now ("5 minutes ago") masked."""
+    """The text with relative times ("5 minutes ago") masked."""
     return _AGO.sub(WHEN, text) if " ago" in text else text
 
 
 def masked_clock(line: str) -> str:
-    """The line with dates, times of day and durations masked; the very same string if it has none or is too long."""
+    """The line with dates, times of day and durations masked; the same object if it has none or is too long."""
     if len(line) > MAX_CLOCK or not _MAY_BE_CLOCK(line):
         return line
     masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))

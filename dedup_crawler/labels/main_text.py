@@ -1,12 +1,10 @@
-"""The text to compare pages by: the paragraphs of jusText, a line each, boilerplate marked as such.
+"""Reads the text by which pages are compared: the paragraphs of jusText, one on each line, with boilerplate marked.
 
-jusText keeps long paragraphs with many stop words. On lists, tables and code, which is half to three quarters of the
-pages of many sites, it keeps nothing, and where it keeps little, what it drops is often what tells two pages apart.
-So nothing is dropped here: a line that jusText calls boilerplate starts with a tab, and the labeller decides what to
-compare when it knows the whole site.
+jusText keeps long paragraphs with many stop words. Of lists, tables and code (half to three quarters of the pages of
+many sites) it keeps nothing, and what it drops may be all that tells two pages apart. So nothing is dropped here: a
+line that jusText calls boilerplate starts with a tab, and the labeller decides later what to compare.
 
-No text have redirects, bodies that are neither HTML nor text (images, archives: such pages are joined by redirects
-only), and pages over the limits below.
+Redirects, bodies that are neither HTML nor text (images, archives), and pages over the limits below have no text.
 """
 
 from __future__ import annotations
@@ -25,36 +23,36 @@ from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
 
 MAX_BYTES = 5_000_000
-"""A longer body is not parsed: it would hold a worker for seconds and take a hundred times its size in memory."""
+"""Bytes of the longest body that is parsed: parsing takes seconds, and a hundred times the size in memory."""
 MAX_SECONDS = 30.0
-"""A page that takes a worker longer is skipped."""
+"""Seconds after which a page is skipped."""
 
 _PAGES_PER_WORKER = 64
-"""Pages in flight for each worker: a slow page must not leave the other workers without work."""
+"""Pages in flight for each worker, so that a slow page does not leave other workers without work."""
 
 OnSkip = Callable[[str, str], None]
 """Called with the URL and the reason for each page whose text could not be read."""
 Outcome = tuple[PageText, str | None]
-"""The text of a page, and why it could not be read, or None."""
+"""Text of a page, and the reason why it could not be read, or None."""
 
 
 class TextReader:
     """Reads the texts of pages in worker processes; a context manager.
 
-    A page that crashes its worker or takes it more than :data:`MAX_SECONDS` costs its own text alone. A script that is
-    run directly needs the usual ``if __name__ == "__main__":``.
+    If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
+    usual ``if __name__ == "__main__":``.
 
     Parameters
     ----------
     language
-        Whose stop words jusText counts on pages that do not tell theirs; one of ``justext.get_stoplists()``.
+        Language of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
     n_workers
-        Processes; by default one a core.
+        Number of processes; by default one for each core.
 
     Raises
     ------
     BadInputError
-        If *n_workers* is less than 1 or the language is not known; from :meth:`read`, if no process can be started.
+        If *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be started.
     MissingExtraError
         If the package simhash is not installed.
     """
@@ -75,7 +73,7 @@ class TextReader:
         self._workers.__exit__(*exception)
 
     def read(self, pages: Iterable[Page]) -> Iterator[Outcome]:
-        """Text of each page, in order; takes new pages only as texts are taken."""
+        """Text of each page, in order; reads further pages only as texts are taken."""
         upcoming = iter(pages)
         waiting: deque[tuple[Page, Future[Outcome]]] = deque()
         while True:
@@ -97,7 +95,7 @@ def clean_pages(
     language: str = "English",
     on_skip: OnSkip | None = None,
 ) -> Generator[PageText, None, None]:
-    """Read the texts of *pages*: one each, in their order, with a bounded number of pages in memory.
+    """Read the texts of *pages*, in order, with a bounded number of pages in memory.
 
     Closing the iterator early stops the processes. *on_skip* is called for each page that is over a limit
     (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on or that killed its worker; such a page has an
@@ -120,7 +118,7 @@ def clean_page(page: Page, language: str = "English") -> Outcome:
         return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
     try:
         return _read(page, language)
-    except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever it does to three parsers
+    except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever error a parser raises
         return _no_text(page), f"{type(error).__name__}: {error}"
 
 
@@ -150,6 +148,6 @@ def _marked(html: HtmlText) -> str:
 
 
 def _lines(texts: Iterable[str]) -> str:
-    """One line a text: white space folded, empty ones left out."""
+    """Join texts, one on each line, with white space folded; empty texts are left out."""
     folded = (" ".join(text.split()) for text in texts)
     return "\n".join(line for line in folded if line)

@@ -1,8 +1,7 @@
-"""Signatures, by which pages are compared: hashes of a page's text and of its lines, and the arguments of its URL.
+"""Signatures, by which pages are compared: hashes of the text and lines of a page, and arguments of its URL.
 
-A signature has at most some 40 kB, usually one, whatever the size of the page; texts are not kept. So the pages of a
-crawl are gone through twice: to learn what is decoration on this site, and to sign what is not. Where a key of the
-query names the page there is one more round in between.
+A signature takes at most 40 kB, usually 1 kB; texts are not kept. The pages of a crawl are read twice: to learn the
+decoration of the site, and to make the signatures. If the site has naming keys, they are read once more in between.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ Words = npt.NDArray[np.uint16]
 FactsOf = Callable[[str], LineFacts]
 
 MAX_LINES = 4_000
-"""A page with more lines is compared for equality only."""
+"""Largest number of lines of a page that is compared line by line; longer pages must be equal."""
 MAIN_SHARE = 0.8
-"""jusText's main text stands for the page where it has at least this share of its words."""
+"""Smallest share (0-1) of a page's words in the text that jusText keeps, for that text to stand for the page."""
 TOO_MANY = 65_535
-"""Stands for the words of a line with a number of the URL: an id, not a counter."""
+"""Number of words that a line gets if it contains a number of the URL, so that a change of it is never small."""
 OWN_SHARE = 0.5
-"""A line on more than this share of the pages of one kind belongs to the kind, not to the page."""
+"""Largest share (0-1) of the pages of one kind with a line that still counts as a page's own."""
 MEMO_LINES = 100_000
-"""Lines whose facts are remembered, for most are on many pages."""
+"""Lines whose facts are remembered; most lines are on many pages."""
 MEMO_LENGTH = 500
-"""Most characters of a line whose facts are remembered."""
+"""Characters of the longest line whose facts are remembered."""
 
 NO_LINES: Lines = np.empty(0, np.uint64)
 NO_WORDS: Words = np.empty(0, np.uint16)
@@ -44,37 +43,37 @@ NO_WORDS: Words = np.empty(0, np.uint16)
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One page with text; hashes are 64 bits."""
+    """Signature of one page with text; hashes have 64 bits."""
 
     status: int
     title: int
-    """Hash of the title; 0 for a page without a title, mostly a text file."""
+    """Hash of the title; 0 without a title (mostly text files)."""
     text: int
     """Hash of the title and all lines."""
     content: int
     """Hash of the title and the lines that are not decoration."""
     main: int | None
-    """Hash of the content that jusText keeps; None where that is not most of the page."""
+    """Hash of the content that jusText keeps; None if that is not most of the page."""
     n_text_words: int
-    """Words of all lines."""
+    """Number of words in all lines."""
     n_words: int
-    """Words of the content."""
+    """Number of words in the content."""
     lines: Lines
-    """Each line of the content; none for a page without a title or with too many lines."""
+    """Hash of each line of the content, (n,); empty for a page without a title or with too many lines."""
     words: Words
-    """Number of words of each of these lines; 65,535 for one with a number of the URL: an id, not a counter."""
+    """Number of words of each of these lines, (n,); TOO_MANY for a line with a number of the URL."""
     plain_title: int | None
-    """Hash of the title with the page's name masked; None where the title does not hold it."""
+    """Hash of the title with the page's name masked; None if the title does not contain the name."""
     template: int
-    """Hash of the URL without the values of its open arguments; 0 where there is no plain title."""
+    """Hash of the kind of page of the URL; 0 without a plain title."""
     open_arguments: tuple[Argument, ...]
     """Arguments of the URL that neither name the page nor choose its kind."""
     address_free: int | None
-    """Hash of title and lines without the page's own address; None where it is not printed."""
+    """Hash of title and lines without the page's own address; None if the page does not print it."""
 
 
 class SitePages:
-    """Signatures of the pages that have text, by position in the crawl, and what their kinds have in common."""
+    """Signatures of the pages with text, and the lines that pages of one kind share."""
 
     def __init__(self, pages: Pages) -> None:
         remembered = functools.lru_cache(MEMO_LINES)(line_facts)
@@ -100,7 +99,7 @@ class SitePages:
         self._lines_of_kind: dict[int, frozenset[int]] = {}
 
     def n_own_words(self, signature: Signature) -> int:
-        """Words of the content that is not the same on most pages of its kind."""
+        """Number of words in lines that are not on most pages of the same kind."""
         kind = signature.template
         if kind not in self._lines_of_kind:
             self._lines_of_kind[kind] = _shared_lines(self._pages_of_kind[kind])
@@ -109,7 +108,7 @@ class SitePages:
 
 
 def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = line_facts) -> Signature:
-    """Sign a page with text; of one without a title, mostly a text file, only the whole text counts."""
+    """Make the signature of a page with text; without a title (mostly text files) only the whole text is hashed."""
     if not page.title:
         text, n = digest(page.main_text), n_words(page.main_text)
         return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), address_free(page))
@@ -142,14 +141,14 @@ def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = lin
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
-    """Return how many lines differ between two pages of equal length, and how many words they have on both sides."""
-    is_changed = left.lines != right.lines
+    """Number of lines that differ between two pages of equal length, and their number of words on both sides."""
+    is_changed = left.lines != right.lines  # (n,)
     words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
     return int(np.count_nonzero(is_changed)), int(words)
 
 
 def _main(page: LabelledPage, facts: list[LineFacts], decoration: set[int], n_content_words: int) -> int | None:
-    """Hash of the lines that jusText keeps, where it drops some but little."""
+    """Hash of the content that jusText keeps; None if it drops nothing, or too much."""
     marked = enumerate(zip(page.main_text.split("\n"), facts, strict=True))
     main = [line for index, (text, line) in marked if text[:1] != "\t" and index not in decoration]
     if not main or len(main) == len(facts) or sum(line.n_words for line in main) < MAIN_SHARE * n_content_words:
@@ -158,6 +157,6 @@ def _main(page: LabelledPage, facts: list[LineFacts], decoration: set[int], n_co
 
 
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:
-    """Lines on more than half of some pages."""
+    """Lines on more than half of these pages."""
     lines, n_pages = np.unique(np.concatenate([np.unique(each.lines) for each in signatures]), return_counts=True)
     return frozenset(lines[n_pages > OWN_SHARE * len(signatures)].tolist())

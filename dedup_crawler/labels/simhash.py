@@ -1,8 +1,8 @@
-"""The labeller of SIGIR'17: pages of one title whose 64-bit simhashes differ in at most three bits are the same.
+"""The labeller of SIGIR'17: pages with the same title are the same if their simhashes differ in at most three bits.
 
 K. Xu, Z. Liu, J. Callan, SIGIR 2017, after G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, and M. Charikar, STOC 2002.
-The features are not told there: here words, with counts. The package ``simhash`` makes the fingerprints and finds those
-that are near each other.
+They do not name the features; we use words with counts. The package ``simhash`` makes the fingerprints and finds
+similar ones.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import words_of
 
 MAX_DISTANCE = 3
-"""Bits; the threshold of Manku et al. and of SIGIR'17."""
+"""Largest number of different bits, as in Manku et al. and SIGIR'17."""
 MIN_WORDS = 30
-"""A text with fewer words has no fingerprint: one changed word moves more bits than may differ."""
+"""Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
 
 _log = logging.getLogger(__name__)
-_log.setLevel(logging.ERROR)  # the package warns of each fingerprint that many are near
+_log.setLevel(logging.ERROR)  # the package warns about each fingerprint with many similar ones
 
 
 def fingerprint(text: str) -> int | None:
-    """64-bit simhash of the words of a text, lower-cased, with their counts; None of too few.
+    """64-bit simhash of the lower-case words of a text, with counts; None for a text of too few words.
 
-    Words, not shingles: of true near-duplicates words find more, and what they find is verified anyway.
-    MissingExtraError if the package ``simhash`` is not installed.
+    Words find more true near-duplicates than shingles. MissingExtraError if the package ``simhash`` is not installed.
     """
     words = words_of(text.lower())
     return int(simhash_package().Simhash(words).value) if len(words) >= MIN_WORDS else None
 
 
 def cluster_by_simhash(pages: Pages) -> Clustering:
-    """Cluster as SIGIR'17 does: pages without a fingerprint, which have hardly any text, stay alone."""
+    """Cluster as SIGIR'17 does; pages without a fingerprint stay alone."""
     package = simhash_package()
     clustering = cluster_without_text(pages())
     of_title: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -54,7 +53,7 @@ def cluster_by_simhash(pages: Pages) -> Clustering:
 
 
 def simhash_package() -> Any:
-    """Import it, or raise MissingExtraError."""
+    """Import the package ``simhash``; MissingExtraError if it is not installed."""
     try:
         import simhash
     except ImportError:

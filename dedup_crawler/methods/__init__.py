@@ -1,8 +1,8 @@
 """Methods that learn which URLs lead to the same page, under one protocol.
 
-Read ``base`` (the protocol), then any method: the ``registry`` knows them by name. Those that only differ in their
-miner share ``miners``; ours is ``verified/``. ``model/`` holds what a model is on disk and in words, ``pairs/`` the
-classifiers of pairs. The rule language and what miners compute belong to ``rules/``, networks to ``networks/``.
+Read ``base`` (the protocol), then any method; ``registry`` finds methods by name. ``miners`` holds the methods that
+differ only in their miner, ``verified/`` our own method, ``pairs/`` the classifiers of pairs, and ``model/`` model
+folders and their options. The rule language and the miners belong to ``rules/``, networks to ``networks/``.
 """
 
 from dedup_crawler.methods.base import Canonicalizer

@@ -1,7 +1,8 @@
-"""The one protocol of every method: fit on a crawl, then give canonical forms.
+"""The protocol of all methods: fit on a crawl, then give canonical forms.
 
-Options are keyword-only, stored untouched and checked in :meth:`Canonicalizer.fit`; what is learnt ends in ``_``; a
-second fit forgets the first (the contract of scikit-learn's estimators, with one verb of our own, ``canonicalize``).
+The contract is that of scikit-learn's estimators, with ``canonicalize`` in place of ``predict``. Options are
+keyword-only, stored unchanged and checked in :meth:`Canonicalizer.fit`. Learnt attributes end with ``_``. A second fit
+forgets the first.
 """
 
 from __future__ import annotations
@@ -31,42 +32,43 @@ if TYPE_CHECKING:
 
 
 _Told = tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]
+"""Identifier of each rule -> its sentence; -> its numbers of merge groups and of wrong ones."""
 
 
 class Canonicalizer(ABC):
-    """Gives all URLs of a page one string, its canonical form: a key to compare by, never a URL to fetch."""
+    """Gives all URLs of a page one string, the canonical form. It is a key to compare by, and is never fetched."""
 
     name: ClassVar[str]
     """Name on the command line, in model folders and in tables."""
 
     _least: ClassVar[Mapping[str, float]] = {}
-    """The least that some options may be."""
+    """Option -> its smallest value."""
 
     _shares: ClassVar[Sequence[str]] = ()
     """Options that are a share (0-1)."""
 
     hosts: frozenset[str] = frozenset()
-    """Hosts (with port, lower-case) that were learnt from; URLs of any other host keep their normal form."""
+    """Hosts (with port, lower-case) of the training URLs. URLs of other hosts keep their normal form."""
 
-    _last_start = "\0"  # scheme and host of a URL that was known; no URL starts so before the first
+    _last_start = "\0"  # scheme and host of the last URL of a known host; no URL starts with this default
 
     _told_rules: _Told | None = None
-    """Sentences of the rules, until others are learnt."""
+    """Sentences and counts of the rules; None until they are needed."""
 
     quality_: Mapping[str, Any]
-    """Measures that fitting took of its own result; goes into ``model.json``."""
+    """Measures of the fitted model, for ``model.json``."""
 
     progress: Callable[[int, int, float], None] | None = None
-    """Called while fitting with steps done, steps at most, and how good the fit is (0-1)."""
+    """Called during fitting with the steps done, the largest number of steps, and the quality of the fit (0-1)."""
 
     site_text: SiteText | None = None
-    """Knowledge with which a crawl compares pages as learning did, where pages were learnt from."""
+    """Knowledge about the text of the site, with which a crawl compares pages; None if no pages were given."""
 
     _redirects: Sequence[str | None] | None = None
-    """While fitting: what the URLs redirect to, in normal form."""
+    """During fitting: target that each URL redirects to, in normal form."""
 
     _evidence: PageEvidence | None = None
-    """While fitting: what compares the pages of the URLs."""
+    """During fitting: compares the pages of the URLs."""
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -89,17 +91,17 @@ class Canonicalizer(ABC):
         Parameters
         ----------
         urls
-            In crawl order.
+            URLs in crawl order.
         clusters
-            ``clusters[i]`` names the page that ``urls[i]`` shows; singletons included, they are the negatives.
+            ``clusters[i]`` is the page that ``urls[i]`` shows. Singletons matter: they are the negative examples.
         referrers
-            ``referrers[i]`` is the URL that ``urls[i]`` was found on.
+            ``referrers[i]`` is the URL on which ``urls[i]`` was found.
         redirects
-            ``redirects[i]`` is the URL that ``urls[i]`` redirects to; most methods ignore it, for the cluster says as
-            much where that URL was crawled.
+            ``redirects[i]`` is the URL that ``urls[i]`` redirects to. Most methods ignore it, because the cluster says
+            the same if that URL was crawled.
         evidence
-            Compares the i-th page with the j-th, given what a rule changed (:mod:`dedup_crawler.evidence`), where the
-            pages are known. Without it the clusters are the evidence; most methods ignore it.
+            Compares two pages, given the change of a rule (:mod:`dedup_crawler.evidence`). Without it the clusters are
+            the evidence. Most methods ignore it.
 
         Raises
         ------
@@ -118,9 +120,9 @@ class Canonicalizer(ABC):
         return self
 
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
-        """Canonical form of *url*: equal forms are believed to be the same page.
+        """Canonical form of *url*: URLs with equal forms are believed to show the same page.
 
-        Never raises for a string, whatever it holds; a URL of an unknown host comes back in normal form.
+        Accepts any string. A URL of an unknown host comes back in normal form.
 
         Raises
         ------
@@ -131,7 +133,7 @@ class Canonicalizer(ABC):
         return self._form(form, referrer) if self._knows(form) else form
 
     def form_of(self, url: str, referrer: Referrer | None = None) -> str:
-        """Return :meth:`canonicalize` of a URL that is in normal form, and of one of :attr:`hosts`, for sure."""
+        """Canonical form of a URL that must be in normal form and on one of :attr:`hosts`; saves the checks."""
         return self._form(url, referrer)
 
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
@@ -139,26 +141,26 @@ class Canonicalizer(ABC):
         return [self.canonicalize(url) for url in urls]
 
     def records(self, urls: Iterable[str], referrers: Iterable[str | None] | None = None) -> list[Record]:
-        """Facts about each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
+        """Answers about each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
 
-        ``pandas.DataFrame(model.records(frame["url"]))`` is a table of them. With *referrers*, the pages that hold the
-        links, they are taken for a crawl in order.
+        ``pandas.DataFrame(model.records(frame["url"]))`` makes a table of them. With *referrers* (the pages that hold
+        the links), the URLs must be in crawl order.
 
         Raises
         ------
         BadInputError
-            If something in *urls* is no string, or the lengths differ.
+            If an entry of *urls* is no string, or the lengths differ.
         NotFittedError
             Before :meth:`fit` or :meth:`load`.
         """
         return [self.record_of(asked) for asked in self.forms_in_order(_checked_visits(urls, referrers))]
 
     def forms_in_order(self, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
-        """Forms of (URL, URL of the page that holds the link) pairs in the order of a crawl, one by one.
+        """Forms of (URL, URL of the page that holds the link) pairs in crawl order, one by one.
 
-        The form of a page that only its link explains counts for the links on it too.
+        If a form comes from the referrer, the links on that page use it as the form of their referrer.
         """
-        told: dict[str, str] = {}  # forms that only the referrer explains
+        told: dict[str, str] = {}  # URL -> its form, for forms that come from the referrer
         for url, source in visits:
             referrer = Referrer(source, told.get(source) or self.canonicalize(source)) if source else None
             form = self.canonicalize(url, referrer)
@@ -167,7 +169,7 @@ class Canonicalizer(ABC):
             yield Asked(url, referrer, form)
 
     def record_of(self, asked: Asked) -> Record:
-        """Facts about one URL."""
+        """Answer about one URL."""
         url, referrer, form = asked
         rules = list(self.fired(url, referrer))
         return Record(
@@ -175,20 +177,20 @@ class Canonicalizer(ABC):
         )
 
     def is_covered(self, url: str) -> bool:
-        """Return True if a crawl that goes on gains nothing from *url*: all it can show is reached through other URLs.
+        """Return True if a crawl that continues gains nothing from *url*, because other URLs show its pages too.
 
-        This is no statement about one page, so it is no canonical form; a crawl that starts anew does not ask.
+        This does not say which page *url* shows, so it does not change the form. A crawl that starts anew ignores it.
         """
         return bool(self.covering(url))
 
     def covering(self, url: str) -> tuple[str, ...]:
-        """Identifiers of the rules that cover *url*; none for most URLs. They say nothing of its form."""
+        """Identifiers of the rules that cover *url*; empty for most URLs."""
         normal = normal_form(url)
         return self._covering(normal) if self._knows(normal) else ()
 
     def _knows(self, form: str) -> bool:
-        """Return True if a URL in normal form is of a host that was learnt from."""
-        if form.startswith(self._last_start):  # of the same host as the URL before: most are
+        """Return True if the host of a URL in normal form is among :attr:`hosts`."""
+        if form.startswith(self._last_start):  # most URLs have the host of the URL before
             return True
         host = host_of(form)
         if host not in self.hosts:
@@ -199,25 +201,25 @@ class Canonicalizer(ABC):
         return True
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Explain the form of *url*: the form and the reason for it."""
+        """Explain the form of *url*: the form, and the reason for it."""
         form = self.canonicalize(url, referrer)
         normal = normal_form(url)
         if host_of(normal) not in self.hosts:
-            return Explanation(url, form, f"no pages of {host_of(normal) or 'this host'} were learnt from: normal form")
+            return Explanation(url, form, f"the model has not learnt {host_of(normal) or 'this host'}: normal form")
         return self._explain(normal, form)
 
     def fired(self, url: str, referrer: Referrer | None = None) -> tuple[str, ...]:
         """Identifiers of all rules about *url*: those that lead to its form, and those that cover it.
 
-        They are short (at most 16 characters) and the same in every process, for a loaded model, and for one that is
+        An identifier has at most 16 characters. It is the same in every process, after loading, and in a model that is
         learnt again from the same crawl.
         """
         return (*self.leading(url, referrer), *self.covering(url))
 
     def leading(self, url: str, referrer: Referrer | None = None, form: str | None = None) -> tuple[str, ...]:
-        """Identifiers of the rules that lead from *url* to its form; none where that is the URL's normal form.
+        """Identifiers of the rules that lead from *url* to its form; empty if the form is the normal form.
 
-        Whoever has the *form* already, as :meth:`canonicalize` gave it, saves the time to find it again.
+        A caller that has the *form* already can give it, to save time.
         """
         normal = normal_form(url)
         if not self._knows(normal):
@@ -227,57 +229,54 @@ class Canonicalizer(ABC):
         return self._fired(normal, form, referrer) if form != normal else ()
 
     def rule_sentences(self) -> Mapping[str, str]:
-        """Identifier -> what the rule does, for a person; of every rule that :meth:`fired` may name."""
+        """Identifier -> sentence, for every rule that :meth:`fired` may name."""
         return self._told()[0]
 
     def rule_evidence(self) -> Mapping[str, tuple[int, int]]:
-        """Identifier -> merge groups at training and how many were wrong; (0, 0) where none were counted."""
+        """Identifier -> number of merge groups in training, and of wrong ones; (0, 0) if they were not counted."""
         return self._told()[1]
 
     @property
     def digest(self) -> str:
-        """Digest of all that was learnt, and of the options: 64 hex digits, as in ``model.json`` of the saved model."""
+        """Digest of the whole model and its options: 64 hex digits, as in ``model.json`` of the saved model."""
         self._check_fitted()
         return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
 
     def model_rules(self) -> ModelRules | None:
-        """The rules in the one rule language, to be written in other formats; None if the method has no rules."""
+        """The rules in the rule language, for export; None if the method has no rules."""
         return None
 
     def learnt(self) -> list[str]:
-        """List what was learnt, a line each, the best supported first; empty if nothing was."""
+        """The learnt rules, one line each, the best supported first."""
         return []
 
     def refused(self) -> Sequence[Refusal]:
-        """List hypotheses that are not believed, with the reason: the best supported first, a bounded number.
-
-        Empty for a method that does not keep them.
-        """
+        """Refused hypotheses with their reasons, the best supported first; empty if the method does not keep them."""
         return ()
 
     def history(self) -> TrainingHistory:
-        """Course of the training, for a person to look at; empty for a method without epochs and held-out pairs."""
+        """Course of the training; empty for a method without epochs and held-out pairs."""
         return NO_HISTORY
 
     def n_learnt(self) -> int | None:
-        """Size of the model: rules of a miner, parameters of a network; None for a method that learns nothing."""
+        """Size of the model: number of rules, or parameters of a network; None for a method that learns nothing."""
         weights = self._weights()
         return n_parameters(weights) if weights else None
 
     def save(self, folder: str | Path) -> Path:
-        """Write the model as a folder of JSON (and weights) that a person can read; a reader never sees half of it."""
+        """Write the model as a folder of JSON (and weights). A reader never sees half of a model."""
         self._check_fitted()
         files = ModelFiles(tables=self._tables(), weights=self._weights())
         return write_model(Path(folder), self._description(), files)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what :meth:`save` wrote.
+        """Read a folder that :meth:`save` wrote.
 
         Raises
         ------
         ModelError
-            If the folder is missing, damaged, of a newer format, or holds another method.
+            If the folder is missing, damaged, of a newer format, or of another method.
         """
         return cls.from_files(*read_model(Path(folder), cls.name))
 
@@ -288,7 +287,7 @@ class Canonicalizer(ABC):
         Raises
         ------
         DamagedModelError
-            If a table is missing, or holds a value that a model of this kind cannot have.
+            If a table is missing, or a value in it is impossible.
         """
         try:
             check_values(cls, description["options"])
@@ -308,12 +307,12 @@ class Canonicalizer(ABC):
         return model
 
     def options(self) -> dict[str, Any]:
-        """Options as given to the constructor."""
+        """Options as they were given to the constructor."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @abstractmethod
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        """Learn; *urls* are in normal form."""
+        """Learn from a crawl; *urls* are in normal form."""
 
     @abstractmethod
     def _form(self, url: str, referrer: Referrer | None) -> str:
@@ -324,15 +323,15 @@ class Canonicalizer(ABC):
         """Explain the form of a URL in normal form on a known host."""
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        """Identifiers of what leads from a URL in normal form on a known host to its *form*, another one."""
+        """Identifiers of the rules that lead from a URL in normal form on a known host to a different *form*."""
         return (self.name,)
 
     def _covering(self, url: str) -> tuple[str, ...]:
-        """Identifiers of the rules for which a URL in normal form on a known host is covered."""
+        """Identifiers of the rules that cover a URL in normal form on a known host."""
         return ()
 
     def _told(self) -> _Told:
-        """Sentences and counts of all rules, put together once."""
+        """Sentences and counts of all rules."""
         self._check_fitted()
         if self._told_rules is None:
             known = self._known_rules()
@@ -343,11 +342,11 @@ class Canonicalizer(ABC):
         return self._told_rules
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        """Every rule by its identifier."""
+        """Identifier -> rule, for all rules."""
         return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """Return the fitted model, built without these rules; the model itself where it cannot do with fewer."""
+        """A copy of the fitted model without these rules; the model itself if it cannot leave out rules."""
         return self
 
     def _check_options(self) -> None:
@@ -361,11 +360,11 @@ class Canonicalizer(ABC):
                 raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
 
     def _quality(self) -> dict[str, Any]:
-        """Measure the result of fitting."""
+        """Measures of the fitted model."""
         return {}
 
     def _tables(self) -> dict[str, Any]:
-        """File name -> JSON value, for all that was learnt."""
+        """File name -> JSON value, for the learnt attributes."""
         return {}
 
     def _weights(self) -> bytes:
@@ -373,12 +372,12 @@ class Canonicalizer(ABC):
         return b""
 
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
-        """Take back what `_tables` and `_weights` gave; BadInputError if they cannot have."""
+        """Restore the learnt attributes from the results of `_tables` and `_weights`; BadInputError for other files."""
 
     def _remember(
         self, forms: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None
     ) -> None:
-        """Note what was learnt from: URLs in normal form and what is known of the page of each."""
+        """Note the hosts, counts and digest of the training data; *forms* are in normal form."""
         self.hosts = frozenset(filter(None, map(host_of, forms)))
         self._last_start = "\0"
         self._told_rules = None
@@ -426,14 +425,14 @@ def _check_lengths(
 
 def _checked_visits(urls: Iterable[str], referrers: Iterable[str | None] | None) -> list[tuple[str, str | None]]:
     if isinstance(urls, str):
-        raise BadInputError(f"records takes several URLs, and was given one text: write records([{urls[:200]!r}]).")
+        raise BadInputError(f"records takes a list of URLs and got one text: write records([{urls[:200]!r}]).")
     listed = list(urls)
     for i, url in enumerate(listed):
         if not isinstance(url, str):
-            raise BadInputError(f"urls[{i}] is {url!r}, no string: leave out what is missing, such as with dropna().")
+            raise BadInputError(f"urls[{i}] is {url!r}, not a string: remove missing values, for example by dropna().")
     if referrers is None:
         return [(url, None) for url in listed]
-    # what is missing in a column of pandas is a number that is none
+    # a missing value in a column of pandas is NaN
     sources = [source if isinstance(source, str) else None for source in referrers]
     if len(sources) != len(listed):
         raise BadInputError(f"records got {len(listed)} URLs and {len(sources)} referrers; give one (or None) per URL.")
@@ -441,7 +440,7 @@ def _checked_visits(urls: Iterable[str], referrers: Iterable[str | None] | None)
 
 
 def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
-    """Digest of what a crawl has to teach: URL in normal form, page and referrer of each of its URLs, in order."""
+    """Digest of training data: URL in normal form, page and referrer of each row, in order."""
     digest = hashlib.sha256()
     for url, page, referrer in rows:
         digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))

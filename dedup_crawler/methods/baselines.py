@@ -1,4 +1,4 @@
-"""Baselines without learning: nothing, the form of Scrapy, and no query at all."""
+"""Baselines that learn nothing: the normal form, the form of Scrapy, and the URL without its query."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dedup_crawler.methods.model.answers import Explanation, Referrer
 
 
 class _Baseline(Canonicalizer):
-    """Learns nothing but the hosts."""
+    """Learns only the hosts."""
 
     _reason: ClassVar[str]
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        """Nothing is learnt."""
+        """Learn nothing."""
 
     def _explain(self, url: str, form: str) -> Explanation:
         return Explanation(url, form, f"{self.name}: {self._reason}")
@@ -35,21 +35,21 @@ class KeepAll(_Baseline):
 class ScrapyForm(_Baseline):
     """Query sorted, fragment dropped, escapes made equal."""
 
-    name = "scrapy"  # what Scrapy's own duplicate filter sees as one request
+    name = "scrapy"  # the key of Scrapy's own duplicate filter
     _reason = "w3lib's canonical URL (sorted query, no fragment)"
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         try:
             return canonicalize_url(url)
-        except ValueError:  # w3lib refuses what no request could be sent to, such as a bad port
+        except ValueError:  # w3lib refuses some URLs, for example with a bad port
             return url
 
 
 class StripQuery(_Baseline):
     """The part of the URL before ``?``."""
 
-    name = "strip-query"  # the bluntest rule that people use; it loses pages
-    _reason = "the query is dropped, whatever it says"
+    name = "strip-query"  # the simplest rule that people use; it loses pages
+    _reason = "every query is dropped"
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         return url.partition("?")[0]

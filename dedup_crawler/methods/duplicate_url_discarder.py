@@ -1,12 +1,12 @@
-"""The rules that people wrote down: duplicate-url-discarder of Zyte with its public rules, as a peer to compare with.
+"""Rules that people wrote: duplicate-url-discarder of Zyte with its public rules, as a peer to compare with.
 
-The form is that package's canonical URL in our normal form: tracking parameters, a leading ``www.`` and trailing
-slashes go on every host, other parameters and path pieces on the hosts that its rules name. Rules for a host replace
-those for all hosts. Nothing is learnt but the hosts. A form that the package would change again is given to it until it
-settles, so that a form is its own form.
+The form is that package's canonical URL in our normal form. On every host it drops tracking parameters, a leading
+``www.`` and trailing slashes; on hosts with rules of their own, it drops the parameters and path parts that they name
+instead. The method learns only the hosts. The package is applied until the form no longer changes, so that the form of
+a form is the form itself.
 
-The package asks the network for the public suffix list; here it reads the copy that it brings, because a form must not
-depend on what can be reached.
+By default the package downloads the public suffix list. Here it reads its own copy, because a form must not depend on
+the network.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class _PublicRules(NamedTuple):
     """The installed rules."""
 
     canonicalizer: Any
-    """The package's own."""
+    """Canonicalizer of the package."""
     identifiers: Mapping[int, str]
-    """Number of a rule (another one in each process) -> identifier."""
+    """Number of a rule (which differs between processes) -> identifier."""
     digest: str
     """SHA-256 of all rule files."""
     version: str
@@ -56,7 +56,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         for _ in range(_MAX_PASSES):
             try:
                 form = normal_form(self.rules_.canonicalizer.process_url(passed[-1]))
-            except ValueError:  # what no request could be sent to, such as a bad port
+            except ValueError:  # no request could be sent to this URL: it may have a bad port
                 return url
             if form == passed[-1]:
                 return form
@@ -70,7 +70,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         return tuple(found)
 
     def _once(self, url: str, fired: dict[str, None]) -> str:
-        """Apply the package to *url*, rule by rule; rules that change it are added to *fired*."""
+        """Apply the package once to *url*, rule by rule, and add the rules that change it to *fired*."""
         matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
         for number in list(matcher.match_all(url, include_universal=False)) or list(matcher.match_universal()):
             changed = processors[number].process(url)
@@ -129,6 +129,6 @@ def _installed_rules() -> _PublicRules:
 
 
 def _patterns(matcher: Any, number: int) -> tuple[list[str], list[str]]:
-    """Patterns of the URLs that a rule of the package is meant for, and of those that it is not meant for."""
+    """Patterns of the URLs that a rule of the package matches, and of those that it excludes."""
     patterns = matcher.get(number)
     return list(patterns.include) or ["all hosts"], list(patterns.exclude)

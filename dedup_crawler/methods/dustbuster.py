@@ -1,12 +1,11 @@
-"""DustBuster: substring and parameter rules from nothing but a list of URLs and the sizes of their pages.
+"""DustBuster: substring and parameter rules from a list of URLs and the sizes of their pages.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST: different URLs with similar text", poster, WWW 2006,
-and WWW 2007; the poster was read. *alpha* -> old, *beta* -> new; *MS* -> min_support, *S* -> max_tokens, *T* ->
+and WWW 2007; we read the poster. *alpha* -> old, *beta* -> new; *MS* -> min_support, *S* -> max_tokens, *T* ->
 max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.dust.dust`.
 
-:meth:`DustBuster.fit` learns from a labelled crawl, where "the same cluster" takes the place of "overlapping sizes";
-:meth:`DustBuster.fit_sizes` from sizes, such as a web-server log has. A rule only ever shrinks a URL (or leaves its
-length and makes it lexicographically smaller), so that applying them again and again ends.
+:meth:`DustBuster.fit_sizes` learns from page sizes, such as in a web-server log. :meth:`DustBuster.fit` learns from a
+labelled crawl: there two URLs may show the same page if they are in one cluster.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_MAX_OF_PAGE = 10_000  # URLs of one page that are learnt from: a trap has very many, which say no more
+_MAX_OF_PAGE = 10_000  # URLs of one page that are used: more of them teach nothing new
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,17 +37,17 @@ class DustBuster(RuleBased):
     Parameters
     ----------
     min_support
-        Least number of URL pairs that differ by the rule alone and may show the same page.
+        Smallest number of URL pairs that differ only by the rule and may show the same page.
     max_tokens
-        Tokens (words and single other characters) that a rule may replace.
+        Largest number of tokens (words and single other characters) that a rule replaces.
     max_bucket
-        URLs that may differ in the same place before it is taken for an id.
+        Largest number of URLs that differ in one place; if there are more, that place is an id.
     validate
-        Pairs of the training URLs that each rule is tried on; 0 keeps all likely rules.
+        Number of pairs of training URLs on which each rule is tried; 0 keeps all likely rules.
     epsilon
         Share (0-1) of the tried pairs that may fail.
     seed
-        Draws the pairs.
+        Seed for the draw of pairs.
     """
 
     name = "dustbuster"
@@ -67,7 +66,7 @@ class DustBuster(RuleBased):
         Parameters
         ----------
         urls
-            In any order; those of which only empty answers were seen say nothing and are not looked at.
+            URLs in any order; URLs with only empty answers are ignored.
         sizes
             ``sizes[i]`` is the smallest and the largest size (bytes) of the answers to ``urls[i]``.
 
@@ -96,7 +95,7 @@ class DustBuster(RuleBased):
         return self
 
     def keep(self, rules: Sequence[AnyRule]) -> None:
-        """Use these rules, such as those that held on the live site, in this order."""
+        """Replace the rules of the model by *rules*, for example by those that hold on the live site."""
         self.engine_ = RuleEngine(rules)
         self._told_rules = None
         self.quality_ = self._quality()
@@ -125,7 +124,7 @@ class DustBuster(RuleBased):
 
 
 def _first_of_each_page(urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[str], Sequence[int]]:
-    """Up to 10,000 URLs of each page, in crawl order: those that were found together differ in least."""
+    """Keep the first 10,000 URLs of each page."""
     n_seen: Counter[int] = Counter()
     kept = []
     for place, cluster in enumerate(clusters):

@@ -1,7 +1,7 @@
-"""The miners of the papers that read URLs as maps: options of each, and how its rules are filtered and selected.
+"""The miners of the papers that read URLs as maps: their options, and the selection of their rules.
 
-What each one mines, and what was decided here, stands in its file in :mod:`dedup_crawler.rules.miners`. Rules are
-counted on the training URLs; those that are wrong too often are discarded, and what is left is selected as WWW'10 does.
+The algorithms are in :mod:`dedup_crawler.rules.miners`. Rules are counted on the training URLs. Rules that are wrong
+too often are discarded, and the rest is selected as in WWW'10.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class MapRuleBased(RuleBased):
 
 
 class DeepRuleBased(MapRuleBased):
-    """A miner whose rules speak of pieces of values, cut where the site itself cuts them (``deep_keys.json``)."""
+    """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
         url_map = DeepMap(learn_cuts(url.values for url in MappedCrawl(host, urls, clusters).urls))
@@ -63,14 +63,14 @@ class RewriteRules(MapRuleBased):
     Parameters
     ----------
     fan_out
-        Values that a key takes at least before it is generalised; smaller gives more and subtler rules. The papers
+        Smallest number of values for a key to be generalised; a smaller one gives more and subtler rules. The papers
         use 10 and 5.
     max_fpr
         Share (0-1) of a rule's pairs that may be wrong on the training URLs.
     max_per_cluster
-        URLs of one cluster that are compared with each other.
+        Largest number of URLs of one cluster that are compared with each other.
     seed
-        Draws the URLs of larger clusters.
+        Seed for the draw of URLs from larger clusters.
     """
 
     name = "rewrite-rules"
@@ -98,9 +98,9 @@ class DecisionTree(DeepRuleBased):
     max_fpr
         Share (0-1) of a rule's pairs that may be wrong on the training URLs.
     min_coverage
-        URLs that a rule changes at least.
+        Smallest number of URLs that a rule changes.
     seed
-        Draws the URLs of larger clusters.
+        Seed for the draw of URLs from larger clusters.
     """
 
     name = "decision-tree"
@@ -126,7 +126,7 @@ class PatternTree(MapRuleBased):
     max_fpr
         Share (0-1) of a rule's pairs that may be wrong on the training URLs.
     selection
-        ``"graph"`` (destinations by a random walk, chains made direct) or ``"naive"``.
+        ``"graph"`` (random walk to destinations, direct rules instead of chains) or ``"naive"``.
     """
 
     name = "pattern-tree"
@@ -157,13 +157,13 @@ class Duster(DeepRuleBased):
     max_fpr
         Share (0-1) of a rule's pairs that may be wrong on the training URLs.
     min_clusters
-        Pages that have to give the same rule.
+        Smallest number of pages with the same rule.
     min_urls
-        URLs that a rule changes at least.
+        Smallest number of URLs that a rule changes.
     max_per_cluster
-        URLs of one page that are aligned.
+        Largest number of URLs of one page that are aligned.
     seed
-        Draws pages and URLs where there are too many.
+        Seed for the draw of pages and URLs.
     """
 
     name = "duster"

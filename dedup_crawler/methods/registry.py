@@ -32,7 +32,7 @@ _CLASSES = {
 
 
 class _Methods(Mapping[str, type[Canonicalizer]]):
-    """Imports a class when it is asked for: a crawl applies one method, and pays for no other."""
+    """Imports a class only when it is needed: a crawl applies one method."""
 
     def __getitem__(self, name: str) -> type[Canonicalizer]:
         module, class_name = _CLASSES[name].rsplit(".", 1)
@@ -47,16 +47,16 @@ class _Methods(Mapping[str, type[Canonicalizer]]):
 
 
 METHODS: Mapping[str, type[Canonicalizer]] = _Methods()
-"""Name -> class, in the order of tables."""
+"""Name -> class, in the order of the tables in the documentation."""
 
 
 def make_method(name: str, **options: Any) -> Canonicalizer:
-    """Build the method that the command line calls *name*.
+    """Build the method *name*.
 
     Raises
     ------
     BadInputError
-        If there is no such method, or it has no such option.
+        If the method or an option is unknown.
     """
     method = find_method(name)
     try:
@@ -71,7 +71,7 @@ def method_from_spec(spec: str) -> Canonicalizer:
     Raises
     ------
     BadInputError
-        If the method, an option or a value is not known.
+        If the method, an option or a value is unknown.
     """
     name, texts = read_spec(spec)
     known = {option.name: option for option in options_of(find_method(name))}
@@ -110,7 +110,7 @@ def find_method(name: str) -> type[Canonicalizer]:
     Raises
     ------
     BadInputError
-        If there is none; the text names the nearest.
+        If the name is unknown; the text names the most similar one.
     """
     if name not in METHODS:
         raise BadInputError(f"unknown method {name!r}; known: {', '.join(METHODS)}.{did_you_mean(name, METHODS)}")

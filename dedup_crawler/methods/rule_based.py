@@ -1,4 +1,4 @@
-"""The common part of all miners of rules: one crawl per host in, rules out; the engine does the rest."""
+"""The common part of all miners: they make the rules of each host, and the rule engine applies them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.known_rules import known_rules
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.language.rule import UrlMap
@@ -32,22 +31,24 @@ class RuleBased(Canonicalizer):
 
     @abstractmethod
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        """Rules of one host and how its URLs are read."""
+        """Rules of one host, and the map that reads its URLs."""
 
     def model_rules(self) -> ModelRules:
-        """The rules; nothing else decides."""
+        """The rules for export."""
         return ModelRules(self.engine_.rules, self.engine_.maps)
 
     def learnt(self) -> list[str]:
         """Every rule with its evidence."""
-        return [_described(number, rule) for number, rule in enumerate(self.engine_.rules)]
+        return [
+            f"rule {number} ({rule}): {rule.evidence.n_groups} merge groups, {rule.evidence.n_wrong} wrong"
+            for number, rule in enumerate(self.engine_.rules, start=1)
+        ]
 
     def n_learnt(self) -> int:
         """Number of rules."""
         return len(self.engine_.rules)
 
     def _quality(self) -> dict[str, Any]:
-        """Return the number of rules."""
         return {"rules": len(self.engine_.rules)}
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
@@ -88,13 +89,13 @@ class RuleBased(Canonicalizer):
         self.engine_ = RuleEngine(rules_from_json(files.table(_FILE)), self._restored_maps(files))
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        """Host -> how its URLs are read."""
+        """Host -> map that reads its URLs, if it is not the usual one."""
         return {}
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Mine without looking for cycles among millions of values, which have none: it costs more with every value."""
+    """Switch the garbage collector off: it would search millions of values for cycles, and they have none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -112,11 +113,6 @@ def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[li
         its_clusters.append(cluster)
     of_host.pop("", None)
     return of_host
-
-
-def _described(number: int, rule: AnyRule) -> str:
-    evidence = rule.evidence
-    return f"rule {number + 1} ({rule}): {evidence.n_groups} merge groups, {evidence.n_wrong} wrong"
 
 
 def _evidence(rules: Sequence[AnyRule], fired: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,21 +1,20 @@
-"""The translator of URLs, and what it takes to trust it.
+"""The translator of URLs, and safeguards for its translations.
 
 K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: a GRU encoder-decoder
-learns to translate a URL to the canonical URL of its cluster, arguments replaced by placeholders (section 3). Since
-arguments are placeholders the network sees templates, not URLs: distinct template pairs are trained once, and every
-template of the crawl is translated once, into ``translations.json``. That table is the model: the network is not kept,
-and a URL of a template that is not in it keeps its own form.
+learns to translate a URL to the canonical URL of its cluster, with placeholders for arguments (section 3). So the
+network reads templates: each pair of templates is trained once, and each template of the crawl is translated once, into
+``translations.json``. This table is the model; the network is not kept. A URL with an unknown template keeps its own
+form.
 
-The paper's recipe is the preset ``paper``. The preset ``fast`` adds four things, each an option of its own:
+The preset ``paper`` is the recipe of the paper. The preset ``fast`` adds four options:
 
-``identity_pairs``  pages with one URL are trained too, as themselves (or as the global target of their template): they
-                    are the negatives, which the paper leaves out.
-``global_targets``  one target template for all templates of the same pages, instead of one choice per cluster.
-``judged_gate``     the network learns from the first 70 % of the pages; a template is translated only if its merge
-groups with later pages hold (20 groups at least, at most 10 % of them wrong with 95 % confidence). Any other
-template, and one never met, keeps its URLs as they are.
-``value_guard``     a dropped argument that several pages share is a function token
-(:mod:`dedup_crawler.rules.applying.value_reuse`).
+* ``identity_pairs``: singletons are trained too, as translations to themselves (or to the global target of their
+  template). They are the negative examples, which the paper leaves out.
+* ``global_targets``: all templates of the same pages have one target, instead of one target for each cluster.
+* ``judged_gate``: the network learns from the first 70 % of the pages. A template is only translated if it has at least
+  20 merge groups with later pages, and at most 10 % of them are wrong (95 % confidence).
+* ``value_guard``: a dropped argument that several pages share is a function token
+  (:mod:`dedup_crawler.rules.applying.value_reuse`).
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 _RECIPE_OPTIONS = ("hidden", "optimizer", "learning_rate", "batch_size", "max_steps")
 _MAX_TOKENS = 60  # longer templates are neither trained nor translated
-_PROPOSED = 0.70  # share of the pages that the network learns from; the later ones judge
+_PROPOSED = 0.70  # share of the pages from which the network learns; the later ones judge it
 _MIN_GROUPS, _MAX_ERROR = 20, 0.10
 
 
@@ -91,8 +90,8 @@ class Seq2Seq(Canonicalizer):
     Parameters
     ----------
     preset
-        ``"fast"`` (128 units, Adam, the four additions) or ``"paper"`` (512 units, SGD, batch 20, none of them).
-        The preset chooses the options that are not set.
+        ``"fast"`` (128 units, Adam, four safeguards) or ``"paper"`` (512 units, SGD, batch 20, no safeguards). It
+        gives the options that are not set.
     hidden
         Units of the GRUs and size of the embedding.
     optimizer
@@ -100,11 +99,11 @@ class Seq2Seq(Canonicalizer):
     learning_rate
         Learning rate of the optimizer.
     batch_size
-        Pairs of templates in one step of training.
+        Number of template pairs in one training step.
     max_steps
-        Most steps of training; it ends early once every pair is translated exactly.
+        Largest number of training steps; training ends early when every pair is translated exactly.
     min_document_frequency
-        Least share (0-1) of the URLs that a function token occurs in.
+        Smallest share (0-1) of the URLs that a function token occurs in.
     deep
         Cut templates inside tokens too: slugs and paths of any length become one argument.
     identity_pairs
@@ -114,7 +113,7 @@ class Seq2Seq(Canonicalizer):
     judged_gate
         Translate a template only if its merge groups with later pages hold.
     value_guard
-        Keep an argument that stands beside a third id.
+        Keep an argument that occurs with a third id.
     seed
         The same seed gives the same model, byte for byte, on the CPU.
     device
@@ -150,7 +149,7 @@ class Seq2Seq(Canonicalizer):
         ]
 
     def refused(self) -> Sequence[Refusal]:
-        """Translations that the gate did not let pass, those with most merge groups for them first."""
+        """Translations that the gate refused, those with most right merge groups first."""
         self._check_fitted()
         found = []
         for source, translation in self.table_.translations.items():
@@ -158,7 +157,7 @@ class Seq2Seq(Canonicalizer):
                 n_groups, n_wrong = translation.evidence.n_groups, translation.evidence.n_wrong
                 reason = f"{n_wrong} of {n_groups} merge groups with later pages are wrong"
                 if n_groups < _MIN_GROUPS:
-                    reason = f"{n_groups} merge groups with later pages say too little; {_MIN_GROUPS} are needed"
+                    reason = f"{n_groups} merge groups with later pages are too few: {_MIN_GROUPS} are needed"
                 found.append(Refusal(f"template {source} becomes {translation.says}", reason, n_groups, n_wrong))
         return sorted(found, key=lambda each: each.n_wrong - each.n_groups)[:MAX_REFUSALS]
 
@@ -168,11 +167,10 @@ class Seq2Seq(Canonicalizer):
         return self.history_
 
     def n_learnt(self) -> int | None:
-        """Parameters of the network that said what the table holds."""
+        """Number of parameters of the network that made the table."""
         return self.quality_.get("parameters") or None
 
     def _quality(self) -> dict[str, Any]:
-        """Share of training pairs translated exactly, and how many templates are translated in use."""
         used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
         return {
             "parameters": self.n_parameters_,
@@ -238,7 +236,7 @@ class Seq2Seq(Canonicalizer):
         template, _ = self.table_.templater.split(url)
         translation = self.table_.translations.get(template)
         if translation is None:
-            return Explanation(url, form, f"template {template} was not met in training: own form")
+            return Explanation(url, form, f"template {template} was not in the training data: left alone")
         evidence = {
             "template": template,
             "says": translation.says,
@@ -250,9 +248,9 @@ class Seq2Seq(Canonicalizer):
         if translation.says == template:
             reason = f"template {template} stands for itself"
         elif not translation.is_used:
-            reason = f"template {template} would become {translation.says}, but the evidence is too thin: {counted}"
+            reason = f"template {template} would become {translation.says}, but the evidence is too weak: {counted}"
         elif form == url:
-            reason = f"template {template} becomes {translation.says}, but this value is shared by several pages"
+            reason = f"template {template} becomes {translation.says}, but several pages share this value: left alone"
         else:
             reason = f"template {template} becomes {translation.says}: {counted}"
         return Explanation(url, form, reason, evidence)
@@ -284,7 +282,7 @@ class Seq2Seq(Canonicalizer):
         return tokenize(template, deep=self._option("deep"))
 
     def _rank(self, counts: TokenCounts) -> Rank:
-        """Fewest tokens, then highest sum of document frequencies (SIGIR'17, section 3)."""
+        """Sort key for targets: fewest tokens, then highest sum of document frequencies (SIGIR'17, section 3)."""
 
         def rank(url: TemplatedUrl) -> tuple[float, ...]:
             return len(self._tokens(url.template)), -sum(counts.tokens[token] for token in tokenize(url.url))
@@ -303,7 +301,7 @@ class Seq2Seq(Canonicalizer):
     def _learnt(
         self, counted: Counter[tuple[Template, Template]], templates: Sequence[Template]
     ) -> dict[Template, Template]:
-        """Fit the network, and what it says of each template; with nothing but identities to learn there is none."""
+        """Train the network, and translate each template; without a network if all pairs are identities."""
         pairs = [(self._tokens(s), self._tokens(t), n) for (s, t), n in sorted(counted.items())]
         pairs = [pair for pair in pairs if max(len(pair[0]), len(pair[1])) <= _MAX_TOKENS]
         self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
@@ -329,7 +327,7 @@ class Seq2Seq(Canonicalizer):
         pairs: Iterable[tuple[list[str], list[str], int]],
         asked: Sequence[list[str]],
     ) -> tuple[Fit, list[list[str] | None]]:
-        """Train on pairs; what the network says of the sequences *asked*, None where that cannot be decoded."""
+        """Train on pairs, and translate the sequences *asked*; None for a translation that cannot be decoded."""
         try:
             from dedup_crawler.networks.training import Pair, Recipe, train, translations
         except ImportError as error:

@@ -1,7 +1,7 @@
-"""A model of any method with static rules in front of it: it sees URLs as these leave them.
+"""A model of any method with static rules in front of it: the model gets URLs as these rules leave them.
 
-They speak of the hosts that the model knows; any other host passes untouched, as ever. Where a form of the model would
-be changed by a static rule again, it goes the same way until it settles, so that a form is its own form.
+Static rules are only applied on the hosts that the model knows. If a static rule would change the form, rules and model
+are applied again until the form no longer changes, so that the form of a form is the form itself.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
 STATIC_FILE = "static_rules.json"
-"""The table of a model folder that holds them."""
+"""File of a model folder that holds the static rules."""
 _MAX_PASSES = 10
 
 
 class StaticFront(Canonicalizer):
-    """A fitted model behind static rules; it is saved with them.
+    """A fitted model behind static rules; both are saved together.
 
     Parameters
     ----------
     model
-        Decides about what the rules leave of a URL.
+        The model.
     layer
-        The rules.
+        The static rules in front of it.
     """
 
     name = "static-front"
@@ -46,7 +46,7 @@ class StaticFront(Canonicalizer):
         self.site_text = model.site_text
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Explain the form of *url*: the static rules that changed it, and the model's reason for the rest."""
+        """Explain the form of *url*: the static rules that changed it, and the reason of the model."""
         normal = normal_form(url)
         if host_of(normal) not in self.hosts:
             return self.model.explain(url, referrer)
@@ -61,11 +61,11 @@ class StaticFront(Canonicalizer):
         )
 
     def model_rules(self) -> ModelRules | None:
-        """Rules of the model; static rules are written in their own format already."""
+        """Rules of the model; static rules are not exported, they are already in a format of their own."""
         return self.model.model_rules()
 
     def learnt(self) -> list[str]:
-        """Return a line for the rules of each file, and those of the model."""
+        """One line for the rules of each file, then the lines of the model."""
         files = [f"{len(file.sentences)} static rules of {file.file} ({file.kind})" for file in self.layer.files]
         return [*files, *self.model.learnt()]
 
@@ -84,7 +84,7 @@ class StaticFront(Canonicalizer):
         return self._way(url, referrer, with_rules=True)[1]
 
     def _way(self, url: str, referrer: Referrer | None, *, with_rules: bool = False) -> tuple[str, tuple[str, ...]]:
-        """The form of a URL and what leads there, which only those who ask for it are told."""
+        """Form of a URL and the rules that lead to it; rules of the model are left out unless *with_rules*."""
         fired: list[str] = []
         current = url
         for _ in range(_MAX_PASSES):
@@ -126,21 +126,21 @@ class StaticFront(Canonicalizer):
         self.model._check_fitted()
 
     def _check_options(self) -> NoReturn:
-        raise BadInputError("a model behind static rules learns nothing; fit the model itself.")
+        raise BadInputError("a model behind static rules cannot be fitted; fit the model itself.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
         self._check_options()
 
 
 def with_static_files(model: Canonicalizer, paths: Iterable[str | Path]) -> Canonicalizer:
-    """The model behind the rules of some files; the model itself where there are none.
+    """The model behind the rules of some files; the model itself without files.
 
     Raises
     ------
     BadInputError
         If a file cannot be read.
     MissingExtraError
-        If what applies its rules is not installed.
+        If a package that applies the rules is not installed.
     """
     files = [Path(path) for path in paths]
     return StaticFront(model, read_rule_files(files)) if files else model

@@ -14,10 +14,10 @@ from dedup_crawler.urls.normal import normal_form
 
 
 def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer:
-    """Return the fitted model with some rules switched off; the argument stays as it is.
+    """Return a copy of a fitted model with some rules switched off.
 
-    URLs on which none of them fired keep their forms. Any other gets the form that the rest of what fired on it gives:
-    no rule takes the place of one that was switched off. Unknown identifiers are ignored.
+    A URL on which none of these rules fired keeps its form. Any other URL gets a form by the remaining rules that fired
+    on it; no other rule steps in. Unknown identifiers are ignored.
 
     Raises
     ------
@@ -31,18 +31,18 @@ def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer
 
 
 class SwitchedOff(Canonicalizer):
-    """A fitted model without some of its rules, which are switched off; it is neither fitted nor saved.
+    """A fitted model with some of its rules switched off; it can be neither fitted nor saved.
 
-    A URL on which none of them fired keeps its form. Any other gets what the same method gives without them, as far as
-    that is the work of rules that fired on it before: where another rule steps in for one that was switched off, nobody
-    asked whether it is any better, and the URL is left alone. So it is where the form would not be its own form.
+    A URL on which none of these rules fired keeps its form. Any other URL gets the form that the method gives without
+    them, but only if all rules that lead to it fired before, too. Otherwise another rule has stepped in, about which
+    nobody knows more, and the URL keeps its normal form. It also does so if the new form would not be its own form.
 
     Parameters
     ----------
     whole
         The model with all its rules.
     off
-        Identifiers of those that are not to be used.
+        Identifiers of the rules that are switched off.
     """
 
     name = "switched-off"
@@ -55,7 +55,7 @@ class SwitchedOff(Canonicalizer):
         self._left = whole._without(off)
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
-        """Explain the form of *url*, with the rules that were switched off for it."""
+        """Explain the form of *url*, and name the switched-off rules about it."""
         normal = normal_form(url)
         off = [each for each in self.whole.fired(url, referrer) if each in self.off]
         if not off:
@@ -67,29 +67,23 @@ class SwitchedOff(Canonicalizer):
         return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
 
     def learnt(self) -> list[str]:
-        """Sentences of the rules that are left."""
+        """Sentences of the remaining rules."""
         return list(self.rule_sentences().values())
 
     def n_learnt(self) -> int | None:
-        """Size of the model that is left."""
+        """Size of the model with the remaining rules."""
         return self._left.n_learnt()
 
     @property
     def digest(self) -> str:
-        """Digest of the whole model and of the rules that are switched off: 64 hex digits."""
+        """Digest of the whole model and the switched-off rules: 64 hex digits."""
         return hashlib.sha256(
             " ".join([self.whole.digest, *sorted(self.off)]).encode("utf-8", "surrogatepass")
         ).hexdigest()
 
     def save(self, folder: str | Path) -> NoReturn:
-        """Refuse: a saved model holds all its rules.
-
-        Raises
-        ------
-        BadInputError
-            Always.
-        """
-        raise BadInputError(f"{folder}: a model with rules switched off is not saved; save the whole one.")
+        """Raise BadInputError: only models with all their rules are saved."""
+        raise BadInputError(f"{folder}: a model with switched-off rules cannot be saved; save the whole model.")
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         form = self.whole._form(url, referrer)
@@ -102,7 +96,7 @@ class SwitchedOff(Canonicalizer):
         return () if self.off.intersection(covering := self.whole._covering(url)) else covering
 
     def _decided(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
-        """The form of a URL to which the whole model gives *form*, another one, and what leads there."""
+        """Form and fired rules of a URL to which the whole model gives a different *form*."""
         decided, fired = self._proposed(url, form, referrer)
         if decided not in (url, form):
             again = self.whole._form(decided, None)
@@ -111,7 +105,7 @@ class SwitchedOff(Canonicalizer):
         return decided, fired
 
     def _proposed(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, tuple[str, ...]]:
-        """Form and fired rules without those that are switched off; the form may have another form in turn."""
+        """Form and fired rules without the switched-off rules; the form may have another form in turn."""
         fired = self.whole._fired(url, form, referrer)
         if self.off.isdisjoint(fired):
             return form, fired
@@ -125,10 +119,10 @@ class SwitchedOff(Canonicalizer):
         return {known: rule for known, rule in self.whole._known_rules().items() if known not in self.off}
 
     def _check_fitted(self) -> None:
-        """Do nothing: a model with rules switched off is made of a fitted one."""
+        """Do nothing: the whole model is fitted."""
 
     def _check_options(self) -> NoReturn:
-        raise BadInputError("a model with rules switched off learns nothing; fit the whole one.")
+        raise BadInputError("a model with switched-off rules cannot be fitted; fit the whole model.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
         self._check_options()

@@ -1,8 +1,8 @@
-"""Sequences of symbols as rows of numbers, padded to one length: what a Siamese network reads.
+"""Turns sequences of symbols into rows of numbers of one length, the input of a Siamese network.
 
-Two ways to count. The capstone of 2018 gave the first character, every unknown one and the padding the number 0, and
-could not read a URL longer than the longest it had learnt from. Cured: 0 is padding and 1 an unknown symbol. In both
-a sequence that is too long loses its middle: the beginning of a URL says where it is, its end what is asked there.
+There are two numberings. In the capstone of 2018, the first character, every unknown character and the padding have the
+number 0. In the cured one, 0 is padding and 1 an unknown symbol. A sequence that is too long loses its middle, because
+the beginning and the end of a URL say most.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dedup_crawler.json_values import JsonValue
 Array = np.ndarray
 PADDING, UNKNOWN = 0, 1
 _N_SPECIAL = 2
-_MAX_LENGTH = 10_000  # of a row that a file may ask for
+_MAX_LENGTH = 10_000  # largest row length in a file
 
 
 class Alphabet:
     """A fixed list of distinct symbols, in the order of their numbers, and a fixed length of rows.
 
-    *is_faulty* counts as the capstone did.
+    *is_faulty* chooses the numbering of the capstone.
     """
 
     def __init__(self, symbols: Sequence[str], length: int, *, is_faulty: bool = False) -> None:
@@ -63,7 +63,7 @@ class Alphabet:
 
 
 def read_alphabet(table: JsonValue, *, is_faulty: bool) -> Alphabet:
-    """The alphabet in a table of a model, under ``symbols`` and ``length``; BadInputError if there is none."""
+    """Read the alphabet in a table of a model, under ``symbols`` and ``length``; BadInputError without one."""
     symbols, length = table["symbols"].texts(), table["length"].count(_MAX_LENGTH)
     if length < 1 or len(set(symbols)) != len(symbols):
         table.refuse("distinct symbols and a length of 1 or more")

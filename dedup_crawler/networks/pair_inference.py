@@ -1,9 +1,9 @@
-"""The Siamese networks in numpy: what a crawl asks, where torch is not needed.
+"""The Siamese networks in numpy, so that a crawl does not need torch.
 
-A URL is *encoded* once, and any two encodings are *compared*; the first costs a hundred times the second, so that
-encodings are worth keeping. Agrees with :mod:`dedup_crawler.networks.siamese` to 1e-4.
+A URL is *encoded* once, and any two encodings are *compared*. Encoding costs a hundred times as much as comparing, so
+encodings are remembered. Results agree with :mod:`dedup_crawler.networks.siamese` to 1e-4.
 
-Axes: U URLs, P pairs, T positions, C characters, H hidden units, K numbers of an encoding.
+Axes: U URLs, P pairs, T positions, C characters, H hidden units, F agreements, K numbers of an encoding.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from dedup_crawler.errors import DamagedModelError
 from dedup_crawler.networks.alphabet import PADDING
 
 Array = np.ndarray
-_AT_ONCE = 64  # URLs encoded together: more fill the cache of the processor, fewer leave it idle
-_MAX_BYTES = 1 << 26  # of encodings that are kept
+_AT_ONCE = 64  # URLs that are encoded together: more would not fit the processor's cache
+_MAX_BYTES = 1 << 26  # bytes of remembered encodings
 
 
 class PairNetwork(Protocol):
-    """The part of a network that a crawl needs."""
+    """A Siamese network, as a crawl uses it."""
 
     encoding_size: int
-    """K."""
+    """Number of values of an encoding, K."""
 
     def encode(self, rows: Array) -> Array:
-        """Read URLs: (U, T) character numbers -> (U, K) float32."""
+        """Encode URLs: (U, T) symbol numbers -> (U, K) float32."""
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
-        """Probability (P,) that URLs with the encodings *left* and *right* (P, K) are the same page."""
+        """Probability (P,) that the URLs with the encodings *left* and *right* (P, K) show the same page."""
 
 
 class NumpyPaperSiamese:
@@ -55,7 +55,7 @@ class NumpyPaperSiamese:
         self._lstm = _Lstm(weights)
         self._read, self._read_bias = weights["read.weight"].T, weights["read.bias"]
         compare = weights["compare.weight"]
-        # the dense layer over both branches is a sum of two, so that each URL's half is made once
+        # the dense layer over both URLs is a sum of two halves, so the half of each URL is computed once
         self._halves = np.concatenate([compare[:, :hidden].T, compare[:, hidden:].T], axis=1)  # (H, 2H)
         self._compare_bias = weights["compare.bias"]
         self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (T H,)
@@ -64,7 +64,7 @@ class NumpyPaperSiamese:
         self.encoding_size = 2 * length * hidden
 
     def encode(self, rows: Array) -> Array:
-        """(U, T) -> (U, K): at each position what it says as the left URL and as the right one."""
+        """Encode URLs: (U, T) -> (U, K), at each position the half for a left URL and the half for a right one."""
         encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
         for start in range(0, len(rows), _AT_ONCE):
             states = self._lstm.states(rows[start : start + _AT_ONCE])  # (U, T, H)
@@ -105,7 +105,7 @@ class NumpyCuredSiamese:
         self.encoding_size = hidden
 
     def encode(self, rows: Array) -> Array:
-        """(U, T) -> (U, H): the state after the last true symbol."""
+        """Encode URLs: (U, T) -> (U, H), the state after the last symbol that is no padding."""
         encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
         for start in range(0, len(rows), _AT_ONCE):
             batch = rows[start : start + _AT_ONCE]
@@ -123,7 +123,7 @@ class NumpyCuredSiamese:
 
 
 class Committee:
-    """Networks that were trained from different starts: the mean of what they say is steadier than any of them."""
+    """Networks that were trained from different seeds; the mean of their answers is more stable than each of them."""
 
     def __init__(self, networks: Sequence[PairNetwork]) -> None:
         self._networks = networks
@@ -142,7 +142,7 @@ class Committee:
 
 
 class _Lstm:
-    """Gates in torch's order: input, forget, candidate, output."""
+    """An LSTM layer; gates are in torch's order: input, forget, candidate, output."""
 
     def __init__(self, weights: Mapping[str, Array]) -> None:
         bias = weights["lstm.bias_ih_l0"] + weights["lstm.bias_hh_l0"]
@@ -165,12 +165,12 @@ class _Lstm:
 
 
 def _sigmoid(values: Array) -> Array:
-    half: Array = 0.5 * np.tanh(0.5 * values) + 0.5  # does not overflow
-    return half
+    result: Array = 0.5 * np.tanh(0.5 * values) + 0.5  # does not overflow
+    return result
 
 
 def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
-    """Hidden units and size of the embedding."""
+    """Numbers of hidden units and of embedding dimensions."""
     try:
         return int(weights["lstm.weight_hh_l0"].shape[1]), int(weights["embedding.weight"].shape[1])
     except (KeyError, IndexError) as error:
@@ -188,7 +188,7 @@ def _lstm_shapes(n_characters: int, embedding: int, hidden: int) -> dict[str, tu
 
 
 def _check_shapes(weights: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Weights come from a file that anybody may have written."""
+    """Check the weights of a file; DamagedModelError if one is missing or has another shape."""
     for name, shape in expected.items():
         if name not in weights:
             raise DamagedModelError(f"weights.safetensors lacks {name}. Train again.")
@@ -197,9 +197,9 @@ def _check_shapes(weights: Mapping[str, Array], expected: Mapping[str, tuple[int
 
 
 class EncodingMemory:
-    """Encodes by key, and forgets the key that was not asked for longest: a crawl asks again and again.
+    """Encodes URLs and remembers the encodings, those that were used last.
 
-    *rows_of* gives keys their rows of symbol numbers (U, T).
+    *rows_of* turns keys (URLs) into rows of symbol numbers, (U, T).
     """
 
     def __init__(self, network: PairNetwork, rows_of: Callable[[Sequence[str]], Array]) -> None:
@@ -208,7 +208,7 @@ class EncodingMemory:
         self._kept: OrderedDict[str, Array] = OrderedDict()
 
     def encoded(self, keys: Iterable[str]) -> dict[str, Array]:
-        """Key -> encoding (K,) of each of *keys*."""
+        """Key -> encoding (K,), for each of *keys*."""
         asked = list(dict.fromkeys(keys))
         found = {key: self._kept.pop(key) for key in asked if key in self._kept}
         new = [key for key in asked if key not in found]
@@ -221,9 +221,9 @@ class EncodingMemory:
 
 
 def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
-    """The threshold with the highest F measure, between two answers that were given; 0.5 without a duplicate.
+    """The threshold with the highest F measure, halfway between two answers; 0.5 without duplicates.
 
-    *probabilities* (N,) are 0-1, *is_same* (N,) is of bool; recall counts *recall_weight* (beta) times as much as
+    *probabilities* (N,) are 0-1, *is_same* (N,) is bool. Recall counts *recall_weight* (beta) times as much as
     precision.
 
     >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
@@ -233,11 +233,11 @@ def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -
     if not n_same:
         return 0.5
     order = np.argsort(-probabilities, kind="stable")
-    answers, n_right = probabilities[order], np.cumsum(is_same[order])
+    answers, n_right = probabilities[order], np.cumsum(is_same[order])  # (N,), for a threshold below each answer
     n_called = np.arange(1, len(answers) + 1)
     square = recall_weight**2
     f_measure = (1 + square) * n_right / (n_called + square * n_same)
-    # equal answers cannot be told apart: a cut lies behind the last of them
+    # no threshold lies between equal answers
     f_measure[:-1][answers[1:] == answers[:-1]] = -1.0
     last = int(np.argmax(f_measure))
     below = answers[last + 1] if last + 1 < len(answers) else 0.0

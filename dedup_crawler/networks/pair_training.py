@@ -1,8 +1,8 @@
-"""The training loop of the Siamese networks: rows of character numbers and labelled pairs of them in, weights out.
+"""The training loop of the Siamese networks: takes rows of symbol numbers and labelled pairs, and returns weights.
 
-A URL that stands in several pairs of a batch is read once. The same seed on the CPU gives the same weights, bit for bit
-(one thread, deterministic kernels). Where the processor multiplies bfloat16 in hardware (AMX) a large network is run in
-it, three times as fast, and its weights are kept in float32.
+A URL in several pairs of a batch is encoded once. On the CPU, the same seed gives the same weights, bit for bit (one
+thread, deterministic kernels). If the processor multiplies bfloat16 in hardware (AMX), a large network is computed in
+bfloat16, three times as fast; its weights stay float32.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dedup_crawler.networks.training import device_of, one_thread
 
 Array = np.ndarray
 Progress = Callable[[int, int, float], None]
-"""Called after each epoch with its number, the number of epochs, and the share of pairs answered right in it."""
-_HIDDEN_SHARE = 0.5
-_LARGE = 128  # hidden units from which on bfloat16 pays
+"""Called after each epoch with its number, the number of epochs, and the share (0-1) of right answers in it."""
+_HIDDEN_SHARE = 0.5  # share of the URLs whose ids are hidden
+_LARGE = 128  # smallest number of hidden units for which bfloat16 is faster
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class PairRecipe:
     falls: bool = False
     """True if the learning rate falls to 0 along a cosine."""
     hidden_symbols: tuple[int, ...] = ()
-    """Symbols that say which page it is, not what kind of page: of every second URL they are hidden while training."""
+    """Numbers of the symbols for ids, which training hides in every second URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class PairRows:
     """N pairs of U URLs."""
 
     rows: Array
-    """(U, T) int64, character numbers of each URL."""
+    """Symbol numbers of each URL, (U, T) int64."""
     left: Array
-    """(N,) int64, rows."""
+    """Row of the left URL of each pair, (N,) int64."""
     right: Array
-    """(N,) int64, rows."""
+    """Row of the right URL of each pair, (N,) int64."""
     agreement: Array
-    """(N, F) float32, how the two URLs of each pair agree; F may be 0."""
+    """Agreement of the two URLs of each pair, (N, F) float32; F may be 0."""
 
     def some(self, chosen: Array) -> PairRows:
         """The pairs at the places *chosen*."""
@@ -60,13 +60,13 @@ class PairRows:
 
 @dataclass(frozen=True, slots=True)
 class PairFit:
-    """Weights after the last epoch, and what happened in each epoch while training."""
+    """Weights after the last epoch, and measures of each epoch."""
 
     weights: dict[str, Array]
     accuracies: tuple[float, ...]
-    """Share (0-1) of the pairs answered right."""
+    """Share (0-1) of right answers in each epoch."""
     losses: tuple[float, ...]
-    """Mean cross-entropy of a pair."""
+    """Mean cross-entropy of a pair in each epoch."""
 
 
 def train_pairs(
@@ -79,9 +79,9 @@ def train_pairs(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> PairFit:
-    """Train the network that *make_network* builds (it takes what :meth:`PairRows` holds and gives two logits a pair).
+    """Train the network that *make_network* builds; it takes the arrays of :class:`PairRows` and returns two logits.
 
-    *labels* (N,) int64 are 1 for pairs that are the same page. BadInputError if *device* is not there.
+    *labels* (N,) int64 are 1 for pairs that show the same page. BadInputError if *device* is not available.
     """
     place = device_of(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), one_thread():
@@ -111,7 +111,7 @@ class _Training:
         self.is_bfloat16 = device.type == "cpu" and recipe.hidden >= _LARGE and _multiplies_bfloat16()
 
     def epoch(self) -> tuple[float, float]:
-        """Train every pair once; the share answered right and the mean loss on the way."""
+        """Train every pair once; returns the share of right answers and the mean loss."""
         self.model.train()
         n_right, total = 0, 0.0
         order = self.order.permutation(len(self.labels))
@@ -119,7 +119,7 @@ class _Training:
             chosen = order[start : start + self.recipe.batch_size]
             label = torch.from_numpy(self.labels[chosen]).to(self.device)
             with torch.autocast("cpu", torch.bfloat16, enabled=self.is_bfloat16):
-                logits = self.model(*self._tensors(self.pairs.some(chosen)))
+                logits = self.model(*self._tensors(self.pairs.some(chosen)))  # (P, 2)
             loss = nn.functional.cross_entropy(logits.float(), label)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -147,5 +147,5 @@ def _weights(model: nn.Module) -> dict[str, Array]:
 
 
 def _multiplies_bfloat16() -> bool:
-    # torch tells of AMX under this name since 2.5; without it float32 is what is known to be fast
+    # torch has this function since 2.5; without it we use float32
     return bool(getattr(torch.cpu, "_is_amx_tile_supported", bool)())

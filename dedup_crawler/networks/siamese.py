@@ -1,10 +1,11 @@
-"""The Siamese LSTM of the capstone of 2018 in torch, as published: what is trained.
+"""The Siamese LSTM of the capstone of 2018 in torch, for training: as published, and cured.
 
-M. Lazem, "Detecting duplicate URLs", capstone of the Machine Learning Nanodegree, 2018. One branch reads either URL
-character by character; what it says at each position of both URLs is laid side by side, and a softmax decides. Padding
-is read like any character, and the head sees positions, not URLs: left and right are not alike to it.
+M. Lazem, "Detecting duplicate URLs", capstone of the Machine Learning Nanodegree, 2018. One LSTM reads both URLs
+character by character. Its outputs at each position of the two URLs are concatenated, and a softmax decides. Padding is
+read like any character, and left and right URL are treated differently.
 
-Axes: U distinct URLs of a batch, P pairs of a batch, T positions, C characters, E embedding, H hidden units.
+Axes: U distinct URLs of a batch, P pairs of a batch, T positions, C characters or symbols, E embedding, H hidden units,
+F agreements.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class PaperSiamese(nn.Module):
 
         urls         (U, T) int64, character numbers
         left, right  (P,)   int64, rows of *urls*
-        agreement    (P, 0) this network is told nothing of how the two URLs agree
+        agreement    (P, 0) empty: this network gets no agreements
         returns      (P, 2) logits: different, the same
         """
         states, _ = self.lstm(self.embedding(urls))  # (U, T, H)
@@ -48,7 +49,7 @@ class PaperSiamese(nn.Module):
 
 
 class CuredSiamese(nn.Module):
-    """Siamese network without the capstone's faults: padding is not read, left and right are alike, agreement is told.
+    """Siamese network without the capstone's faults: padding is not read, it is symmetric, and it gets agreements.
 
     *n_symbols* is C, *n_agreements* F (see :meth:`forward`), *hidden* H and *embedding* E.
     """
@@ -78,7 +79,7 @@ class CuredSiamese(nn.Module):
         return logits
 
     def encode(self, urls: Tensor) -> Tensor:
-        """State after the last true symbol: (U, T) -> (U, H)."""
+        """State after the last symbol that is no padding: (U, T) -> (U, H)."""
         lengths = (urls != PADDING).sum(1)
         states, _ = self.lstm(self.embedding(urls[:, : int(lengths.max())]))  # (U, <= T, H)
         last: Tensor = states[torch.arange(len(urls), device=urls.device), lengths - 1]
@@ -86,7 +87,7 @@ class CuredSiamese(nn.Module):
 
 
 def _as_keras_starts(model: PaperSiamese) -> None:
-    """The capstone ran on Keras, whose layers start differently: what is not said there is what Keras does."""
+    """Initialize the weights as Keras does, on which the capstone ran."""
     nn.init.uniform_(model.embedding.weight, -0.05, 0.05)
     of_input, of_state, bias, other_bias = model.lstm.parameters()
     nn.init.xavier_uniform_(of_input)

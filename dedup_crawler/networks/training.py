@@ -1,7 +1,7 @@
-"""The training loop of the translator: counted pairs of token numbers in, a translator out.
+"""The training loop of the translator: takes counted pairs of token numbers, and returns a translator.
 
-Distinct pairs are trained once, weighted by how often they occur: on real sites thousands of URL pairs are a few dozen
-pairs of templates. The same seed on the CPU gives the same weights, bit for bit (one thread, deterministic kernels).
+Distinct pairs are trained once and weighted by their counts: on real sites, thousands of URL pairs are a few dozen
+pairs of templates. On the CPU, the same seed gives the same weights, bit for bit (one thread, deterministic kernels).
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from dedup_crawler.networks.translator import Translator
 from dedup_crawler.networks.vocabulary import END, PAD, START
 
 Progress = Callable[[int, int, float], None]
-"""Called after each epoch with its number, the number of epochs at most, and the share of pairs translated exactly."""
+"""Called with the number of the epoch, the largest number of epochs, and the share (0-1) of exact translations."""
 
-
-_AT_ONCE = 256  # sequences translated together
+_AT_ONCE = 256  # sequences that are translated together
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Source and target as token numbers, both closed by END, and how many URL pairs they stand for."""
+    """Source and target as token numbers, both closed by END, and the number of URL pairs that they stand for."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
@@ -44,24 +43,25 @@ class Recipe:
     learning_rate: float
     batch_size: int
     max_steps: int
-    """Optimiser steps at most (and 30 epochs at least); it is they that count, however few distinct pairs there are."""
+    """Largest number of optimizer steps; at least 30 epochs are trained."""
     init_range: float
-    """Weights start uniform in +- this."""
+    """Weights start uniformly distributed between minus and plus this value."""
     count_power: float
-    """A pair weighs its count to this power: 1 trains as if every URL pair were trained, 0.5 hears rare pairs too."""
+    """The weight of a pair is its count to this power: 1 weighs every URL pair alike, 0.5 favours rare pairs."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The translator with the best weights seen, and the share (0-1, weighted by count) of pairs it gets exactly."""
+    """The translator with its best weights, and measures of the training."""
 
     model: Translator
     exact: float
+    """Share (0-1, weighted by count) of pairs that the model translates exactly."""
     n_epochs: int
     losses: tuple[float, ...]
     """Mean loss of each epoch."""
     exacts: tuple[tuple[int, float], ...]
-    """Epochs after which the translations were looked at, and the share (0-1) of pairs translated exactly."""
+    """Epochs after which translations were checked, and the share (0-1) of exact ones."""
 
 
 def train(
@@ -73,7 +73,7 @@ def train(
     device: str = "cpu",
     progress: Progress | None = None,
 ) -> Fit:
-    """Train a translator; BadInputError if *device* is not there."""
+    """Train a translator; BadInputError if *device* is not available."""
     place = device_of(device)
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
@@ -83,7 +83,7 @@ def train(
 
 class _Training:
     _MIN_EPOCHS = 30
-    _LOOK_EVERY = 50  # steps between two looks at what is translated exactly; a look costs about half an epoch
+    _LOOK_EVERY = 50  # steps between two checks of the translations; a check costs about half an epoch
 
     def __init__(self, pairs: Sequence[Pair], n_tokens: int, recipe: Recipe, seed: int, device: torch.device) -> None:
         self.recipe, self.device = recipe, device
@@ -99,7 +99,7 @@ class _Training:
         n_batches = math.ceil(len(pairs) / recipe.batch_size)
         self.n_epochs = max(self._MIN_EPOCHS, math.ceil(recipe.max_steps / n_batches))
         self.look_every = math.ceil(self._LOOK_EVERY / n_batches)  # epochs
-        # at a constant rate the fit swings between epochs and never settles
+        # with a constant rate the fit would swing between epochs
         self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, self.n_epochs)
 
     def run(self, progress: Progress | None) -> Fit:
@@ -130,7 +130,7 @@ class _Training:
             batch = [self.pairs[i] for i in order[start : start + self.recipe.batch_size]]
             source, lengths, target = self._tensors(batch)
             logits = self.model(source, lengths, _shifted(target))  # (B, T, V)
-            # (B, T): the categorical cross-entropy; the paper's binary one behaves alike, a constant factor aside
+            # (B, T); the paper's binary cross-entropy only differs by a constant factor
             loss = nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=PAD, reduction="none")
             counts = torch.tensor([pair.count**self.recipe.count_power for pair in batch], device=self.device)  # (B,)
             mean = (loss.sum(1) / (target != PAD).sum(1) * counts).sum() / counts.sum()
@@ -143,7 +143,7 @@ class _Training:
         return total / weight
 
     def _exact(self, pairs: Sequence[Pair]) -> float:
-        """Share of *pairs*, weighted by count, that are translated to the letter."""
+        """Share (0-1) of *pairs*, weighted by count, that are translated exactly."""
         self.model.eval()
         said = translations(self.model, [pair.source for pair in pairs], max(len(pair.target) for pair in pairs))
         right = sum(pair.count for pair, numbers in zip(pairs, said, strict=True) if numbers == list(pair.target[:-1]))
@@ -156,7 +156,7 @@ class _Training:
 
 
 class one_thread:  # noqa: N801 - reads as a statement
-    """Two spinning threads on a busy machine cost thirty times more than they bring, and change the sums."""
+    """Run torch with one thread: two are much slower on a busy machine, and change the sums."""
 
     def __enter__(self) -> None:
         self.n_threads = torch.get_num_threads()
@@ -167,7 +167,7 @@ class one_thread:  # noqa: N801 - reads as a statement
 
 
 def translations(model: Translator, sources: Sequence[Sequence[int]], max_tokens: int) -> list[list[int] | None]:
-    """Most likely tokens (without END) for each source (closed by END); None where END does not come in time."""
+    """Most likely tokens (without END) for each source (closed by END); None if there is no END in *max_tokens*."""
     device = model.output.weight.device
     found: list[list[int] | None] = []
     with one_thread():
@@ -180,7 +180,7 @@ def translations(model: Translator, sources: Sequence[Sequence[int]], max_tokens
 
 
 def device_of(name: str) -> torch.device:
-    """Device called *name*; BadInputError if it is not there."""
+    """Device called *name*; BadInputError if it is not available."""
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -196,6 +196,6 @@ def _padded(sequences: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _shifted(target: Tensor) -> Tensor:
-    """Tokens that the decoder has read before it says each token: START, then all but the last."""
+    """Input of the decoder at each position: START, then the target without its last token, (B, T)."""
     start = torch.full_like(target[:, :1], START)
     return torch.cat([start, target[:, :-1]], dim=1)

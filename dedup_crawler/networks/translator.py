@@ -1,8 +1,8 @@
-"""The encoder-decoder of SIGIR'17 in torch: what is trained.
+"""The encoder-decoder of SIGIR'17 in torch.
 
-K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: one GRU layer on
-either side, one embedding for both, the last state of the encoder is the first of the decoder. The authors saw no
-significant gain from attention or a bidirectional encoder; there is neither.
+K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: one GRU layer on each
+side, one embedding for both, and the last state of the encoder is the first state of the decoder. The authors saw no
+significant gain from attention or a bidirectional encoder, so there is neither.
 
 Axes: B sequences of a batch, S source positions, T target positions, E embedding, H hidden units, V vocabulary.
 """
@@ -41,7 +41,7 @@ class Translator(nn.Module):
         return logits
 
     def encode(self, source: Tensor, source_lengths: Tensor) -> Tensor:
-        """Last true state of the encoder, (1, B, H)."""
+        """State of the encoder after the last true token, (1, B, H)."""
         packed = nn.utils.rnn.pack_padded_sequence(
             self.embedding(source), source_lengths, batch_first=True, enforce_sorted=False
         )
@@ -52,7 +52,7 @@ class Translator(nn.Module):
     def translate(self, source: Tensor, source_lengths: Tensor, max_tokens: int) -> Tensor:
         """Most likely token at each step until END.
 
-        returns  (B, <= max_tokens) int64; what follows END is PAD; a row without END found none
+        returns  (B, <= max_tokens) int64; PAD follows END; a row may have no END
         """
         state = self.encode(source, source_lengths)
         token = torch.full((len(source), 1), START, device=source.device)  # (B, 1)

@@ -9,7 +9,7 @@ _N_SPECIAL = 4
 
 
 class Vocabulary:
-    """A fixed list of tokens; a token it lacks is UNKNOWN."""
+    """A fixed list of tokens; all other tokens are UNKNOWN."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = tuple(tokens)
@@ -17,7 +17,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, sequences: Iterable[Sequence[str]]) -> Vocabulary:
-        """All tokens of *sequences*, sorted so that the same data give the same numbers."""
+        """All tokens of *sequences*, sorted, so that the same data give the same numbers."""
         return cls(sorted({token for sequence in sequences for token in sequence}))
 
     def __len__(self) -> int:
@@ -28,7 +28,7 @@ class Vocabulary:
         return [self._numbers.get(token, UNKNOWN) for token in tokens] + [END]
 
     def decode(self, numbers: Iterable[int]) -> list[str] | None:
-        """Tokens of *numbers* (without END); None if one of them stands for no token."""
+        """Tokens of *numbers* (without END); None if a number stands for no token."""
         if any(number < _N_SPECIAL for number in numbers):
             return None
         return [self.tokens[number - _N_SPECIAL] for number in numbers]

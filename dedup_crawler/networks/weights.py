@@ -12,7 +12,7 @@ from dedup_crawler.json_values import read_json
 if TYPE_CHECKING:
     from numpy import ndarray
 
-_MAX_WEIGHT = 1e6  # trained ones are below a hundred; sums of larger ones leave what float32 can hold
+_MAX_WEIGHT = 1e6  # trained weights are below a hundred; sums of larger ones may overflow float32
 
 
 def dump_weights(weights: Mapping[str, ndarray]) -> bytes:
@@ -24,26 +24,23 @@ def dump_weights(weights: Mapping[str, ndarray]) -> bytes:
 
 
 def load_weights(data: bytes) -> dict[str, ndarray]:
-    """Read what :func:`dump_weights` wrote.
-
-    DamagedModelError if *data* is something else, or holds a number that no trained network has.
-    """
+    """Read the result of :func:`dump_weights`; DamagedModelError for other data, or for impossible numbers."""
     import numpy as np
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
         weights: dict[str, ndarray] = load(data)
-    except (SafetensorError, KeyError) as error:  # KeyError: a type of numbers that numpy has not
+    except (SafetensorError, KeyError) as error:  # KeyError: a number type that numpy does not have
         raise DamagedModelError(f"weights.safetensors cannot be read: {error}. Train again.") from error
     for name, array in weights.items():
         if array.dtype != np.float32 or not (np.abs(array) <= _MAX_WEIGHT).all():
-            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has numbers that no network has. Train again.")
+            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has impossible numbers. Train again.")
     return weights
 
 
 def n_parameters(data: bytes) -> int:
-    """Count the numbers in what :func:`dump_weights` wrote, by its header alone.
+    """Count the parameters in a result of :func:`dump_weights`, from its header.
 
     >>> import numpy
     >>> n_parameters(dump_weights({"matrix": numpy.zeros((3, 2)), "vector": numpy.zeros(2)}))

@@ -1,8 +1,7 @@
-"""Plain bytes and lines of a file that may be compressed, in however many gzip members or zstd frames.
+"""Reads bytes and lines of a file that may be compressed, with any number of gzip members or zstd frames.
 
-Damage ends a member or frame, not the file: what follows the next start mark is read again, and a :class:`Gap` tells
-the reader that the bytes on both sides of it do not belong together. Readers count what they could not read in
-:class:`Damages`.
+Damage only ends a member or frame. Reading goes on at the next start mark, and a :class:`Gap` tells the reader that
+bytes are missing. Readers count damaged records in :class:`Damages`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OnDamage = Callable[[int, str], None]
-"""Takes the offset (bytes from the start of the uncompressed file) of what could not be read, and the reason."""
+"""Called with the offset of damage (bytes from the start of the uncompressed file) and the reason."""
 
 _PLAIN_CHUNK = 2**18
 _PACKED_CHUNK = 2**10  # a hostile zstd chunk may grow 30,000 times
@@ -52,7 +51,7 @@ class DamagedRecord:
 
 @dataclass(slots=True)
 class Damages:
-    """Counts every damaged record, keeps the first 100."""
+    """Counts damaged records and keeps the first 100."""
 
     n: int = 0
     records: list[DamagedRecord] = field(default_factory=list)
@@ -73,20 +72,20 @@ class _Decoder(Protocol):
 
 
 def _silent(_n_bytes: int) -> None:
-    """Nobody asks how far the file is read."""
+    """Do nothing."""
 
 
 def read_chunks(path: Path, on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
-    """Uncompressed chunks of *path*, which is plain, gzip or zstd by its first bytes, whatever its name.
+    """Uncompressed chunks of *path*; its first bytes tell if it is plain, gzip or zstd.
 
-    *on_read* is called with the number of bytes (of the file) read so far.
+    *on_read* is called with the number of bytes of the file read so far.
     """
     with path.open("rb") as file:
         yield from file_chunks(file, on_read)
 
 
 def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
-    """Do the same with an open file, from where it stands."""
+    """Uncompressed chunks of an open file, from its current position; as :func:`read_chunks`."""
     start = file.read(4)
     make_decoder, mark, name = _codec(start)
     size = _PLAIN_CHUNK if make_decoder is None else _PACKED_CHUNK
@@ -97,7 +96,7 @@ def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = _silent) -> It
         while chunk:
             n_read += len(chunk)
             yield chunk
-            on_read(n_read)  # not before: what is told as read has been used
+            on_read(n_read)  # after the yield, when the chunk has been used
             chunk = file.read(size)
 
     if make_decoder is None:
@@ -107,7 +106,7 @@ def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = _silent) -> It
 
 
 def as_utf8(chunks: Iterable[bytes | Gap]) -> Iterator[bytes | Gap]:
-    """Turn chunks of UTF-16, told by its byte order mark, into UTF-8; spreadsheets write it."""
+    """Turn chunks of UTF-16 with a byte order mark, as spreadsheets write it, into UTF-8."""
     decoder = None
     for place, chunk in enumerate(chunks):
         if isinstance(chunk, Gap):
@@ -119,9 +118,9 @@ def as_utf8(chunks: Iterable[bytes | Gap]) -> Iterator[bytes | Gap]:
 
 
 def bounded_lines(chunks: Iterable[bytes | Gap], max_bytes: int) -> Iterator[tuple[int, bytes | Gap | None]]:
-    """Offset and bytes of each line, without its end, in bounded memory whatever the file holds.
+    """Offset and bytes of each line, without its end, in bounded memory.
 
-    A line of more than *max_bytes* is given as None and never held; one that a gap cuts off is given as that gap.
+    A line of more than *max_bytes* is yielded as None, and a line that a gap cuts off as that gap.
     """
     offset = 0
     parts: list[bytes] = []
@@ -159,7 +158,7 @@ def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:
 def _unpack(
     raw: Iterator[bytes], make_decoder: Callable[[], _Decoder], mark: bytes, name: str
 ) -> Iterator[bytes | Gap]:
-    """Undo one member (frame) after the other; after damage, go on at the next *mark*."""
+    """Decompress one member (frame) after the other; after damage, go on at the next *mark*."""
     data = b""
     decoder: _Decoder | None = None
     is_searching = False

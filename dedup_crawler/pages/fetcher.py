@@ -1,6 +1,6 @@
-"""Single pages of a live site, fetched as a guest: what robots.txt allows, slowly, not many, and nowhere else.
+"""Fetches single pages of one live site: as robots.txt allows, slowly, and with a limit on requests.
 
-Redirects are followed on the same site only. A page that is too large, too slow or not there is no page.
+Redirects are only followed on the same site. A page that is too large or too slow counts as missing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 USER_AGENT = "dedup-crawler (checks which of its URLs show the same page)"
 MAX_BYTES = 5_000_000
-"""A larger body is no page."""
+"""Bytes of the largest body that is accepted."""
 _MAX_REDIRECTS = 5
 _MAX_RETRIES = 2
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PASSING = (408, 429, 500, 502, 503, 504, 522, 524)
-"""Answers after which it is worth asking again."""
+"""Status codes after which the request is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Fetched:
     """Outcome of one fetch."""
 
     page: Page | None
-    """Page behind the redirects of the site; None if it cannot be fetched."""
+    """Page at the end of the redirects; None if it cannot be fetched."""
     is_forbidden: bool = False
     """True if robots.txt forbids the fetch."""
 
@@ -46,18 +46,18 @@ class PoliteFetcher:
     Parameters
     ----------
     site
-        Such as ``https://forum.example``; what stands behind the host is not looked at.
+        URL of the site, such as ``https://forum.example``; a path is ignored.
     delay_s
         Seconds between two requests, 0 or more; robots.txt may ask for more.
     max_fetches
-        Requests in all, robots.txt not counted; 1 or more.
+        Largest number of requests, without robots.txt; 1 or more.
     timeout_s
-        Seconds for one request, from the connection to the last byte.
+        Largest number of seconds for one request, from the connection to the last byte.
 
     Raises
     ------
     BadInputError
-        If *site* is no http(s) URL, or a number is out of range.
+        If *site* is not an http(s) URL, or a number is out of range.
     FetchError
         If the site does not answer, or its robots.txt cannot be read.
     """
@@ -90,7 +90,7 @@ class PoliteFetcher:
         self.close()
 
     def close(self) -> None:
-        """End the process that fetches, whatever it is doing."""
+        """Stop the worker process."""
         self._workers.__exit__()
 
     @property
@@ -99,7 +99,7 @@ class PoliteFetcher:
         return self.n_fetches >= self._max_fetches
 
     def fetch(self, rest: str) -> Fetched:
-        """Fetch the page of a path and query."""
+        """Fetch the page at *rest* (path and query)."""
         url = normal_form(self.origin + rest)
         for _ in range(_MAX_REDIRECTS + 1):
             if self.is_spent or not url.startswith(f"{self.origin}/"):
@@ -130,7 +130,7 @@ class PoliteFetcher:
         return Protego.parse(answer.content.decode(errors="replace") if answer.status == 200 else "")
 
     def _ask(self, url: str) -> Page | str:
-        """One request, when it is time; the reason where there is no answer."""
+        """Make one request after the delay; returns the answer, or the reason why there is none."""
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self._delay_s
         try:
@@ -143,11 +143,11 @@ class PoliteFetcher:
 
 class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *arguments: object) -> None:
-        """Leave a redirect to the caller, as an answer like others."""
+        """Return redirects to the caller like other answers."""
 
 
 def _answer(url: str) -> Page:
-    """Ask a server, in a worker."""
+    """Make one request; runs in the worker process."""
     try:
         response = build_opener(_NoRedirects).open(Request(url, headers={"User-Agent": USER_AGENT}))  # noqa: S310 - http(s)
     except HTTPError as error:

@@ -1,4 +1,4 @@
-"""Pages and what was found out about them, as frozen records: the only shape in which they leave the store."""
+"""Pages, their texts and labels as frozen records. The store returns nothing else."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One response to one URL, as it was received.
-
-    Redirects and errors are pages too: a redirect has its 3xx *status* and *redirect_to*, an error its 4xx or 5xx
-    status and whatever body it came with.
-    """
+    """One response to one URL. Redirects and errors are pages too."""
 
     url: str
     """URL as requested; unique in a store."""
     status: int = 200
     """HTTP status, 100-599."""
     referrer: str | None = None
-    """URL of the page that held the link; None for a start URL or where it is not known."""
+    """URL of the page with the link; None for a start URL, or if it is not known."""
     redirect_to: str | None = None
     """Absolute URL that a redirect leads to."""
     content_type: str | None = None
-    """``Content-Type`` header as received, charset included."""
+    """``Content-Type`` header as received, with the charset."""
     content: bytes = b""
-    """Body with transfer and content encodings undone, charset untouched."""
+    """Body, with transfer and content encodings undone, in its original charset."""
     fetched_at: float | None = None
     """Seconds since 1970 (UTC)."""
     digest: str | None = None
-    """``algorithm:digest`` of the body where an export tells that and not the body itself; equal ones are one body."""
+    """``algorithm:digest`` of the body, from an export without bodies; equal digests mean equal bodies."""
     canonical_link: str | None = None
-    """Target of ``<link rel=canonical>`` as an export tells it, where there is no body to read it from."""
+    """Target of ``<link rel=canonical>``, from an export without bodies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +35,18 @@ class PageText:
 
     url: str
     title: str
-    """Text of ``<title>``, white space folded; empty where there is none."""
+    """Text of ``<title>``, with white space folded; empty without a title."""
     canonical_link: str | None
     """Absolute URL of ``<link rel=canonical>``."""
     main_text: str
-    """Text of the page, a line a paragraph, boilerplate lines with a tab in front; empty where the page has none."""
+    """Text of the page, one line for each paragraph, with a tab before boilerplate; may be empty."""
     simhash: int | None
-    """64-bit fingerprint of the main text, 0 <= value < 2**64; None where there is not enough text."""
+    """64-bit fingerprint of the main text, 0 <= value < 2**64; None for too little text."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPage:
-    """A page without its body: what clustering, training and evaluation read, in crawl order."""
+    """A page without its body, for clustering, training and evaluation."""
 
     url: str
     referrer: str | None
@@ -60,9 +56,9 @@ class LabelledPage:
     main_text: str
     simhash: int | None
     cluster: int | None
-    """Number of its duplicate cluster; None while the page is not labelled."""
+    """Number of its duplicate cluster; None if the page is not labelled yet."""
     digest: str | None = None
-    """Digest of its body, where the body itself is not known."""
+    """Digest of its body, if the body is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class Overview:
 
     n_pages: int
     n_read: int
-    """Pages whose text was read."""
+    """Number of pages whose text was read."""
     n_labelled: int
     n_clusters: int
     n_scores: int
@@ -79,7 +75,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """Facts of a page that reports count: neither its body nor its text."""
+    """A page without its body and text, for reports."""
 
     url: str
     referrer: str | None
@@ -88,8 +84,8 @@ class PageFacts:
     cluster: int | None
     fetched_at: float | None
     n_bytes: int | None
-    """Bytes of the body as it was received; None where nobody asked, or the stored body does not say it."""
+    """Bytes of the uncompressed body; None if it was not asked for, or is not known."""
 
 
 Step = tuple[int, Page | None]
-"""A step of a reader: entries of the file whose pages have all been given out, and the next page, if any."""
+"""A step of a reader: the next page, if any, and the number of entries of the file that are done with it."""

@@ -1,4 +1,4 @@
-"""Worker processes for what may never come back: a page that hangs a parser, a server that never ends its answer."""
+"""Worker processes for calls that may never return: a page may hang a parser, a server may never end its answer."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ T = TypeVar("T")
 
 
 class WorkerDiedError(Exception):
-    """A call killed its worker process or took it too long."""
+    """A call killed its worker process or took too long."""
 
 
 class Workers:
-    """*n_workers* processes, started afresh (``spawn``), never forked: the parent may have threads; a context manager.
+    """A pool of *n_workers* processes; a context manager.
 
-    A process that dies, or is ended after *timeout_s* seconds of one call, is replaced; no other call is lost.
+    A process that dies, or takes more than *timeout_s* seconds for one call, is replaced; other calls are not lost.
+    Processes are started by ``spawn`` and never forked, because the parent may have threads.
     """
 
     def __init__(self, n_workers: int, timeout_s: float) -> None:
@@ -40,18 +41,18 @@ class Workers:
         self._pool.join()
 
     def call(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Start a call of a function that can be imported by name."""
+        """Start a call of a function, which must be importable by name."""
         with _interrupts_held_back():
             try:
                 return self._pool.schedule(function, arguments, timeout=self._timeout_s)
-            except RuntimeError:  # all processes died while they had nothing to do
+            except RuntimeError:  # all idle processes died
                 self._pool = self._started()
                 return self._pool.schedule(function, arguments, timeout=self._timeout_s)
 
     def result_of(self, call: Future[T]) -> T:
-        """Wait for a call, and return or raise what it does.
+        """Wait for a call, and return its result or raise its error.
 
-        WorkerDiedError if it has no outcome, BadInputError if no process can be started.
+        WorkerDiedError if it died or took too long, BadInputError if no process can be started.
         """
         try:
             result = call.result()
@@ -61,8 +62,8 @@ class Workers:
             if self._has_worked:
                 raise WorkerDiedError from error
             raise BadInputError(
-                "worker processes cannot be started: in a script that is run directly, put what it does under "
-                "if __name__ == '__main__':, because each of them imports the script"
+                "worker processes cannot be started: put the code of your script under if __name__ == '__main__':, "
+                "because each process imports the script"
             ) from None
         self._has_worked = True
         return result
@@ -73,7 +74,7 @@ class Workers:
 
 @contextlib.contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back while workers are started: they inherit the mask, so it cannot hit them half imported."""
+    """Block Ctrl-C while workers start: they inherit the signal mask, so Ctrl-C cannot hit them during imports."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return

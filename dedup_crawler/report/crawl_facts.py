@@ -1,4 +1,4 @@
-"""The site at a glance: one pass over the pages, holding a number a page and never a body."""
+"""Counts for the section "The site": one pass over the pages, with a number for each page in memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.urls.normal import host_of, normal_form
 
 PageOf = Callable[[PageFacts], "Hashable | None"]
-"""Gives the page that a URL shows; None where nobody knows it."""
+"""Gives the page that a URL shows; None if it is not known."""
 N_LARGEST = 12
-"""Pages with most URLs that are listed."""
-_N_POINTS = 120  # of the curve
+"""Number of listed pages, those with most URLs."""
+_N_POINTS = 120  # points of the curve
 _MAX_HOSTS = 10_000
 _N_HOSTS = 5
 
@@ -25,28 +25,28 @@ class CrawlFacts:
 
     n_urls: int
     n_judged: int
-    """URLs of which it is known what they show."""
+    """Number of URLs whose page is known."""
     n_pages: int
-    """Different pages that these show."""
+    """Number of different pages of these URLs."""
     n_bytes: int
     n_repeat_bytes: int
-    """Bytes of URLs whose page an earlier URL had shown."""
+    """Bytes of URLs whose page an earlier URL showed."""
     statuses: tuple[tuple[str, int], ...]
     hosts: tuple[tuple[str, int], ...]
-    """Hosts with most URLs, and their number of URLs."""
+    """Hosts with most URLs, and their numbers of URLs."""
     n_hosts: int
     fetched: tuple[float, float] | None
     """Times of the first and the last fetch, in seconds since 1970."""
     growth: tuple[tuple[int, int], ...]
-    """Points of a curve: number of judged URLs, number of different pages seen by then."""
+    """Points of a curve: number of judged URLs, and number of different pages among them."""
     largest: tuple[tuple[Hashable, int], ...]
-    """Pages that very many URLs show, with the number of these."""
+    """Pages with most URLs, and their numbers of URLs."""
     unseen: frozenset[Hashable]
-    """Pages that nobody saw: the crawl has only redirects to them."""
+    """Pages of which the crawl has only redirects to them."""
 
     @property
     def n_repeats(self) -> int:
-        """Fetches that showed nothing new."""
+        """Number of fetches that showed nothing new."""
         return self.n_judged - self.n_pages
 
     @property
@@ -59,7 +59,7 @@ _STATUSES = {2: "answered", 3: "redirects", 4: "refused or missing (4xx)", 5: "e
 
 
 def crawl_facts(pages: Iterable[PageFacts], n_urls: int, page_of: PageOf) -> CrawlFacts:
-    """Count the *n_urls* pages of a crawl, which come in crawl order with their sizes."""
+    """Count the *n_urls* pages of a crawl, given in crawl order with their sizes."""
     urls_of: Counter[Hashable] = Counter()
     hosts: Counter[str] = Counter()
     statuses: Counter[str] = Counter()

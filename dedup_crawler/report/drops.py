@@ -1,6 +1,6 @@
-"""Drops that a live crawl has listed (``DEDUP_DROPPED``), and the explorations that judge its rules.
+"""The drops of a live crawl (the file of ``DEDUP_DROPPED``), and the explorations that test its rules.
 
-The file has a line a drop and may be of any size: it is read line by line, and a bounded number of examples is kept.
+The file has one line for each drop and may be of any size. It is read line by line, and few examples are kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from dedup_crawler.methods.model.evidence_file import RuleCounts, evidence_path,
 from dedup_crawler.pages.compression import bounded_lines, read_chunks
 
 MAX_RULES = 500
-"""Rules whose drops are counted by themselves."""
+"""Most rules whose drops are counted separately."""
 MAX_SHOWN = 40
-"""Rules that are shown."""
+"""Most rules that are shown."""
 N_EXAMPLES = 2
+"""Most examples of a rule."""
 N_SUSPECTED = 20
-"""Examples of a rule that explorations speak against."""
+"""Most examples of a rule with explorations against it."""
 MAX_LINE = 2**16
+"""Bytes of the longest line that is read."""
 _MAX_RULES_OF_DROP = 20
 _MAX_NAME = 64  # characters of a rule's name
 _NO_RULE = "(no rule: the form of a page that was fetched before)"
@@ -38,7 +40,7 @@ class Drop:
 
     url: str
     owner: str | None
-    """The URL that was fetched in its place, if there was one and it was still known."""
+    """The URL that was fetched instead; None if it is not known."""
     rules: tuple[str, ...]
     time: float | None
 
@@ -53,15 +55,15 @@ class RuleDrops:
 
 @dataclass
 class DropFacts:
-    """Content of the file of drops."""
+    """Counts of the file of drops."""
 
     n_dropped: int = 0
     n_damaged: int = 0
-    """Lines that hold no drop."""
+    """Number of lines without a drop."""
     n_judged: int = 0
-    """Drops of which a truth knows what both URLs show."""
+    """Number of drops for which a truth has the pages of both URLs."""
     n_wrong: int = 0
-    """Judged drops whose URLs show two pages."""
+    """Number of judged drops whose URLs show two pages."""
     wrong: list[Drop] = field(default_factory=list)
     times: tuple[float, float] | None = None
     of_rules: dict[str, RuleDrops] = field(default_factory=dict)
@@ -91,18 +93,18 @@ class DropFacts:
 
 @dataclass(frozen=True)
 class RuleLife:
-    """One rule of a live crawl: how much it dropped, and what the explored of its drops were."""
+    """One rule of a live crawl, with its drops and explorations."""
 
     sentence: str
     n_dropped: int
     counts: RuleCounts
     lost: LostPages | None
-    """Pages lost by the rule's drops; None where none of them was explored."""
+    """Estimate of the pages that the rule's drops lost; None without explorations."""
     examples: Sequence[Drop]
 
     @property
     def is_suspected(self) -> bool:
-        """Return True if explorations speak against it."""
+        """Return True if explorations are against the rule."""
         return self.counts.is_switched_off or self.counts.n_disagreed > 0
 
 
@@ -111,18 +113,18 @@ class LiveFacts:
     """Facts of live crawls."""
 
     drops: DropFacts | None
-    """None where no file was given."""
+    """Counts of the file of drops; None without a file."""
     rules: Sequence[RuleLife]
     n_rules: int
     n_agreed: int
     n_disagreed: int
     lost: LostPages | None
     trouble: Sequence[str]
-    """Reason why evidence could not be read."""
+    """Reasons why evidence could not be read."""
 
     @property
     def n_explored(self) -> int:
-        """Explored duplicates that could be judged."""
+        """Number of explored duplicates that could be judged."""
         return self.n_agreed + self.n_disagreed
 
 
@@ -133,10 +135,10 @@ def live_facts(
     truth: Mapping[str, str],
     progress: Progress,
 ) -> LiveFacts:
-    """Read the drops of a crawl (JSON lines, plain, gzip or zstd; None for none), and the evidence beside each model.
+    """Read the drops of a crawl (JSON lines, plain, gzip or zstd), and the evidence beside each model.
 
-    *sentences* is what the rules of these models say, *truth* gives the page of each URL, where there is one.
-    BadInputError if the file of drops cannot be read, or holds no drop but other lines.
+    *sentences* has the sentences of the rules of these models, *truth* the page of each URL, if there is a truth.
+    BadInputError if the file of drops cannot be read, or has only other lines.
     """
     trouble: list[str] = []
     counts = {rule: its for folder in folders for rule, its in _counts_of(folder, trouble).items()}
@@ -144,7 +146,7 @@ def live_facts(
     drops = None if dropped is None else _read_drops(dropped, truth, suspected, progress)
     of_rules = drops.of_rules if drops is not None else {}
     lives = [
-        _life(sentences.get(rule, _name(rule)), of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts()))
+        _rule_life(sentences.get(rule, _name(rule)), of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts()))
         for rule in dict.fromkeys([*of_rules, *counts])
     ]
     lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
@@ -156,7 +158,7 @@ def live_facts(
 
 
 def _counts_of(folder: Path, trouble: list[str]) -> Mapping[str, RuleCounts]:
-    """Counts by rule beside one model; what cannot be read is said in *trouble*, for the report does not need it."""
+    """Counts of each rule in the evidence beside a model; if it cannot be read, the reason goes to *trouble*."""
     try:
         evidence = read_evidence(evidence_path(folder))
     except EvidenceError as error:
@@ -178,7 +180,7 @@ def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str],
 
 
 def _lines(path: Path, progress: Progress) -> Iterator[Drop | None]:
-    """Each drop of the file, None for a line that is none."""
+    """Read the drops of a file; None for a line without a drop."""
     try:
         size = path.stat().st_size
         chunks = read_chunks(path, lambda n_read: progress("drops", n_read, size))
@@ -210,11 +212,11 @@ def _seconds(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and 0 <= value < 1e11 else None
 
 
-def _life(sentence: str, drops: RuleDrops, counts: RuleCounts) -> RuleLife:
+def _rule_life(sentence: str, drops: RuleDrops, counts: RuleCounts) -> RuleLife:
     is_explored = counts.n_agreed + counts.n_disagreed > 0
     lost = lost_pages(drops.n_dropped, counts.n_agreed, counts.n_disagreed) if is_explored else None
     return RuleLife(sentence, drops.n_dropped, counts, lost, drops.examples)
 
 
 def _name(rule: str) -> str:
-    return rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of no model given here"
+    return rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of another model"

@@ -1,7 +1,7 @@
-"""The figures of the report, as small plain SVGs drawn by matplotlib; none of them holds a string of a stranger.
+"""The figures of the report: small SVGs drawn by matplotlib, without any strings of strangers in markup.
 
-Each is an image of its own (a ``data:`` URI), so that nothing in it could run, and two of them cannot disturb each
-other. The same numbers give the same bytes.
+Each figure is an image of its own (a ``data:`` URI), so nothing in it can run, and figures do not affect each other.
+The same numbers give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAME, DIFFERENT, MUTED = "#2563a8", "#d97706", "#6b7280"
-"""Blue and orange, which nobody mixes up."""
-_SIZE = (4.4, 2.9)  # inches of 96 pixels: a phone shows it nearly as large as it is
+"""Blue and orange, which colour-blind people can tell apart, and grey."""
+_SIZE = (4.4, 2.9)  # inches of 96 pixels: fits the width of a phone
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "dedup-crawler",
@@ -46,13 +46,13 @@ class Figure:
     """One image."""
 
     uri: str
-    """The SVG, as ``data:`` URL."""
+    """The SVG as a ``data:`` URL."""
     alt: str
-    """Description of the figure, for those who cannot see it."""
+    """Description of the figure in words."""
 
 
 def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
-    """Curve of the different pages that the fetches of a crawl had shown."""
+    """Curve of the number of different pages over the number of fetches."""
     n_urls, n_pages = growth[-1]
     fetches = [fetched for fetched, _ in growth]
     with _drawing() as (axes, figure):
@@ -66,7 +66,7 @@ def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
 
 
 def promise_figure(promised_and_found: Sequence[tuple[float, float]]) -> Figure:
-    """Promise and result of each rule: shares (0-1) of wrong drops."""
+    """Promised and found share (0-1) of wrong drops of each rule."""
     with _drawing() as (axes, figure):
         for place, (promised, found) in enumerate(promised_and_found):
             axes.plot([0, promised * 100], [place, place], color=SAME, linewidth=5, alpha=0.35, solid_capstyle="butt")
@@ -80,16 +80,18 @@ def promise_figure(promised_and_found: Sequence[tuple[float, float]]) -> Figure:
 
 
 def curve_figure(curves: Sequence[Curve]) -> Figure:
-    """Training curves of one value, a line a network."""
+    """Training curves of one value, one line for each network."""
     value = curves[0].value
     with _drawing() as (axes, figure):
+        from matplotlib.ticker import MaxNLocator
+
         for place, each in enumerate(curves):
             shade = 1 - 0.7 * place / len(curves)
             epochs, numbers = zip(*each.points, strict=True)
             marker = "o" if len(epochs) < 20 else None
             axes.plot(epochs, numbers, color=SAME, alpha=shade, marker=marker, markersize=3, label=_named(each.network))
         axes.set(xlabel="epoch", ylabel="loss" if value == "loss" else "share (0-1)")
-        axes.xaxis.set_major_locator(_whole_numbers())
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if value != "loss":
             axes.set_ylim(top=1)
         else:
@@ -100,7 +102,7 @@ def curve_figure(curves: Sequence[Curve]) -> Figure:
 
 
 def calibration_figure(held_out: HeldOut) -> Figure:
-    """Answers about held-out pairs, and how often they were right."""
+    """Answers about held-out pairs, against the share of them that show the same page."""
     with _drawing() as (axes, figure):
         axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, linestyle="--", label="as often as said")
         largest = max((each.n_pairs for each in held_out.bins), default=1)
@@ -111,7 +113,7 @@ def calibration_figure(held_out: HeldOut) -> Figure:
         axes.set(xlabel="probability that was answered", ylabel="share that is one page", xlim=(-0.03, 1.03))
         axes.set_ylim(-0.03, 1.03)
         axes.legend(loc="upper left")
-        return figure(f"Answers for {held_out.n_pairs:,} held-out pairs beside how often they were right, by tenths.")
+        return figure(f"Answers about {held_out.n_pairs:,} held-out pairs, and how often they were right, by tenths.")
 
 
 def saved_figure(methods: Sequence[tuple[str, float, int]]) -> Figure:
@@ -129,17 +131,11 @@ def saved_figure(methods: Sequence[tuple[str, float, int]]) -> Figure:
 
 
 def _named(name: str, limit: int = _N_NAMED) -> str:
-    """A name out of a file, in letters that every font has."""
+    """A name from a file, cut and in printable ASCII, which every font has."""
     text = "".join(
         character if character.isprintable() else "?" for character in name.encode("ascii", "replace").decode()
     )
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
-def _whole_numbers() -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(integer=True)
 
 
 def _thousands(axes: Axes) -> None:
@@ -151,7 +147,7 @@ def _thousands(axes: Axes) -> None:
 
 @contextmanager
 def _drawing(height: float = _SIZE[1]) -> Iterator[tuple[Axes, Callable[[str], Figure]]]:
-    """Axes to draw on, and what makes an image of them, given what it shows."""
+    """Axes to draw on, and a function that makes an image of them, given its description."""
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_svg import FigureCanvasSVG

@@ -1,4 +1,4 @@
-"""Puts the report together: what was given is read, counted and drawn; what was not given says what would fill it."""
+"""Makes the report: reads, counts and draws the given sources. A section without a source says how to fill it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dedup_crawler.whole_file import write_whole
 Progress = Callable[[str, int, int], None]
 MAX_MODELS = 10
 _MAX_PROMISES = 20  # rules in one figure
-_EVERY = 500  # pages between two reports of progress
+_EVERY = 500  # pages between two calls of progress
 
 T = TypeVar("T")
 
@@ -53,21 +53,21 @@ class ReportInput:
 def make_report(
     given: ReportInput, output: Path, progress: Progress = lambda note, done, total: None
 ) -> CrawlFacts | None:
-    """Write the report to *output*, in one step; return what was counted of the crawl, if there is one.
+    """Write the report to *output*, in one step; return the counts of the crawl, if there is one.
 
     Parameters
     ----------
     given
-        What to report on.
+        Sources of the report.
     output
-        HTML file; an earlier report there is replaced, any other file is not.
+        HTML file; only an earlier report is replaced.
     progress
-        Called with what is being done, how much of it is done, and how much there is.
+        Called with the name of a step, the number of items done, and the number of all items.
 
     Raises
     ------
     DedupError
-        If something that was given cannot be read, *output* cannot be written or is no report, or an extra is missing.
+        If a source cannot be read, *output* cannot be written or is another file, or an extra is missing.
     """
     _check_output(output)
     if len(given.models) > MAX_MODELS:
@@ -103,9 +103,9 @@ def make_report(
 
 
 class _Crawl:
-    """One database, gone through as often as needed; no pass holds more than a number or a URL a page.
+    """The crawl in a database, read in several passes with a number or a URL of each page in memory.
 
-    *truth* (URL -> page) is empty where our own labels are to be believed.
+    *truth* (URL -> page) judges; if it is empty, our own labels do.
     """
 
     def __init__(self, store: PageStore, truth: Mapping[str, str], progress: Progress) -> None:
@@ -116,7 +116,7 @@ class _Crawl:
         self.digest = training_digest((normal_form(each.url), each.cluster, each.referrer) for each in self._pages())
 
     def shown(self) -> dict[str, Any]:
-        """Content of the first two sections."""
+        """Contents of the first two sections."""
         facts, tree, quality = self.facts, None, None
         counts = tokens_of(self.told("tokens", self._store.urls()), self._n_urls)
         wanted = {page for page, _ in facts.largest}
@@ -136,7 +136,7 @@ class _Crawl:
         }
 
     def seen_page_of(self, facts: PageFacts) -> Hashable | None:
-        """Page that a URL shows, if somebody has seen it; None for a redirect to a URL that was not crawled."""
+        """Page that a URL shows; None if it is not known, or the crawl has only redirects to it."""
         page = self._page_of(facts)
         return None if not self._truth and page in self.facts.unseen else page
 
@@ -183,7 +183,7 @@ def _comparison(path: Path) -> list[dict[str, Any]]:
 
 
 def _check_output(output: Path) -> None:
-    """Refuse what is no report: a mistyped name must not cost somebody a database."""
+    """Refuse to overwrite other files than reports, for a mistyped name must not destroy a database."""
     if output.is_dir():
         raise BadInputError(f"{output} is a folder; give a file in it, such as {output / 'report.html'}.")
     if not output.parent.is_dir():
@@ -191,7 +191,7 @@ def _check_output(output: Path) -> None:
     if not output.exists():
         return
     if not output.is_file():
-        raise BadInputError(f"{output} is no file that a report could replace; give another --output.")
+        raise BadInputError(f"{output} is not a regular file; give another --output.")
     try:
         with output.open("rb") as file:
             is_report = MARK in file.read(1000)

@@ -1,8 +1,8 @@
-"""A model, and its effect on the crawl at hand: rule by rule, with examples.
+"""A model, and its effect on a crawl: rule by rule, with examples.
 
-The crawl is replayed as the live filter goes through it: a URL is fetched if its form is new, on the page that holds
-its link where that was fetched, and a URL that is covered is not. Nothing is explored, so that every wrong drop counts.
-Of a redirect to what the crawl did not reach nobody knows what it shows: our own labels leave such URLs out.
+The crawl is replayed as the live filter would decide: a URL is fetched if its form is new and no rule covers it.
+Nothing is explored, so every wrong drop counts. Our own labels leave out redirects to URLs that were not crawled,
+because nobody knows what they show.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from dedup_crawler.report.crawl_facts import PageOf
 from dedup_crawler.rules.judging.bounds import jeffreys_bound
 
 MAX_URLS = 100_000
-"""URLs of a crawl that a model is tried on, the first ones: their forms are held."""
+"""Most URLs of a crawl that are replayed, because their forms are held in memory."""
 MAX_RULES = 60
-"""Rules of a model that are shown, those that drop most."""
+"""Most rules of a model that are shown, those that drop most."""
 N_EXAMPLES = 2
+"""Most right and most wrong examples of a rule."""
+_MAX_HOSTS = 10
+_MAX_ENTRIES = 20  # entries of a table in a model.json, which anybody may have written
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,9 @@ class Example:
 
     url: str
     owner: str | None
-    """The URL fetched in its place; None where the rule says that nothing new is behind it."""
+    """The URL that was fetched instead; None for a covered URL."""
     reason: str
-    """Reason that the model gives."""
+    """Reason of the model."""
 
 
 @dataclass
@@ -45,7 +48,7 @@ class RuleOnCrawl:
 
     n_dropped: int = 0
     n_wrong: int = 0
-    """Drops of a URL that shows another page than the one fetched in its place."""
+    """Number of drops whose URL shows another page than its owner, or a page that no fetched URL shows."""
     right: list[Example] = field(default_factory=list)
     wrong: list[Example] = field(default_factory=list)
 
@@ -56,13 +59,13 @@ class ShownRule:
 
     sentence: str
     n_groups: int
-    """Merge groups at training; 0 where none were counted."""
+    """Number of merge groups in training; 0 if they were not counted."""
     n_wrong: int
     on_crawl: RuleOnCrawl
 
     @property
     def promised(self) -> float | None:
-        """Share (0-1) of wrong merges that the training promises not to exceed (95 %); None where none was counted."""
+        """Upper bound (0-1) of the share of wrong merges, from the training (95 %); None without counts."""
         return jeffreys_bound(self.n_groups, self.n_wrong) if self.n_groups else None
 
 
@@ -73,7 +76,7 @@ class OnCrawl:
     outcome: CrawlOutcome
     n_dropped: int
     n_wrong: int
-    """Drops in favour of another page, or of a page that is shown nowhere else."""
+    """Number of wrong drops of all rules."""
     is_cut: bool
     """True if only the first :data:`MAX_URLS` URLs were tried."""
 
@@ -88,20 +91,16 @@ class ModelFacts:
     summary: str
     """Summary of the method."""
     hosts: Sequence[str]
-    """The first of them, sorted."""
+    """The first hosts, sorted."""
     is_own_crawl: bool
-    """True if it was trained on the very pages of the crawl at hand."""
+    """True if the model was trained on exactly this crawl."""
     options: Sequence[tuple[str, str]]
     quality: Sequence[tuple[str, str]]
     rules: Sequence[ShownRule]
     n_rules: int
     on_crawl: OnCrawl | None
-    """None where there is no labelled crawl, or the method is asked about pairs."""
+    """None without a labelled crawl, and for a classifier of pairs."""
     is_pair_classifier: bool
-
-
-_MAX_HOSTS = 10
-_MAX_ENTRIES = 20  # of the tables in a model.json that anybody may have written
 
 
 def model_facts(
@@ -112,14 +111,14 @@ def model_facts(
     *,
     crawl_digest: str | None = None,
 ) -> ModelFacts:
-    """Describe a model, read from *folder*, and try it on the *pages* of a crawl, in its order, if there is one.
+    """Describe a model, read from *folder*, and replay the *pages* of a crawl (in crawl order), if there is one.
 
-    *page_of* says what each of them shows; *crawl_digest* is the training digest of the crawl.
+    *page_of* gives the page of each URL; *crawl_digest* is the training digest of the crawl.
     """
     is_pair_classifier = isinstance(model, PairClassifier)
     of_rules: dict[str, RuleOnCrawl] = {}
     on_crawl = None
-    if pages is not None and not is_pair_classifier:  # one of those would be asked for minutes
+    if pages is not None and not is_pair_classifier:  # a classifier would take minutes
         on_crawl = _tried(model, pages, page_of, of_rules)
     evidence = model.rule_evidence()
     rules = [
@@ -143,7 +142,7 @@ def model_facts(
 
 
 def _entries(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The first entries of a table, for a person."""
+    """The first entries of a table, as texts."""
     entries = [(name.replace("_", " "), str(value)) for name, value in table.items() if value is not None]
     return entries[:_MAX_ENTRIES]
 
@@ -156,7 +155,7 @@ def _tried(
     form_of: dict[str, str] = {}  # of the URLs that were fetched
     needed: set[Hashable] = set()
     covered: set[Hashable] = set()
-    skipped: list[tuple[PageFacts, Hashable]] = []  # behind templates that show nothing new
+    skipped: list[tuple[PageFacts, Hashable]] = []  # URLs that a rule covers
     n_urls = n_dropped = n_wrong = 0
     known = ((facts, page) for facts in pages if (page := page_of(facts)) is not None)
     for facts, page in islice(known, MAX_URLS):
@@ -175,7 +174,7 @@ def _tried(
             continue
         is_wrong = page_of(owner) != page
         n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
-        # where the first URL of a form was not the plain one, it is its rules that the plain one is dropped by
+        # a plain URL may be dropped because of the rules that fired on its owner
         rules = (*model.leading(facts.url, referrer), *model.leading(owner.url, _referrer(owner, form_of)))
         _note(of_rules, rules, partial(_example, model, facts.url, referrer, owner.url), is_wrong)
     for facts, page in skipped:

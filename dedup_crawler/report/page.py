@@ -1,4 +1,4 @@
-"""The report as one HTML file: Jinja with autoescape, no script, and a policy that lets nothing be loaded."""
+"""The report as one HTML file: Jinja with autoescape, no script, and a content policy that blocks all loading."""
 
 from __future__ import annotations
 
@@ -23,14 +23,11 @@ SECTIONS = (
 )
 """Identifier and title of each section, in order."""
 MARK = b'<meta name="generator" content="dedup-crawler report">'
-"""Mark by which a file is known to be a report."""
+"""Mark of a file that is a report."""
 
 
 def render(report: Mapping[str, Any]) -> str:
-    """The whole file; *report* is what :func:`~dedup_crawler.report.making.make_report` has put together.
-
-    MissingExtraError if Jinja is not installed.
-    """
+    """Render the data of :func:`~dedup_crawler.report.making.make_report`; MissingExtraError without Jinja."""
     try:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
@@ -61,7 +58,7 @@ def _file(name: str) -> str:
 
 
 def _date(seconds: float) -> str:
-    """A time as a person writes it, to the minute, where a calendar has it."""
+    """A time (seconds since 1970) as date and time to the minute."""
     try:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M")
     except (OverflowError, ValueError, OSError):

@@ -1,8 +1,8 @@
-"""Waste of a crawl: its URLs as a tree of patterns, with the fetches that showed nothing new.
+"""The waste of a crawl: its URLs as a tree of patterns, with the numbers of fetches that showed nothing new.
 
-A pattern is a deep template (:mod:`dedup_crawler.urls.templates`), cut at its slashes: ``/topic`` holds
-``/topic/<num>-<any>``, and that ``?page=<num>``. A fetch is counted as a repeat where an earlier URL of any pattern had
-shown the page, so that the repeats of a branch are the sum of those of its leaves.
+A pattern is a deep template (:mod:`dedup_crawler.urls.templates`), cut at its slashes: below ``/topic`` is
+``/topic/<num>-<any>``, and below that ``?page=<num>``. A fetch is a repeat if an earlier URL of any pattern showed the
+page, so the repeats of a branch are the sum of the repeats of its leaves.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dedup_crawler.urls.templates import Templater, TokenCounts, count_tokens
 from dedup_crawler.urls.tokens import split
 
 MAX_SHOWN = 250
-"""Patterns that are shown, those with most repeats."""
+"""Most patterns that are shown, those with most repeats."""
 MAX_CHILDREN = 15
-"""Patterns shown below one other."""
+"""Most patterns that are shown below one pattern."""
 N_EXAMPLES = 2
-"""Repeats shown of one pattern."""
+"""Most repeats that are shown of one pattern."""
 _MAX_NODES = 50_000
 _MAX_DEPTH = 8
-_MAX_LEARNT = 200_000  # URLs that function tokens are counted in
+_MAX_LEARNT = 200_000  # URLs in which function tokens are counted
 _PLACEHOLDER = re.compile(r"<([a-z]+)[0-9]+>")
 _OTHERS = "(other patterns)"
 _OTHER_HOSTS = "(hosts with few URLs)"
@@ -34,19 +34,19 @@ _OTHER_HOSTS = "(hosts with few URLs)"
 
 @dataclass
 class Pattern:
-    """One branch: all URLs whose templates begin so."""
+    """One branch: all URLs whose templates have the same beginning."""
 
     label: str
-    """Its own part, below the pattern above."""
+    """Last part of the beginning."""
     n_urls: int = 0
     n_repeats: int = 0
-    """URLs whose page an earlier URL had shown."""
+    """Number of URLs whose page an earlier URL showed."""
     n_repeat_bytes: int = 0
     n_own: int = 0
-    """URLs that end here, not further down."""
+    """Number of URLs that end at this branch."""
     children: dict[str, Pattern] = field(default_factory=dict)
     examples: list[tuple[str, Hashable]] = field(default_factory=list)
-    """Some repeats that end here, and the page that each shows."""
+    """Some repeats that end at this branch, and the page of each."""
 
     @property
     def repeat_share(self) -> float:
@@ -56,24 +56,26 @@ class Pattern:
 
 @dataclass(frozen=True)
 class ShownPattern:
-    """A branch as it is shown."""
+    """A branch that the report shows."""
 
     pattern: Pattern
     children: tuple[ShownPattern, ...]
     n_hidden: int
-    """Patterns below it that are not shown, ..."""
+    """Number of patterns directly below that are not shown."""
     n_hidden_urls: int
+    """Number of URLs of these patterns."""
     n_hidden_repeats: int
+    """Number of repeats of these patterns."""
 
 
 def tokens_of(urls: Iterable[str], n_urls: int) -> TokenCounts:
-    """Document frequencies of the tokens of a crawl; of more than 200,000 URLs evenly spaced ones are counted."""
+    """Document frequencies of the tokens of a crawl, from at most 200,000 evenly spaced URLs."""
     step = max(1, math.ceil(n_urls / _MAX_LEARNT))
     return count_tokens(normal_form(url) for place, url in enumerate(urls) if place % step == 0)
 
 
 def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templater) -> Pattern:
-    """The tree of all URLs of which it is known what they show, in crawl order."""
+    """Build the tree of all URLs whose page is known; *pages* come in crawl order."""
     root = Pattern("")
     n_nodes = 0
     seen: set[Hashable] = set()
@@ -103,12 +105,12 @@ def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templat
 
 
 def shown_patterns(root: Pattern) -> ShownPattern:
-    """The branches with most repeats, at most :data:`MAX_SHOWN`; a branch with a single one below it becomes one."""
+    """Choose the branches with most repeats, at most :data:`MAX_SHOWN`, and join chains of single branches."""
     _collapse(root)
     nodes = [root]
     for node in nodes:
         nodes += _best(node)
-    # stable, and no branch has more repeats or URLs than the one above it: what is chosen hangs together
+    # the sort is stable, and no branch has more repeats or URLs than its parent: the parent of a chosen one is chosen
     most = sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN]
     return _shown(root, set(map(id, most)))
 
@@ -146,7 +148,7 @@ def _kind(placeholder: re.Match[str]) -> str:
 
 
 def _collapse(node: Pattern) -> None:
-    """Join a branch with the only one below it, where no URL ends between the two."""
+    """Join a branch with its only child, if no URL ends at the branch."""
     for child in node.children.values():
         _collapse(child)
     if len(node.children) == 1 and not node.n_own and node.label:

@@ -1,7 +1,7 @@
-"""Strings of strangers and shares, as a page may show them.
+"""Makes strings of strangers, and shares, fit to show.
 
-Titles, URLs and files are whatever somebody wrote. Jinja escapes what HTML would read; here goes what it would not
-notice: characters that cannot be seen, or that turn the direction of the text around them.
+Jinja escapes markup in titles and URLs. This module replaces characters that cannot be seen, or that change the
+direction of the text around them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from dedup_crawler.urls.normal import host_of, normal_form
 
 MAX_SHOWN = 240
-"""Characters of one string that are shown."""
+"""Most characters of one string that are shown."""
 _MAX_LINK = 2_000
-_TAIL = 60  # of these, those that the end of a longer string keeps
-_JOINERS = "\u200c\u200d"  # join letters of Persian and parts of emojis; they turn nothing around
+_TAIL = 60  # characters from the end of a string that is too long
+_JOINERS = "\u200c\u200d"  # harmless: they join letters of Persian and parts of emojis
 
 
 def printable(text: str) -> str:
-    r"""*text* with white space as single spaces, and what cannot be seen as its number.
+    r"""Replace white space by single spaces, and invisible characters by their numbers.
 
     >>> printable("a\tb\u202etxt.exe\x1b[2J")
     'a b\\u202etxt.exe\\u001b[2J'
@@ -25,12 +25,12 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, limit: int = MAX_SHOWN) -> str:
-    """*text* printable, and its middle left out where it is longer than *limit*."""
+    """Make *text* printable, and leave out its middle if it is longer than *limit*."""
     return printable(text if len(text) <= limit else f"{text[: limit - _TAIL]} … {text[-_TAIL:]}")
 
 
 def web_link(url: str) -> str | None:
-    """Return *url* in normal form if a link may lead to it; None for anything but the web, such as ``javascript:``.
+    """Return *url* in normal form if it is safe to link; None for other schemes than http(s), such as ``javascript:``.
 
     >>> web_link("HTTP://Forum.example/a b"), web_link("javascript:alert(1)//http://a.example/")
     ('http://forum.example/a%20b', None)
@@ -42,7 +42,7 @@ def web_link(url: str) -> str | None:
 
 
 def percent(share: float) -> str:
-    """A share (0-1) with as many digits as matter.
+    """A share (0-1) as a percentage with a reasonable number of digits.
 
     >>> percent(0.4321), percent(0.00042), percent(1.0), percent(0.0)
     ('43.2 %', '0.04 %', '100 %', '0 %')

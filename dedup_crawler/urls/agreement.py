@@ -1,8 +1,8 @@
-"""A URL as a short row of symbols, and how two URLs agree: what a pair classifier is told beside their characters.
+"""Inputs of the Siamese network: a URL as a short row of symbols, and numbers that say how two URLs agree.
 
-Ids are what a network over characters learns by heart. Here a frequent token is one symbol, a number is three (its
-place among the numbers of the site, in base 8, the coarse digit first), and any other argument one that says its kind.
-Whether two ids are equal, or how near they are, is not for the network to find out: it is told.
+A network that reads characters learns ids by heart. Here a frequent token is one symbol. A number is three symbols: its
+rank among the numbers of the site, as three digits in base 8. Any other argument is one symbol that says its kind. The
+network gets the distance between two ids as an input and need not learn it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dedup_crawler.urls.tokens import split
 HEX, WORD = "<hex>", "<any>"
 _BASE, _DIGITS = 8, 3
 PLACES = tuple(f"<{digit}:{value}>" for digit in range(_DIGITS) for value in range(_BASE))
-"""Symbols of a number's place."""
+"""Symbols for the rank of a number: one for each digit and its value."""
 _MAX_DIGITS = 15  # a longer number is a hash
 _DISTANCES = (0, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _RANKS = (0, 1, 4, 8, 16, 32, 64, 128, 256)
@@ -31,22 +31,22 @@ _MAX_REMEMBERED = 10_000  # URLs
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A URL taken apart."""
+    """A URL split into its parts."""
 
     all: list[str]
     frame: list[str]
-    """Frequent tokens alone; empty where something else stands."""
+    """All parts, with the empty string for those that are not frequent tokens."""
     arguments: list[str]
     numbers: list[int]
     counts: list[int]
-    """Number of occurrences of each frequent token."""
+    """Number of occurrences of each frequent token, in sorted order of the tokens."""
 
 
 class UrlReader:
     """Reads URLs with the frequent tokens and the numbers of a site.
 
-    *tokens* are a symbol of their own each; *numbers* are sorted, at most a few thousand of those that occur. The
-    attribute *n_agreements* is the length of what :meth:`agreement` returns.
+    Each of *tokens* is a symbol of its own. *numbers* is a sorted sample of the numbers in the URLs. The attribute
+    *n_agreements* is the length of the list that :meth:`agreement` returns.
     """
 
     def __init__(self, tokens: Iterable[str], numbers: Sequence[int]) -> None:
@@ -58,7 +58,7 @@ class UrlReader:
 
     @classmethod
     def learn(cls, urls: Iterable[str], max_numbers: int = 20_000) -> UrlReader:
-        """Take the tokens in 1 % of *urls* (5 at least), and their numbers (evenly, if they are too many)."""
+        """Take the tokens that 1 % of *urls* have (at least 5 of them), and a sample of the numbers, evenly spaced."""
         counts: Counter[str] = Counter()
         n_urls = 0
         for url in urls:
@@ -86,12 +86,18 @@ class UrlReader:
         return symbols or [WORD]
 
     def agreement(self, left: str, right: str) -> list[float]:
-        """Agreement of two URLs: n_agreements numbers from 0 to 1, the same when left and right are exchanged.
+        """Agreement of two URLs: *n_agreements* numbers from 0 to 1, symmetric in *left* and *right*.
 
-        Alike in frequent tokens; share of common arguments, whether all are common to both, or to the shorter; share of
-        the common beginning and end; one number each for nothing to compare and for each step of distance between the
-        first, the last and the nearest two numbers; where the frequent tokens differ, which of the two has the larger
-        first and last number; of each frequent token whether both have it, and whether one has it more often.
+        In this order:
+
+        * 1 if the frequent tokens are the same;
+        * share of common arguments; 1 if all are common; 1 if all of the URL with fewer arguments are common;
+        * length of the common beginning and of the common end, as shares of the longer URL;
+        * 1 if both have numbers; then the distance of the first, of the last and of the nearest two numbers, a flag for
+          each step;
+        * if the frequent tokens differ: which URL has the larger first and last number;
+        * for each frequent token: 1 if both have it;
+        * for each frequent token: 1 if one has it more often.
         """
         first, second = sorted((self._take_apart(left), self._take_apart(right)), key=lambda parts: parts.frame)
         n_common = (Counter(first.arguments) & Counter(second.arguments)).total()
@@ -127,7 +133,7 @@ class UrlReader:
         return within + [float(ranks <= step) for step in _RANKS]
 
     def _rank(self, number: int) -> float:
-        """Rank of a number among those of the site; new ids go on as densely as the known ones lie."""
+        """Rank of a number among those of the site; outside their range, ranks go on with the same density."""
         rank = bisect_left(self.numbers, number)
         if not self.numbers or 0 < rank < len(self.numbers):
             return rank
@@ -142,7 +148,7 @@ class UrlReader:
         return [f"<{digit}:{value}>" for digit, value in enumerate(digits)]
 
     def _take_apart(self, url: str) -> _Parts:
-        """Parts of *url*; remembered."""
+        """Split *url* into its parts, and remember them."""
         if (known := self._taken_apart.get(url)) is not None:
             return known
         parts = split(url, deep=True)
@@ -162,7 +168,7 @@ def _is_number(part: str) -> bool:
 
 
 def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
-    """Four flags (0 or 1): the first number is below, above the other first one; the last is below, above the last."""
+    """Four flags (0 or 1): is the first number below, above the other first one; is the last below, above the last."""
     if not numbers or not others:
         return [0.0] * _N_ORDERS
     ends = (numbers[0], others[0]), (numbers[-1], others[-1])

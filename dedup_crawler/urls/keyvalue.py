@@ -2,11 +2,13 @@
 
 T. Lei, R. Cai, J.-M. Yang, Y. Ke, X. Fan, L. Zhang, "A pattern tree-based approach to learning URL normalization
 rules", WWW 2010, section 3: split by the delimiters of RFC 3986; before ``?`` keys are positions, after it they are
-the names before ``=``. What the papers leave open is decided here: the host is counted from the right (``host[0]`` is
-the top level domain), the path from the left and also by its length, the extension and the trailing slash are keys of
-their own, the second ``f=`` of a query is ``query[f]#2``, and the order of the query is not part of the map.
+the names before ``=``.
 
-A crawl reads every link this way, so that names of keys are looked up, not written anew.
+The papers leave some points open. Here ``host[0]`` is the top level domain, ``path[0]`` the first path part, and
+``path.length`` the number of path parts. The extension and the trailing slash are keys of their own. The second ``f=``
+of a query is ``query[f]#2``. The order of the query is not part of the map.
+
+A crawl reads every link this way, so the names of keys are looked up instead of formatted.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def key_values(url: str) -> KeyValues:
 def url_of(values: Mapping[str, str | None]) -> str:
     """Write a key-value map as a URL, its query sorted by key (repeated keys keep their order).
 
-    ``url_of(key_values(url))`` is the normal form of *url* but for that order.
+    ``url_of(key_values(url))`` is the normal form of *url*, except for the order of the query.
 
     >>> url_of(key_values("http://a.example/topic.php?t=4&f=1"))
     'http://a.example/topic.php?f=1&t=4'
@@ -63,7 +65,7 @@ def url_of(values: Mapping[str, str | None]) -> str:
 
 
 def read_rest(rest: str, into: KeyValues) -> None:
-    """Read what stands behind the host (``/view/topic.php?t=4``, in normal form) into a map.
+    """Read path and query (``/view/topic.php?t=4``, in normal form) into a map.
 
     >>> found = {}
     >>> read_rest("/topic.php?t=4", found)
@@ -85,7 +87,7 @@ def read_rest(rest: str, into: KeyValues) -> None:
 
 
 def rest_of(values: Mapping[str, str | None]) -> str:
-    """Write what stands behind the host; keys of the host and the scheme are not looked at.
+    """Write the path and query of a key-value map; the keys of host and scheme are ignored.
 
     >>> rest_of({"path.length": "1", "path[0]": "topic", "ext": ".php", "query[t]": "4", "query[f]": None})
     '/topic.php?f&t=4'
@@ -112,7 +114,7 @@ def rest_of(values: Mapping[str, str | None]) -> str:
 
 
 def is_sorted(rest: str) -> bool:
-    """Return True if the query of what stands behind the host is sorted as :func:`rest_of` writes it.
+    """Return True if the query in *rest* (path and query) is sorted as :func:`rest_of` sorts it.
 
     >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
     (True, False)
@@ -122,7 +124,7 @@ def is_sorted(rest: str) -> bool:
 
 
 def is_reordered(url: str, form: str) -> bool:
-    """Return True if the names of a URL's query that its form still has stand in another order there, which is sorted.
+    """Return True if *form*, which is sorted, has query names of *url* in another order than *url*.
 
     >>> is_reordered("http://a/?t=4&f=1", "http://a/?f=1&t=4"), is_reordered("http://a/?t=4&f=1", "http://a/?t=4")
     (True, False)
@@ -161,7 +163,7 @@ def _read_path(path: str, into: KeyValues) -> None:
     if path[:1] == "/":
         path = path[1:]
     else:
-        into["root"] = ""  # a string that is no absolute URL
+        into["root"] = ""  # not an absolute URL
     if len(path) > 1 and path[-1] == "/":
         into["slash"] = "/"
         path = path[:-1]

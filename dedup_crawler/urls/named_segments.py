@@ -1,8 +1,9 @@
-"""Segments at the end of a path that say things by name, read as names of the query and back without loss.
+"""Segments with names at the end of a path, read as names of the query, and back without loss.
 
-``/questions/scope:all/sort:votes/page:2/`` says three things any of which may be missing: as parts of a path they shift
-each other. They are read as ``/questions/?;page:=2&;scope:=all&;sort:=votes`` (``page=2`` as ``;page/=2``). Which names
-a site has is learnt from its URLs: those that mostly stand beside others, for a single ``Talk:Title`` is no list.
+``/questions/scope:all/sort:votes/page:2/`` has three such segments. Any of them may be missing, which would shift the
+path parts behind it. So the path is read as ``/questions/?;page:=2&;scope:=all&;sort:=votes`` (a segment ``page=2`` as
+``;page/=2``). The names are learnt from the URLs of the site. A name must mostly stand beside others: a single
+``Talk:Title`` is no list.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 MIN_URLS = 8
+"""Smallest number of paths that must have a name."""
 _MAX_NAMES = 100
 ORDER = "/"
-"""The name of the order of segments, where it is not the usual one."""
+"""Name of the part of a query that gives the order of the segments, if it is unusual."""
 _NAME = r"[A-Za-z][A-Za-z0-9_.~\-]*[:=]"
 _NAMED = re.compile(rf"({_NAME})([^;&]*)", re.ASCII).fullmatch
 _IS_NAME = re.compile(_NAME, re.ASCII).fullmatch
@@ -27,7 +29,7 @@ def is_name(name: object) -> bool:
 
 
 def key_name(name: str) -> str:
-    """A name as it is written in a query, where ``=`` ends it.
+    """Write a name so that it can stand in a query, where ``=`` ends it.
 
     >>> key_name("page:"), key_name("page=")
     ('page:', 'page/')
@@ -36,7 +38,7 @@ def key_name(name: str) -> str:
 
 
 def spoken(name: str) -> str | None:
-    """The name of a segment that is written so in a query; None if it is none.
+    """Undo :func:`key_name`; None if *name* is not the name of a segment.
 
     >>> spoken("page/"), spoken("page")
     ('page=', None)
@@ -45,15 +47,15 @@ def spoken(name: str) -> str | None:
 
 
 def is_segment(part: str) -> bool:
-    """Return True if a part of a query stands for a segment, or for the order of several."""
+    """Return True if a part of a query stands for a segment, or for the order of the segments."""
     return _SAID(part) is not None or part.startswith(f";{ORDER}=")
 
 
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
-    """Names (with their delimiters) that mostly stand beside others, in their order there.
+    """Find the names (with their delimiters) that mostly stand beside others, in their usual order.
 
-    At least 8 paths have them in a list of two names, or of three where a colon ends one: wikis write
-    ``Special:Links/Talk:Title``.
+    At least 8 paths have the name in a list of two names, or of three names if a colon ends one of them: wikis write
+    ``Special:Links/Talk:Title``, which is no list.
 
     >>> learn_names(f"/all/sort={n}/page={n}/" for n in range(8))
     ('sort=', 'page=')
@@ -79,9 +81,9 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
-    """Split a path into the part that is left and the parts of a query that stand for its end.
+    """Cut the named segments from the end of a path; return the rest, and the parts of a query that stand for them.
 
-    None where a name is not known or comes twice. Where they stand in another order, one part says in which.
+    If a name is unknown or repeated, the path stays whole. If the order is unusual, one more part says what it is.
 
     >>> read_path("/all/sort:votes/page:2/", ("sort:", "page:"))
     ('/all/', [';sort:=votes', ';page:=2'])
@@ -91,7 +93,7 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
     left, found = _split(path)
     if not found or any(name not in names for name, _ in found):
         return path, []
-    if path[-1:] != "/" and left[-1:] in ([], [""]):  # what is left would end in the slash of another path
+    if path[-1:] != "/" and left[-1:] in ([], [""]):  # the rest would end with a slash that *path* does not have
         return path, []
     parts = [f";{key_name(name)}={value}" for name, value in found]
     ranks = [names.index(name) for name, _ in found]
@@ -103,7 +105,7 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
-    """The path of which this is left; None if there is none."""
+    """Undo :func:`read_path`; None if *path* and *parts* are not a result of it."""
     found: list[tuple[str, str]] = []
     order: list[str] = []
     for part in parts:
@@ -121,12 +123,15 @@ def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | N
 
 
 def _are_list(names: Sequence[str]) -> bool:
-    """Return True if so many names are a list, or may be a title with its kind in front."""
+    """Return True if *names* are a list; False if they may be a title, as in ``Talk:Title``."""
     return len(names) > 2 or (len(names) == 2 and all(name[-1] == "=" for name in names))
 
 
 def _split(path: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Segments of a path, and names and values of those at its end; a slash at the very end is left."""
+    """Split a path into its plain segments, and the names and values of the named segments at its end.
+
+    The empty segment behind a trailing slash is a plain one.
+    """
     segments = path.split("/")[1:]
     end = segments[-1:] if segments[-1:] == [""] else []
     kept = segments[: len(segments) - len(end)]

@@ -1,11 +1,11 @@
-"""The normal form of a URL: what RFC 3986 (section 6.2.2) says is the same for every server, and nothing more.
+"""The normal form of a URL: only the changes that mean the same to every server (RFC 3986, section 6.2.2).
 
-Lower-case scheme and host, upper-case ``%xx``, unreserved characters decoded, characters that a URL may not hold
-encoded, default port and fragment dropped, an empty path written ``/``. What is only *often* the same (order of the
-query, ``www``, trailing slash, index files) is left to what a site's own pages teach.
+Lower-case scheme and host, upper-case ``%xx``, unreserved characters decoded, illegal characters encoded, default port
+and fragment dropped, an empty path written ``/``. Changes that are only *often* safe (order of the query, ``www``,
+trailing slash, index files) have to be learnt from the pages of the site.
 
-It is the identity of every method, so it runs for every link of a crawl: one regular expression recognises a URL that
-is in normal form already, as most are.
+This runs for every link of a crawl, so one regular expression recognises URLs that are already in normal form, as most
+are.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def _normal_authority(scheme: str, authority: str) -> str:
 
 def _normal_host(name: str) -> str:
     if not name.isascii():
-        # a host that cannot exist still gets a form of its own, with its bytes escaped
+        # an impossible host still gets a form of its own, with its bytes escaped
         with contextlib.suppress(UnicodeError):
             name = name.encode("idna").decode("ascii")
-    # an escape may decode to a capital and a capital may stand beside one: encode, then lower all but the escapes
+    # encode first, because an escape may decode to a capital; then lower everything except the escapes
     return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name))
 
 

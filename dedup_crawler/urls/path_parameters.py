@@ -1,8 +1,8 @@
-"""Parameters in a path, read as names of the query and back without loss.
+"""Parameters in a path, read as names of the query, and back without loss.
 
-RFC 3986 (section 3.3) lets a path segment hold parameters (``/item/3;jsessionid=A1B2``) and says nothing about them;
-ASP.NET puts a session into a segment of its own (``/(S(A1B2))/item/3``). Read as parts of a path they shift the others
-or stick to them. The place of one that does not stand at the end is part of its value:
+RFC 3986 (section 3.3) allows parameters in a path segment (``/item/3;jsessionid=A1B2``). ASP.NET puts a session into a
+segment of its own (``/(S(A1B2))/item/3``). Read as path parts, they would shift other parts or change them. If a
+parameter is not at the end of the path, its value begins with the place of its segment:
 
 ============================  ============================
 ``/item/3;jsessionid=A1B2``   ``/item/3?;jsessionid=A1B2``
@@ -19,8 +19,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 ENCLOSED = "()"
-"""The name of what stands in parentheses."""
+"""Name of values in parentheses."""
 MIN_URLS = 8
+"""Smallest number of paths that must have a name."""
 _MAX_NAMES = 100
 _NAME = r"[A-Za-z0-9._~\-]+"
 _PARAMETERS = re.compile(rf"([^;]*)((?:;{_NAME}=[^;&]*)+)", re.ASCII).fullmatch
@@ -35,7 +36,7 @@ def is_name(name: object) -> bool:
 
 
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
-    """Names of parameters in at least 8 of a site's paths, in their order there.
+    """Find the names of parameters that at least 8 paths have, in their usual order.
 
     >>> learn_names(f"/item/{i};lang=en;v={i % 2}" for i in range(8))
     ('lang', 'v')
@@ -61,9 +62,9 @@ def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
-    """Split a path into the part that is left and the parts of a query that stand for its parameters.
+    """Cut the parameters out of a path; return the rest, and the parts of a query that stand for them.
 
-    Those of a segment stay where they are if one of them is not known or they stand in another order.
+    If a segment has an unknown parameter, or an unusual order, it keeps all its parameters.
 
     >>> read_path("/shop;color=red/item/3", ("color",))
     ('/shop/item/3', [';color=0/red'])
@@ -71,7 +72,7 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
     kept: list[str] = []
     found: list[str] = []
     *segments, last = path.split("/")[1:]
-    is_enclosed = False  # before the next segment that is kept
+    is_enclosed = False  # True if the segment before this one was in parentheses
     for segment in segments:
         if not is_enclosed and ENCLOSED in names and _IS_ENCLOSED(segment):
             found.append(f";{ENCLOSED}={len(kept)}/{segment[1:-1]}")
@@ -84,10 +85,10 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
-    """The path of which this is left; None if there is none."""
+    """Undo :func:`read_path`; None if *path* and *parts* are not a result of it."""
     segments = path.split("/")[1:]
-    before: dict[int, str] = {}
-    behind: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    before: dict[int, str] = {}  # place of a segment -> text in front of it
+    behind: dict[int, list[tuple[int, str]]] = defaultdict(list)  # place of a segment -> rank and text of parameters
     for part in parts:
         match = _SAID(part)
         place = int(match[2] or len(segments) - 1) if match is not None else 0
@@ -104,7 +105,7 @@ def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | N
 
 
 def _without(segment: str, place: str, names: Sequence[str], found: list[str]) -> str:
-    """Return a segment without its parameters; these are added to *found*."""
+    """Return a segment without its parameters, and append them to *found*."""
     if ";" not in segment or (match := _PARAMETERS(segment)) is None:
         return segment
     pairs = _pairs(match[2])

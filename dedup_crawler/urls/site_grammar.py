@@ -1,11 +1,11 @@
-"""The URLs of one site in the usual grammar, and back without loss: what a site says by name in its own way.
+"""The grammar of a site's URLs: rewrites a URL so that all its names stand in the query, and back without loss.
 
-Parameters in a path (:mod:`~dedup_crawler.urls.path_parameters`), segments that are names and values
-(:mod:`~dedup_crawler.urls.named_segments`) and lists inside a value (:mod:`~dedup_crawler.urls.value_lists`) are read
-as if they stood in the query, so that all that is known about names in a query holds of them. Their names begin with
-``;`` or end with ``;,``; one of the query that does so itself has one more ``;``. Where the names of a site's queries
-stand between semicolons, as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` of its queries are exchanged. What a
-site has is learnt from its URLs; what is not read keeps its place.
+Some sites put names and values into path parameters (:mod:`~dedup_crawler.urls.path_parameters`), into path segments
+(:mod:`~dedup_crawler.urls.named_segments`) or into lists inside a value (:mod:`~dedup_crawler.urls.value_lists`). The
+grammar moves them into the query, so that rules about query names apply to them. The moved names begin with ``;`` or
+end with ``;,``; a query name that already does so gets one more ``;``. If the site separates query names by semicolons,
+as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` change places in its queries. The grammar is learnt from the
+site's URLs. Everything else keeps its place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.urls import named_segments, path_parameters, value_lists
 
 MIN_URLS = 8
-"""Queries with semicolons that are the way of a site, if most queries with names are such."""
+"""A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
 _MARK = ";"
 _NAME = r"[A-Za-z0-9._~\-]+"
 _IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
@@ -28,18 +28,18 @@ _EXCHANGED = str.maketrans("&;", ";&")
 
 @dataclass(frozen=True)
 class SiteGrammar:
-    """Grammar of the URLs of one host; all in normal form.
+    """Grammar of the URLs of one host. URLs are in normal form.
 
     Parameters
     ----------
     parameters
-        Names of path parameters, in the order in which they stand; ``()`` for values in parentheses.
+        Names of path parameters, in their usual order; ``()`` for values in parentheses.
     segments
-        Names of path segments, with their delimiters, in the order in which they stand.
+        Names of path segments, with their delimiters, in their usual order.
     has_semicolons
-        Whether ``;`` separates the names of a query, and ``&`` is part of a value.
+        True if ``;`` separates the names of a query, and ``&`` is part of a value.
     lists
-        Name as it is read -> what separates the elements of its values.
+        Query name -> delimiter between the elements of its values.
     """
 
     parameters: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class SiteGrammar:
     has_semicolons: bool = False
     lists: Mapping[str, str] = field(default_factory=dict)
     _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """A URL with none of these reads as it stands; most are such."""
+    """Texts, one of which is in every URL that :meth:`read` changes. Most URLs have none of them."""
 
     def __post_init__(self) -> None:
         signs = [_MARK]
@@ -59,29 +59,27 @@ class SiteGrammar:
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> SiteGrammar:
-        """Find what enough *urls* of one host have.
+        """Learn the grammar that enough *urls* of one host share.
 
         >>> SiteGrammar.learn(f"http://a.example/item/{i};v={i % 2}" for i in range(8)).parameters
         ('v',)
         """
+        urls = list(urls)
         parts = [_taken_apart(url) for url in urls]
         names = path_parameters.learn_names(path for _, path, _ in parts)
         left = [path_parameters.read_path(path, names)[0] for _, path, _ in parts]
         n_semicolons = sum(_IS_LIST(query or "") is not None for _, _, query in parts)
         n_ampersands = sum("&" in (query or "") for _, _, query in parts)
         found = cls(names, named_segments.learn_names(left), n_semicolons >= MIN_URLS and n_semicolons > n_ampersands)
-        read = (
-            _taken_apart(found.read("".join([start, path, *([] if query is None else ["?", query])])))
-            for start, path, query in parts
-        )
+        read = (_taken_apart(found.read(url)) for url in urls)
         return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
 
     def __bool__(self) -> bool:
-        """Return True if any URL is read otherwise than it stands."""
+        """Return True if :meth:`read` changes any URL."""
         return bool(self.parameters or self.segments or self.has_semicolons or self.lists)
 
     def read(self, url: str) -> str:
-        """*url* in the usual grammar; itself where it says nothing that has to be read.
+        """Move the names of *url* that the grammar knows into its query.
 
         >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
         'http://a.example/item/3?;jsessionid=A1B2&x=1'
@@ -110,7 +108,7 @@ class SiteGrammar:
         return f"{start}{path}?{'&'.join(parts)}" if parts else f"{start}{path}"
 
     def write(self, url: str) -> str | None:
-        """Return the URL that :meth:`read` reads as *url*, but for the order of its names; None if there is none.
+        """Undo :meth:`read`, except for the order of query names; None if *url* is not a result of :meth:`read`.
 
         >>> SiteGrammar(("jsessionid",)).write("http://a.example/item/3?;jsessionid=A1B2&x=1")
         'http://a.example/item/3;jsessionid=A1B2?x=1'
@@ -146,7 +144,7 @@ class SiteGrammar:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> SiteGrammar:
-        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         parameters, segments = value["parameters"].texts(), value["segments"].texts()
         lists = {name: separator.text() for name, separator in value["lists"].table().items()}
         if not all(map(path_parameters.is_name, parameters)):
@@ -160,11 +158,11 @@ class SiteGrammar:
 
 
 USUAL = SiteGrammar()
-"""Nothing is read otherwise than it stands."""
+"""The usual grammar: :meth:`~SiteGrammar.read` changes nothing."""
 
 
 def spoken_name(name: str) -> str:
-    """A name of the usual grammar, for a person: what it stands for where it is none of the query.
+    """Describe a name that :meth:`SiteGrammar.read` writes, for a person.
 
     >>> spoken_name("sid"), spoken_name(";jsessionid"), spoken_name(";tags:;,")
     ('`sid`', 'path parameter `jsessionid`', '`tags:` of the path')
@@ -183,12 +181,12 @@ def spoken_name(name: str) -> str:
 
 
 def is_marked(name: str) -> bool:
-    """Return True if a name of the usual grammar is none of the query, or not as it stands there."""
+    """Return True if :meth:`SiteGrammar.read` made this name: the site does not have it in its query."""
     return name[:1] == _MARK or name.endswith(value_lists.MARK)
 
 
 def is_same(one: str, other: str) -> bool:
-    """Return True if two URLs are the same but for the order of their names."""
+    """Return True if two URLs differ at most in the order of their query names."""
     if one == other:
         return True
     path, _, query = one.partition("?")
@@ -201,7 +199,7 @@ def _name_of(part: str) -> str:
 
 
 def _taken_apart(url: str) -> tuple[str, str, str | None]:
-    """Scheme and host, path, and query; None where there is none."""
+    """Split a URL into scheme and host, path, and query (None without ``?``)."""
     start = url.find("/", url.find("://") + 3)
     path, question, query = url[start:].partition("?")
     return url[:start], path, query if question else None

@@ -1,18 +1,17 @@
 """Templates: a URL with its argument tokens replaced by numbered placeholders, and back without loss.
 
 SIGIR'17 (see :mod:`dedup_crawler.urls.tokens`): a token that at least 1 % of the site's URLs contain is a *function
-token* (what the page does), any other an *argument token* (what it does it to). The n-th argument from the left becomes
-the n-th placeholder; an argument that occurs twice has one placeholder. Pure numbers, long hex strings and UUIDs are
-arguments however frequent they are.
+token*, any other an *argument token*. The n-th argument from the left becomes the n-th placeholder; an argument that
+occurs twice has one placeholder. Pure numbers, long hex strings and UUIDs are always arguments.
 
-*Deep* templates go on inside a token, where the paper stops:
+*Deep* templates go further than the paper:
 
-* a token is split once more at ``- _ , : + ~``;
-* from its first to its last argument word it is *one* argument (so are three function words in a row: a slug may be
-  made of nothing but frequent words), and so are such runs joined by ``/`` or ``.``: slugs of any length and paths of
-  any depth have one template;
-* placeholders say what they stand for: ``<num1>``, ``<hex1>``, ``<any1>``, ``<path1>`` (more than one part: ``slug``
-  and ``slug/answers`` are two things), and ``<zero1>`` or ``<one1>`` for the two numbers that are often a default
+* A token is also split at ``- _ , : + ~``.
+* The words of a token from the first to the last argument word are *one* argument. Three function words in a row are
+  one argument too, because a slug may consist of frequent words. Arguments joined by ``/`` or ``.`` are one argument.
+  So slugs of any length and paths of any depth have one template.
+* A placeholder says its kind: ``<num1>``, ``<hex1>``, ``<any1>``, ``<path1>`` (more than one path part: ``slug`` and
+  ``slug/answers`` are two things), and ``<zero1>`` or ``<one1>`` for the two numbers that are often a default
   (``page=1``).
 """
 
@@ -33,18 +32,18 @@ is_always_argument = re.compile(
 ).fullmatch
 _DEEP_DELIMITERS = re.compile(r"([-_,:+~])")
 _LITERAL, _RUN, _PATH = "literal", "any", "path"
-_MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered: a site links its pages again and again
-_MIN_URLS = 5  # below this a share of 1 % means nothing: half of fifty URLs would be function tokens
+_MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered
+_MIN_URLS = 5  # a function token is in at least this many URLs: 1 % of fifty URLs would be half a URL
 
 Template = str
 Arguments = tuple[str, ...]
 _Piece = tuple[str, str, str]
-"""Text; kind (literal, a run of words, or that of a number or hex string); the delimiter behind it."""
+"""Text; kind (``literal``, or the name of its placeholder); the delimiter behind it."""
 
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """Number of URLs, of *n_urls*, with each token; in deep templates also with each word inside a token."""
+    """Numbers of URLs, out of *n_urls*, that have each token, and each word inside a token."""
 
     n_urls: int
     tokens: Counter[str]
@@ -67,8 +66,8 @@ def count_tokens(urls: Iterable[str]) -> TokenCounts:
 class Templater:
     """Finds the template of a URL, given the function tokens of its site.
 
-    *function_tokens* stay as they are, scheme and host (``https://forum.example``) among them; so do *function_words*
-    inside a token, which only *deep* templates read: they go on inside a token.
+    *function_tokens* stay in the template; scheme and host (``https://forum.example``) may be one of them.
+    *function_words* stay inside a token; only *deep* templates use them.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Templater:
 
     @classmethod
     def learn(cls, counts: TokenCounts, *, min_document_frequency: float = 0.01, deep: bool = False) -> Templater:
-        """Take as function tokens those in a share of at least *min_document_frequency* (0-1) of the URLs."""
+        """Take the tokens that a share of at least *min_document_frequency* (0-1) of the URLs have."""
         least = max(min_document_frequency * counts.n_urls, _MIN_URLS)
         return cls(
             (token for token, n in counts.tokens.items() if n >= least),
@@ -110,10 +109,7 @@ class Templater:
         return "".join(parts), tuple(numbers)
 
     def _deep_template(self, parts: list[str], numbers: dict[str, int]) -> list[str]:
-        """Write pieces and delimiters as a template, cut finer within tokens and joined where arguments run on.
-
-        Fills *numbers* with the arguments, in order. Runs for every link of a crawl.
-        """
+        """Write the pieces and delimiters of a URL as a deep template, and fill *numbers* with the arguments."""
         functions, pieces_of = self.function_tokens, self._pieces
         written: list[str] = []
 
@@ -124,7 +120,7 @@ class Templater:
             written.append(parts[0])
         else:
             put(parts[0], _RUN)
-        run = ""  # words read so far of an argument that may go on behind the next "/" or "."
+        run = ""  # start of an argument that may go on behind the next "/" or "."
         for i in range(1, len(parts), 2):
             delimiter, token = parts[i], parts[i + 1]
             if token in functions:
@@ -177,9 +173,10 @@ class Templater:
         return _LITERAL if not word or word in self.function_words else _kind(word)
 
     def _run(self, words: list[str]) -> tuple[int, int]:
-        """The words (first, behind the last) that are one argument: from the first to the last argument word.
+        """Find the words that are one argument: index of the first word, and the index behind the last.
 
-        Function words beside them belong to them, and three function words in a row are a slug too.
+        They reach from the first to the last argument word, and include the function words next to these. Three
+        function words in a row are an argument too.
         """
         functions = self.function_words
         is_word = [word != "" and not is_always_argument(word) for word in words]
@@ -197,12 +194,12 @@ class Templater:
 
 
 def join(template: Template, arguments: Sequence[str]) -> str:
-    """Put arguments in the place of their placeholders; IndexError if one is missing."""
+    """Replace placeholders by their arguments; IndexError if one is missing."""
     return PLACEHOLDER.sub(lambda match: arguments[int(match[1]) - 1], template)
 
 
 def compiled(template: Template) -> Callable[..., str]:
-    """:func:`join` for one template that is joined often: call it with the arguments one by one."""
+    """Prepare :func:`join` for one template: returns a function that takes the arguments one by one."""
     return PLACEHOLDER.sub(
         lambda match: f"{{{int(match[1]) - 1}}}", template.replace("{", "{{").replace("}", "}}")
     ).format
@@ -214,7 +211,7 @@ def count_placeholders(template: Template) -> int:
 
 
 def _may_be_function(token: str) -> bool:
-    # "<" and ">" would be read as a placeholder; in a URL's normal form they do not occur
+    # "<" and ">" would look like a placeholder; a URL in normal form has neither
     return not is_always_argument(token) and "<" not in token and ">" not in token
 
 

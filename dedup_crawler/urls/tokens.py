@@ -73,9 +73,9 @@ def detokenize(tokens: Sequence[str], *, deep: bool = False) -> str:
 
 
 def different_starts(one: str, other: str) -> tuple[str, str]:
-    """Tell where two addresses that end alike differ: ``/pub/mirrors/x`` and ``/mirror/x``, without their hosts.
+    """Cut the longest common end from two addresses without hosts, and return the two starts that are left.
 
-    Returns what stands before the longest common end that begins with a whole token; empty where nothing is common.
+    The common end begins with a whole token. Without a common end both starts are empty.
 
     >>> different_starts("/pub/mirrors/a/x.txt", "/mirror/a/x.txt")
     ('/pub/mirrors/', '/mirror/')

@@ -1,7 +1,7 @@
-"""Values that are lists, read as names that come more than once, and back without loss: ``tags=a,b`` says two tags.
+"""Values that are lists (``tags=a,b``), read as a name that is repeated (two tags), and back without loss.
 
-Which values of a site are lists is learnt from its URLs: where the same elements stand in another order in another URL
-that is otherwise the same. Whether the order matters is not said by that; it is asked as for any repeated name.
+A value is a list if another URL of the site has the same elements in another order and is otherwise the same. That does
+not mean that the order does not matter: the learner asks that as for any repeated name.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 MARK = ";,"
-"""End of the names of lists; with it they are sorted as the names that they stand for."""
+"""End of the names that stand for elements of a list."""
 MIN_ORDERS = 8
-"""URLs, at least, that have the elements of another one in another order."""
+"""Smallest number of URLs that repeat the elements of another URL in another order."""
 _DELIMITERS = (",", "+", "|", "%2C", "%20", "%7C")
 _MAX_ELEMENTS = 20
-_MAX_PARTS = 20  # of a query that is learnt from: a stranger may write thousands
+_MAX_PARTS = 20  # longer queries teach nothing: a stranger may write thousands of parts
 _MAX_NAMES = 100
 
 
 def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Name -> delimiter of its lists, of a path and query each.
+    """Find the names whose values are lists, with their delimiters; *queries* holds path and query of each URL.
 
     >>> orders = [("/", f"tags={one},{other}") for one in "abcde" for other in "abcde"]
     >>> learn_lists(orders)
@@ -53,7 +53,7 @@ def is_list(entry: tuple[object, object]) -> bool:
 
 
 def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
-    """The parts of a query with their lists as names that come more than once.
+    """Replace each list among the parts of a query by one part for each element.
 
     >>> read_lists(["tags=a,b", "x=1"], {"tags": ","})
     ['tags;,=a', 'tags;,=b', 'x=1']
@@ -72,7 +72,7 @@ def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
 
 
 def write_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str] | None:
-    """The parts of which these are read; None if there are none."""
+    """Undo :func:`read_lists`; None if *parts* are not a result of it."""
     written: list[tuple[str, list[str]]] = []
     elements: dict[str, list[str]] = {}
     for part in parts:

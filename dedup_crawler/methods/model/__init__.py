@@ -1,4 +1,4 @@
-"""Parts and answers of a model: training data, options, the folder on disk, answers, evidence beside it.
+"""Training data, options, folders and answers of models, for all methods.
 
-Read ``folder`` first, then ``training_data`` and ``options``; the rest as it is needed. No method is known here.
+Read ``folder`` first, then ``training_data`` and ``options``. Nothing here depends on a method.
 """

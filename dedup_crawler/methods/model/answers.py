@@ -1,10 +1,16 @@
-"""Answers of a method about a URL, in the words that all methods share."""
+"""Answers of a model about URLs and rules, of the same types for all methods."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
+
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule_ids import order_identifier, site_identifier
+from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.site_rules import SiteRule
+from dedup_crawler.rules.language.substring_rule import AnyRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +19,7 @@ class Referrer:
 
     url: str
     form: str
-    """Its canonical form."""
+    """Canonical form of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +38,27 @@ class KnownRule(NamedTuple):
     """One rule of a model."""
 
     sentence: str
-    """The rule in words, for a person."""
+    """The rule in words."""
     n_groups: int = 0
-    """Merge groups that it made at training; 0 where nothing was counted."""
+    """Number of merge groups in training; 0 if they were not counted."""
     n_wrong: int = 0
-    """Merge groups that showed several pages."""
+    """Number of merge groups that showed several pages."""
+
+
+def known_rules(
+    hosts: Iterable[str], engine: RuleEngine, others: Iterable[tuple[str, SiteRule]] = ()
+) -> dict[str, KnownRule]:
+    """Identifier -> rule: the sorting of queries on *hosts*, the rules of *engine*, and *others* with their hosts."""
+    known = {order_identifier(host): KnownRule(f"the order of the query does not matter on {host}") for host in hosts}
+    named: list[tuple[str, AnyRule | SiteRule]] = [*zip(engine.identifiers, engine.rules, strict=True)]
+    named += [(site_identifier(host, rule), rule) for host, rule in others]
+    return known | {
+        name: KnownRule(sentence_of(rule), rule.evidence.n_groups, rule.evidence.n_wrong) for name, rule in named
+    }
 
 
 class Asked(NamedTuple):
-    """A URL as it was asked, and its form."""
+    """A URL with its referrer and its form."""
 
     url: str
     referrer: Referrer | None
@@ -48,12 +66,12 @@ class Asked(NamedTuple):
 
 
 class Record(TypedDict):
-    """Answer of a model about one URL; a row of a table."""
+    """Answer of a model about one URL, a row of a table."""
 
     url: str
     form: str
     covered: bool
-    """True if a crawl that goes on has nothing to gain from it."""
+    """True if a crawl that continues gains nothing from the URL."""
     rules: list[str]
-    """Identifiers of the rules that lead to the form, as in the stats of a crawl."""
+    """Identifiers of the rules about the URL, as in the stats of a crawl."""
     reason: str

@@ -1,7 +1,7 @@
-"""Evidence that a crawl gathered about its rules, written beside the model, for the next crawl to start with.
+"""The evidence file: what a crawl found out about its rules, for the next crawl.
 
-``models/forum.example.org.evidence.json`` stands beside the folder ``models/forum.example.org``, which stays as it was
-trained. It is a hint, not a part of the model: whoever cannot read it goes on without.
+``models/forum.example.org.evidence.json`` stands beside the folder ``models/forum.example.org``, which the crawl does
+not change. A crawl that cannot read the file goes on without it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ MAX_RULES = 100_000
 MAX_COUNT = 10**12
 MAX_IDENTIFIER = 64
 _APPLICATION = "dedup-crawler evidence"
-_WAY_OUT = "Delete it, or restore it from a backup; the crawl goes on without what it says."
+_WAY_OUT = "Delete it, or restore it from a backup. The crawl goes on without it."
 
 
 class RuleCounts(NamedTuple):
-    """Counts of one rule, from this crawl and earlier ones."""
+    """Explorations of one rule, in this crawl and earlier ones."""
 
     n_agreed: int = 0
-    """Forms whose explored page was their owner's."""
+    """Number of forms whose explored page was the page of the owner."""
     n_disagreed: int = 0
+    """Number of forms whose explored page was another page."""
     is_switched_off: bool = False
 
 
@@ -43,8 +44,8 @@ class Evidence(NamedTuple):
 
 
 def evidence_path(model_folder: Path) -> Path:
-    """Path of the evidence of a model."""
-    folder = model_folder.absolute()  # "." has no name, and a link keeps its own
+    """Path of the evidence file of a model."""
+    folder = model_folder.absolute()  # "." has no name; a symbolic link keeps its own name
     return folder.with_name(f"{folder.name}.evidence.json")
 
 
@@ -54,7 +55,7 @@ def read_evidence(path: Path) -> Evidence | None:
     Raises
     ------
     EvidenceError
-        If it cannot be read, is damaged, or was written by another program or version; it is left as it is.
+        If it cannot be read, is damaged, or was written by another program or version. The file is not changed.
     """
     try:
         with path.open("rb") as file:
@@ -78,12 +79,12 @@ def read_evidence(path: Path) -> Evidence | None:
 
 
 def write_evidence(path: Path, evidence: Evidence) -> None:
-    """Write a file in one step: a reader sees the old one or the new one, whenever the process is killed.
+    """Write a file in one step: even if the process is killed, a reader sees the old file or the new one.
 
     Raises
     ------
     EvidenceError
-        If it cannot be written; the old file is left as it was.
+        If it cannot be written; the old file stays.
     """
     contents = {
         "application": _APPLICATION,
@@ -103,15 +104,14 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
         write_whole(path, data)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise EvidenceError(f"{path} cannot be written ({reason}); what was learnt of the rules is lost.") from None
+        raise EvidenceError(f"{path} cannot be written ({reason}); the evidence of this crawl is lost.") from None
 
 
 def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[str, object]) -> dict[str, RuleCounts]:
-    """The evidence that still holds for a model with these *rules*.
+    """Choose the evidence that holds for a model with these *rules*.
 
-    An identifier is a digest of the rule, so the counts of a rule that is there again mean the same under another
-    model. But one that had failed is given another chance by a new model, which was trained anew: its counts start
-    from nothing.
+    An identifier is a digest of the rule, so counts of the same rule stay valid for another model. But if a rule was
+    switched off and a new model has learnt it again, it gets another chance without its old counts.
     """
     if evidence is None:
         return {}

@@ -1,8 +1,7 @@
-"""A model is a folder that a person can read: ``model.json``, tables in JSON, weights in safetensors. No pickle.
+"""Model folders: ``model.json``, tables in JSON, weights in safetensors. No pickle.
 
-``model.json`` holds a digest of every other file and one of itself, so that a missing or altered file is one clear
-error and never a wrong answer. A folder is written beside its place and renamed, so that a reader never sees half of
-it.
+``model.json`` holds a digest of every other file and of itself, so a missing or altered file is a clear error and never
+a wrong answer. A folder is written under another name and renamed, so a reader never sees half of it.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ class ModelFiles:
     weights: bytes = b""
 
     def table(self, name: str) -> JsonValue:
-        """Content of the file *name*, to be read value by value; BadInputError if there is no such file."""
+        """Content of the file *name*; BadInputError if there is no such file."""
         if name not in self.tables:
             raise BadInputError(f"the model lacks {name}.")
         return JsonValue(self.tables[name], name)
 
 
 def folder_name(host: str) -> str:
-    """Name of the folder for a host's model; a port is written ``_8000``.
+    """Name of the folder for the model of a host; a port is written as ``_8000``.
 
     >>> folder_name("127.0.0.1:8000")
     '127.0.0.1_8000'
@@ -51,14 +50,14 @@ def folder_name(host: str) -> str:
 
 
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
-    """Write a model folder in place of what *folder* held; the same contents give the same bytes.
+    """Write a model folder, and replace the model that was in *folder*; the same contents give the same bytes.
 
     Raises
     ------
     BadInputError
-        If *folder* holds something else.
+        If *folder* holds anything but a model.
     ModelError
-        If it cannot be written; a model that was there is left as it was.
+        If it cannot be written; the old model stays.
     """
     check_place(folder)
     contents = _contents(files)
@@ -76,7 +75,7 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
 
 
 def check_place(folder: Path) -> None:
-    """Check that a model can be written to *folder*, before it is learnt for hours; makes the folder that it lies in.
+    """Check that a model can be written to *folder*, before hours of learning; creates the parent folder.
 
     Raises
     ------
@@ -106,17 +105,17 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def method_of(folder: Path) -> str:
-    """Name of the method that a model folder holds."""
+    """Name of the method of a model folder."""
     return str(_read_manifest(folder)["method"])
 
 
 def model_digest(folder: Path) -> str:
-    """Digest of everything in a model folder: two models with one digest give the same forms."""
+    """Digest of everything in a model folder; two models with the same digest give the same forms."""
     return str(_read_manifest(folder)["digest"])
 
 
 def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
-    """The digest that a model folder of these contents would have."""
+    """Digest of a model folder with these contents."""
     return str(_manifest(description, _contents(files))["digest"])
 
 
@@ -130,7 +129,7 @@ def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
     ModelVersionError
         If the folder was written in another format.
     ModelError
-        If it holds another method than *method*.
+        If it holds a model of another method than *method*.
     """
     manifest = _read_manifest(folder)
     if manifest["method"] != method:
@@ -184,7 +183,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_manifest(manifest: JsonValue) -> None:
-    """Check the types of all that a description holds: whatever is read of it later is what it should be."""
+    """Check the types of all values of a description."""
     for key in ("method", "training_data_digest"):
         manifest[key].text()
     manifest["hosts"].texts()
@@ -209,7 +208,7 @@ def _verified(folder: Path, name: str, digest: str) -> bytes:
 
 
 def _replace(folder: Path, new: Path) -> None:
-    # a folder cannot be renamed over one that holds files: the old one steps aside for an instant
+    # a folder cannot be renamed over a folder with files, so the old one is moved away first
     if not folder.exists():
         new.rename(folder)
         return
@@ -218,7 +217,7 @@ def _replace(folder: Path, new: Path) -> None:
         folder.rename(aside / "model")
         new.rename(folder)
     finally:
-        if not folder.exists():  # interrupted in that instant: there is a model all the same
+        if not folder.exists():  # the second rename failed: put the old model back
             (aside / "model").rename(folder)
         shutil.rmtree(aside, ignore_errors=True)
 

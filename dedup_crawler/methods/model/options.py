@@ -1,4 +1,4 @@
-"""Options of a method, read off its constructor: one place says name, type, default and meaning."""
+"""Options of a method, read from the signature of its constructor and the docstring of its class."""
 
 from __future__ import annotations
 
@@ -26,13 +26,7 @@ class Option:
     """True if it may be None."""
 
     def read(self, text: str) -> Any:
-        """The value that *text* stands for.
-
-        Raises
-        ------
-        BadInputError
-            If it stands for none.
-        """
+        """Parse a value; BadInputError if *text* is not of the option's type."""
         if self.kind is bool:
             if text.lower() in ("true", "yes", "1", "false", "no", "0"):
                 return text.lower() in ("true", "yes", "1")
@@ -41,7 +35,7 @@ class Option:
                 return self.kind(text)
             except ValueError:
                 pass
-        raise BadInputError(f"option {self.name}: {text!r} is no {self.kind.__name__}.")
+        raise BadInputError(f"option {self.name}: {text!r} is not of type {self.kind.__name__}.")
 
 
 def options_of(method: type[object]) -> list[Option]:
@@ -60,13 +54,7 @@ def options_of(method: type[object]) -> list[Option]:
 
 
 def check_values(method: type[object], values: Mapping[str, Any]) -> None:
-    """Check the options of a saved model, which anybody may have written.
-
-    Raises
-    ------
-    BadInputError
-        If there is no such option, or its value is of another type.
-    """
+    """Check the options of a saved model; BadInputError for an unknown option or a value of another type."""
     known = {option.name: option for option in options_of(method)}
     for name, value in values.items():
         if name not in known:
@@ -77,13 +65,7 @@ def check_values(method: type[object], values: Mapping[str, Any]) -> None:
 
 
 def read_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """Cut ``seq2seq:preset=paper,seed=1`` into a method's name and the texts of its options.
-
-    Raises
-    ------
-    BadInputError
-        If an option has no value.
-    """
+    """Split ``seq2seq:preset=paper,seed=1`` into name and options; BadInputError if an option has no value."""
     name, _, rest = spec.partition(":")
     texts = {}
     for part in filter(None, rest.split(",")):

@@ -1,4 +1,4 @@
-"""Training data of a method, from a store."""
+"""Training data of a method, read from a page store."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """URLs in crawl order with their clusters, referrers and what they redirect to; same length."""
+    """URLs in crawl order with their clusters, referrers and redirect targets; all lists have the same length."""
 
     urls: list[str]
     clusters: list[int]
     referrers: list[str | None]
     redirects: list[str | None]
     evidence: PageEvidence | None = None
-    """Compares the pages of the URLs, by their places."""
+    """Compares pages, given their places in the lists."""
 
     @classmethod
     def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int]) -> TrainingData:
-        """Make training data of *pages*, in crawl order; *clusters* has the page that each shows, as a number."""
+        """Make training data of *pages* (in crawl order) and their *clusters*."""
         return cls(
             [page.url for page in pages],
             list(clusters),
@@ -38,7 +38,7 @@ class TrainingData:
         )
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
-        """Some of the URLs."""
+        """Training data of the URLs at some places."""
         return TrainingData(
             [self.urls[i] for i in rows],
             [self.clusters[i] for i in rows],
@@ -49,13 +49,7 @@ class TrainingData:
 
 
 def training_data(store: PageStore) -> TrainingData:
-    """All labelled pages of *store*.
-
-    Raises
-    ------
-    BadInputError
-        If it holds no pages, or pages without a cluster.
-    """
+    """Read all labelled pages of *store*; BadInputError if there are no pages, or pages without a cluster."""
     pages = list(store.labelled_pages())
     n_unlabelled = sum(page.cluster is None for page in pages)
     if not pages:
@@ -66,6 +60,6 @@ def training_data(store: PageStore) -> TrainingData:
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:
-    """``models/<host>`` for the host that most URLs are of."""
+    """``models/<host>`` for the host of most URLs."""
     hosts = Counter(host_of(normal_form(url)) for url in urls)
     return Path("models") / folder_name(hosts.most_common(1)[0][0])

@@ -1,6 +1,6 @@
-"""Course of a training, small enough for ``training.json``: curves, and pairs that were held out.
+"""Course of a training for ``training.json``: curves, and answers about held-out pairs.
 
-It is for a person to look at (``dedup-crawler report``); no answer of the model depends on it.
+``dedup-crawler report`` shows it; no answer of the model depends on it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from dedup_crawler.json_values import JsonValue
 
 FILE = "training.json"
-"""Its file in a model folder."""
+"""Name of the file in a model folder."""
 MAX_POINTS = 200
-"""Most points of a curve; of more, evenly spaced ones are kept."""
+"""Most points of a curve; a longer curve keeps evenly spaced points."""
 MAX_CURVES = 20
 _N_BINS = 10
 _DIGITS = 6
@@ -23,30 +23,30 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Curve:
-    """One value by epoch."""
+    """A value for each epoch."""
 
     network: str
     """Name of the network."""
     value: str
-    """Quantity of the curve: loss, or a share of right answers."""
+    """Name of the value: the loss, or a share of right answers."""
     points: tuple[tuple[int, float], ...]
     """Epoch and value, in order."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs with answers in one tenth of the probabilities."""
+    """Pairs with answers in one tenth of the range of probabilities."""
 
     n_pairs: int
     n_same: int
-    """Pairs that show the same page."""
+    """Number of pairs that show the same page."""
     mean_probability: float
-    """Mean of the answers."""
+    """Mean answer (0-1)."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Answers of a network about pairs with a URL that it was not trained on."""
+    """Answers of a classifier about held-out pairs, which have a URL that is not in the training pairs."""
 
     threshold: float
     n_true_positives: int
@@ -63,25 +63,25 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class TrainingHistory:
-    """All that is kept."""
+    """Curves of a training, and answers about held-out pairs."""
 
     curves: tuple[Curve, ...] = ()
     held_out: HeldOut | None = None
 
 
 NO_HISTORY = TrainingHistory()
-"""History of a method that keeps none, or of a model that was trained before histories were kept."""
+"""An empty history."""
 
 
 def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curve:
-    """A curve of at most :data:`MAX_POINTS` points, the last among them."""
+    """Make a curve of at most :data:`MAX_POINTS` of the points; the last point stays."""
     step = max(1, math.ceil((len(points) - 1) / (MAX_POINTS - 1)))
     kept = [*points[:-1:step], *points[-1:]]
     return Curve(network, value, tuple((epoch, round(float(number), _DIGITS)) for epoch, number in kept))
 
 
 def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold: float) -> HeldOut:
-    """Count answers (0-1) by what the pairs are."""
+    """Count the answers (0-1) about pairs that show the same page or two pages."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(_N_BINS)]
     counts = {(called, same): 0 for called in (False, True) for same in (False, True)}
     for probability, same in zip(probabilities, is_same, strict=True):
@@ -126,13 +126,7 @@ def history_to_json(history: TrainingHistory) -> dict[str, Any]:
 
 
 def history_from_json(value: JsonValue) -> TrainingHistory:
-    """Read what :func:`history_to_json` gave.
-
-    Raises
-    ------
-    BadInputError
-        If it cannot have: a curve without numbers, or counts below 0.
-    """
+    """Read the result of :func:`history_to_json`; BadInputError if *value* is not one."""
     curves = tuple(
         Curve(
             each["network"].text()[:100],

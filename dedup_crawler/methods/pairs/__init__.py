@@ -1,5 +1,5 @@
-"""Methods that decide on pairs of URLs, and what makes a canonicalizer of them.
+"""Classifiers of pairs of URLs, turned into canonicalizers.
 
-Read ``classifier`` first, then where its pairs come from (``labelled``, ``known_urls``), then the two
-methods, ``siamese`` (with ``reading``) and ``random_forest``. The networks themselves are in ``networks/``.
+Read ``classifier`` first, then the sources of its pairs (``labelled``, ``known_urls``), then the two methods,
+``siamese`` (with ``reading``) and ``random_forest``. The networks are in ``networks/``.
 """

@@ -1,10 +1,9 @@
-"""A canonicalizer made of a classifier of pairs: the crawled URLs that it knows, and those that it compares.
+"""Turns a classifier of pairs into a canonicalizer: compares a URL with known URLs.
 
-The canonical form of a URL is that of the known URL (or of the page that links it) of which it is most probably a
-duplicate, if that is at least as probable as the threshold; else its own normal form. Known URLs are those learnt
-from, at most 20,000, with the forms that their labels give: the first URL of their page, which is its own form, so that
-forms are fixed points. Nothing is remembered between calls: two URLs of a page of which no URL was crawled before keep
-two forms.
+A URL gets the form of the known URL (or of its referrer) of which it is most probably a duplicate, if the probability
+reaches the threshold; otherwise it keeps its normal form. The known URLs are at most 20,000 training URLs. The form of
+a known URL is the first URL of its cluster, which is its own form. Nothing is remembered between calls: two URLs of a
+page without known URLs have two forms.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ if TYPE_CHECKING:
 _FILE = "known_urls.json"
 _MAX_KNOWN = 20_000
 _RECALL_FOR_PAIRS = 1.0
-_RECALL_FOR_CRAWLS = 0.1  # one wrong answer of fifty loses a page, which is worse than ten wasted fetches
-_DIGITS = 4  # of a probability: what is beyond depends on which URLs were computed together
+_RECALL_FOR_CRAWLS = 0.1  # precision counts more: a lost page is worse than ten wasted fetches
+_DIGITS = 4  # digits of a probability; further digits depend on the batch
 
 
 class PairClassifier(Canonicalizer):
-    """A canonicalizer that asks how probably two URLs are the same page."""
+    """A canonicalizer that estimates the probability that two URLs show the same page."""
 
     threshold_: float | None
-    """Probability (0-1) from which on two URLs are the same page; None where no duplicate was learnt from."""
+    """Smallest probability (0-1) with which two URLs count as the same page; None if there were no duplicates."""
 
     max_pairs: int
     seed: int
@@ -56,7 +55,7 @@ class PairClassifier(Canonicalizer):
         Raises
         ------
         BadInputError
-            If there are none, all are of one kind, or an option is out of range.
+            If there are no pairs, all are of one kind, or an option is out of range.
         """
         check_kinds(pairs, "the list given to fit_pairs")
         self._check_options()
@@ -72,10 +71,7 @@ class PairClassifier(Canonicalizer):
         return self
 
     def duplicate_probability(self, left: str, right: str) -> float:
-        """Probability (0-1) that two URLs are the same page; 1 if they have one normal form.
-
-        URLs of hosts that were not learnt from are different pages: 0.
-        """
+        """Probability (0-1) that two URLs show the same page: 1 for equal normal forms, 0 if a host is unknown."""
         return self.duplicate_probabilities([(left, right)])[0]
 
     def duplicate_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -87,7 +83,7 @@ class PairClassifier(Canonicalizer):
         return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
 
     def history(self) -> TrainingHistory:
-        """Curves of the networks, and what was said of the pairs that were held out."""
+        """Curves of the networks, and answers about held-out pairs."""
         self._check_fitted()
         return self.history_
 
@@ -95,7 +91,7 @@ class PairClassifier(Canonicalizer):
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         """Train on pairs of both kinds, in normal form, and set the threshold.
 
-        *recall_weight* is what recall counts beside precision (beta of the F measure) where a threshold is tuned.
+        *recall_weight* is the weight of recall beside precision (beta of the F measure) for the threshold.
         """
 
     @abstractmethod
@@ -104,7 +100,7 @@ class PairClassifier(Canonicalizer):
 
     @abstractmethod
     def _learn_nothing(self) -> None:
-        """Forget an earlier training: there are no duplicates to learn from."""
+        """Forget an earlier training, because there are no duplicates to learn from."""
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         first = {url: i for i, url in reversed(list(enumerate(urls)))}
@@ -131,7 +127,7 @@ class PairClassifier(Canonicalizer):
         return url if found is None else found[1]
 
     def _best(self, url: str, referrer: Referrer | None) -> tuple[str, str, float] | None:
-        """The known URL that *url* is a duplicate of, its form, and the probability."""
+        """The known URL of which *url* is a duplicate, its form, and the probability."""
         if url in self.known_.form_of:
             return url, self.known_.form_of[url], 1.0
         if self.threshold_ is None:
@@ -155,15 +151,17 @@ class PairClassifier(Canonicalizer):
 
     def _explain(self, url: str, form: str) -> Explanation:
         if self.threshold_ is None:
-            return Explanation(url, form, "no duplicates were learnt from: only crawled URLs have a form of their page")
+            return Explanation(
+                url, form, "the training data had no duplicates: only crawled URLs have the form of their page"
+            )
         found = self._best(url, None)
         if found is None:
             n_asked = len(self.known_.candidates(url))
-            reason = f"none of {n_asked} crawled URLs like it is its duplicate with a probability of {self.threshold_}"
+            reason = f"none of {n_asked} similar crawled URLs reaches the threshold of {self.threshold_}"
             return Explanation(url, form, reason, {"candidates": n_asked, "threshold": self.threshold_})
         known, _, probability = found
         if known == url:
-            return Explanation(url, form, "it was crawled, and labelled as the same page as its form")
+            return Explanation(url, form, "it was crawled, and its label gives the form")
         reason = f"a duplicate of {known} with probability {probability} (threshold {self.threshold_})"
         return Explanation(
             url, form, reason, {"known": known, "probability": probability, "threshold": self.threshold_}
@@ -198,7 +196,7 @@ class PairClassifier(Canonicalizer):
 
 
 def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
-    """Clusters of URLs: what a chain of duplicate pairs leads to is one page."""
+    """Clusters of URLs: a chain of duplicate pairs is one page."""
     places = {url: i for i, url in enumerate(urls)}
     sets = DisjointSets(len(urls))
     for pair in pairs:

@@ -1,13 +1,12 @@
-"""The crawled URLs that a new URL may be a duplicate of: few, and found without looking at the rest.
+"""Finds the few known URLs of which a new URL may be a duplicate, and draws pairs to learn from.
 
-Compared with every crawled URL, a new one would cost more the longer a crawl goes on. Here at most 50 are asked: those
-that share a rare argument (one that at most 50 known URLs have), those that share most of them first, then the nearest
-neighbours among the URLs of the same template, in the order of the alphabet.
+A new URL is compared with at most 50 known URLs. First come those that share a rare argument (one of at most 50 known
+URLs), then the neighbours in alphabetical order among the URLs of the same template.
 
-Pairs to learn from are drawn out of the duplicate clusters of a crawl. Duplicates: pairs within a cluster. Different
-pages: of each URL two of the known URLs that a crawl would compare it with, the likeliest first, and one that has
-nothing to do with it; they are harder than what a site links by chance, and they are what the classifier will be asked.
-And each URL with the page that links it, as in the capstone.
+Training pairs are drawn from the duplicate clusters of a crawl. Duplicates are pairs within a cluster. As different
+pages, each URL is paired with two of the known URLs with which a crawl would compare it, and with a random one. Such
+pairs are the hard ones, and those that the classifier has to decide. Each URL is also paired with its referrer, as in
+the capstone.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from dedup_crawler.methods.pairs.labelled import UrlPair
 from dedup_crawler.urls.templates import Templater
 
 MAX_CANDIDATES = 50
-_MAX_SHARED = 50  # an argument of more URLs says nothing
-_PER_CLUSTER = 10  # pairs of one page: a page with a thousand URLs would teach nothing else
+_MAX_SHARED = 50  # an argument of more URLs is not used
+_PER_CLUSTER = 10  # pairs of one page, so that a page with a thousand URLs does not outnumber the others
 
 
 class KnownUrls:
@@ -44,7 +43,7 @@ class KnownUrls:
             del self._of_argument[argument]
 
     def candidates(self, url: str) -> list[int]:
-        """Places of at most 50 known URLs, *url* itself not among them; the likeliest first."""
+        """Places of at most 50 known URLs other than *url*, the most similar ones first."""
         template, arguments = self.templater.split(url)
         shared: Counter[int] = Counter()
         for argument in set(arguments):
@@ -55,7 +54,7 @@ class KnownUrls:
         return [number for number in chosen if self.urls[number] != url][:MAX_CANDIDATES]
 
     def _neighbours(self, url: str, same_template: list[int]) -> list[int]:
-        """The nearest in the order of the alphabet, by turns below and above."""
+        """The neighbours in alphabetical order, alternately below and above."""
         place = bisect_left(same_template, url, key=self.urls.__getitem__)
         half = MAX_CANDIDATES // 2
         below, above = same_template[max(0, place - half) : place][::-1], same_template[place : place + half + 1]

@@ -1,10 +1,10 @@
-"""Labelled pairs of URLs: what a pair classifier learns from, and the CSV files that hold them.
+"""Labelled pairs of URLs, and the CSV files that hold them.
 
-The capstone of 2018 published its pairs as ``url1,url2,score``: the score is the cosine of the two pages' texts, and
-two pages are identical from 0.99 on.
+The capstone of 2018 published its pairs as ``url1,url2,score``. The score is the cosine of the texts of both pages, and
+pages with a score of 0.99 or more count as identical.
 
-Cut at random, pairs leak, for their URLs stand in other pairs too. So a fifth of the URLs is put aside to judge by, and
-with them every pair that one of them is in.
+A random split of the pairs would leak, because a URL is in several pairs. So a fifth of the URLs is held out, with
+every pair that contains one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError
 
 IDENTICAL = 0.99
-"""Score from which on two pages are the same."""
+"""Smallest score (0-1) of two pages that are the same."""
 _HELD_OUT = 0.2  # share of the URLs
 _URL_COLUMNS = ("url1", "url2")
 _SCORE = "score"
@@ -26,7 +26,7 @@ _SCORE = "score"
 
 @dataclass(frozen=True, slots=True)
 class UrlPair:
-    """Two URLs, and whether they show the same page."""
+    """Two URLs; *is_duplicate* is True if they show the same page."""
 
     left: str
     right: str
@@ -35,7 +35,7 @@ class UrlPair:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """A line of a file of pairs; *score* (0-1) is None where the file has none."""
+    """A line of a file of pairs; *score* (0-1) is None if the file has none."""
 
     left: str
     right: str
@@ -43,17 +43,17 @@ class ScoredPair:
 
     @property
     def is_duplicate(self) -> bool | None:
-        """Return True if the score says the same page; None without one."""
+        """Return True if the score means the same page; None without a score."""
         return None if self.score is None else self.score >= IDENTICAL
 
 
 def stream_pairs(path: Path) -> Iterator[ScoredPair]:
-    """Lines of a CSV file with the columns ``url1,url2`` and, maybe, ``score``; others are not looked at.
+    """Read a CSV file with the columns ``url1``, ``url2`` and optionally ``score``; other columns are ignored.
 
     Raises
     ------
     BadInputError
-        If the file cannot be read, lacks a column, or a line lacks a URL or has a score that is no number from 0 to 1.
+        If the file cannot be read or lacks a column, or a line lacks a URL or has an invalid score.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -67,12 +67,12 @@ def stream_pairs(path: Path) -> Iterator[ScoredPair]:
 
 
 def read_pairs(path: Path) -> list[UrlPair]:
-    """All lines of a file of pairs to learn from: every line with a score.
+    """Read a CSV file of labelled pairs, with a score in every line.
 
     Raises
     ------
     BadInputError
-        As :func:`stream_pairs`; and if scores are missing, there is no line, or all pairs are of one kind.
+        As :func:`stream_pairs`; and if scores are missing, there are no lines, or all pairs are of one kind.
     """
     pairs = []
     for pair in stream_pairs(path):
@@ -84,7 +84,7 @@ def read_pairs(path: Path) -> list[UrlPair]:
 
 
 def check_kinds(pairs: Sequence[UrlPair], source: str) -> None:
-    """Raise BadInputError unless *pairs* hold both kinds; *source* is named in the error."""
+    """Raise BadInputError unless *pairs* has both kinds; the error names *source*."""
     if not pairs:
         raise BadInputError(f"{source} holds no pairs: lines url1,url2,score are expected below the header.")
     if len({pair.is_duplicate for pair in pairs}) == 1:
@@ -96,8 +96,8 @@ def check_kinds(pairs: Sequence[UrlPair], source: str) -> None:
 
 
 def cut_by_url(pairs: Sequence[UrlPair], seed: int) -> tuple[list[UrlPair], list[UrlPair]]:
-    """Pairs to learn from, and pairs of which a URL is new, as in a crawl; either may be empty."""
-    import numpy as np  # only fitting cuts
+    """Split into training pairs, and pairs with a URL that is in no training pair; either may be empty."""
+    import numpy as np  # only needed for fitting
 
     urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
     draw = np.random.default_rng(seed)
@@ -131,6 +131,6 @@ def _score(text: str | None, path: Path, number: int) -> float:
         score = float(text or "")
     except ValueError:
         score = math.nan
-    if not 0 <= score <= 1.0001:  # a cosine may be off by a rounding; NaN is caught as well
+    if not 0 <= score <= 1.0001:  # allows for rounding of a cosine, and refuses NaN
         raise BadInputError(f"{path}, line {number}: score {text!r} is no number from 0 to 1.")
     return score

@@ -1,8 +1,8 @@
 """The baseline of the capstone of 2018: a random forest over the characters of both URLs.
 
-Four trees of depth four on the padded character numbers of the two URLs side by side, as its notebook has it, with the
-numbers that it gave (see :mod:`dedup_crawler.networks.alphabet`). Trained by scikit-learn, kept as plain tables in
-``trees.json``, asked with numpy.
+As in its notebook, four trees of depth four read the padded character numbers of the two URLs side by side, with the
+notebook's numbering (see :mod:`dedup_crawler.networks.alphabet`). scikit-learn trains the forest; ``trees.json`` keeps
+it as plain tables, which are applied with numpy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
 from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 
 _FILE = "trees.json"
-_MAX_LENGTH = 1000  # characters of a URL that are looked at
+_MAX_LENGTH = 1000  # characters of a URL that are used
 _THRESHOLD = 0.5
 
 
@@ -33,11 +33,11 @@ class RandomForest(PairClassifier):
     Parameters
     ----------
     trees
-        Trees of the forest.
+        Number of trees.
     depth
         Depth of each tree.
     max_pairs
-        Pairs that are drawn from the clusters of a crawl.
+        Largest number of pairs that are drawn from a crawl.
     seed
         The same seed gives the same model, byte for byte.
     """
@@ -58,7 +58,7 @@ class RandomForest(PairClassifier):
         self.threshold_ = _THRESHOLD
 
     def _judged(self, pairs: Sequence[UrlPair]) -> HeldOut | None:
-        """Answers of a first forest about pairs with a URL that it has not seen."""
+        """Answers of a first forest about held-out pairs."""
         seen, new = cut_by_url(pairs, self.seed)
         if not new or len({pair.is_duplicate for pair in seen}) < 2:
             return None
@@ -85,7 +85,7 @@ class RandomForest(PairClassifier):
         return mean
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        """Both URLs side by side: (P, 2 T)."""
+        """Character numbers of both URLs side by side, (P, 2 T)."""
         left, right = ([pair[side] for pair in pairs] for side in (0, 1))
         return np.concatenate([self.alphabet_.rows(left), self.alphabet_.rows(right)], axis=1)
 
@@ -102,7 +102,7 @@ class RandomForest(PairClassifier):
         self.alphabet_ = read_alphabet(table, is_faulty=True)
         self.forest_ = [_checked(tree, 2 * self.alphabet_.length) for tree in table["trees"].values()]
         if self.threshold_ is not None and not self.forest_:
-            table["trees"].refuse("a tree at least")
+            table["trees"].refuse("at least one tree")
 
 
 _Tree = dict[str, list[Any]]
@@ -110,8 +110,8 @@ _COLUMNS = ("feature", "threshold", "below", "above", "probability")
 
 
 def _table_of(tree: Any) -> _Tree:
-    """A tree as columns, a node a row: a leaf has feature -1; below and above are rows."""
-    counts = tree.value[:, 0, :]
+    """A tree as columns with one entry for each node; a leaf has feature -1; below and above are the child nodes."""
+    counts = tree.value[:, 0, :]  # (nodes, 2)
     is_leaf = tree.children_left < 0
     columns = (
         np.where(is_leaf, -1, tree.feature),
@@ -124,9 +124,9 @@ def _table_of(tree: Any) -> _Tree:
 
 
 def _leaf_probabilities(tree: _Tree, rows: np.ndarray) -> np.ndarray:
-    """Go down from the first node until all rows have come to a leaf."""
-    feature, threshold, below, above, probability = (np.asarray(tree[name]) for name in _COLUMNS)
-    node = np.zeros(len(rows), dtype=np.int64)
+    """Probability at the leaf of each row, (P,)."""
+    feature, threshold, below, above, probability = (np.asarray(tree[name]) for name in _COLUMNS)  # (nodes,)
+    node = np.zeros(len(rows), dtype=np.int64)  # (P,), the node that each row has reached
     places = np.arange(len(rows))
     while (feature[node] >= 0).any():
         is_below = rows[places, feature[node]] <= threshold[node]
@@ -136,7 +136,7 @@ def _leaf_probabilities(tree: _Tree, rows: np.ndarray) -> np.ndarray:
 
 
 def _checked(tree: JsonValue, n_features: int) -> _Tree:
-    """A tree comes from a file that anybody may have written: it has to end, and to ask what there is."""
+    """Check a tree from a file: every path must end at a leaf, and every feature must exist."""
     columns: _Tree = {name: tree[name].integers() for name in ("below", "above")}
     columns |= {name: tree[name].numbers() for name in ("threshold", "probability")}
     columns["feature"] = features = tree["feature"].integers(-1, n_features - 1)
@@ -145,5 +145,5 @@ def _checked(tree: JsonValue, n_features: int) -> _Tree:
         tree.refuse("columns of one length")
     for node, (feature, below, above) in enumerate(zip(features, columns["below"], columns["above"], strict=True)):
         if feature >= 0 and not (node < below < n_nodes and node < above < n_nodes):
-            tree.refuse(f"a tree that ends, and node {node} does not lead down")
+            tree.refuse(f"children behind their node, but node {node} has others")
     return columns

@@ -1,7 +1,7 @@
-"""Input of a Siamese network for two URLs: rows of numbers, and how the URLs agree.
+"""Input of a Siamese network for two URLs.
 
-The capstone of 2018 gave it characters and nothing else. Cured, it is given symbols and agreements
-(:mod:`dedup_crawler.urls.agreement`).
+The network of the capstone of 2018 gets the characters of both URLs. The cured network gets symbols, and numbers that
+say how the URLs agree (:mod:`dedup_crawler.urls.agreement`).
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from dedup_crawler.networks.pair_training import PairRows
 
 Array = np.ndarray
-_MAX_SYMBOLS, _MAX_CHARACTERS = 48, 400  # of a URL
+_MAX_SYMBOLS, _MAX_CHARACTERS = 48, 400  # longer URLs are cut
 
 
 class PairReader:
-    """Reads URLs by character, or, with a reader of symbols, by symbol.
+    """Reads URLs as characters, or as symbols.
 
     Parameters
     ----------
     alphabet
         Numbers of the characters or symbols.
     symbol_reader
-        None for characters.
+        Reads the symbols of a URL; None to read characters.
     """
 
     def __init__(self, alphabet: Alphabet, symbol_reader: UrlReader | None) -> None:
         self.alphabet, self._symbol_reader = alphabet, symbol_reader
         self.n_agreements = 0 if symbol_reader is None else symbol_reader.n_agreements
-        """Numbers that say how two URLs agree."""
+        """Length of the agreement of two URLs."""
         self.hidden_symbols = () if symbol_reader is None else tuple(alphabet.numbers(PLACES))
-        """Symbols that say which page it is, not what kind of page."""
+        """Numbers of the symbols for ids, which training hides now and then."""
 
     @classmethod
     def learn(cls, urls: Sequence[str], *, is_cured: bool) -> PairReader:
-        """Take characters, or symbols and the places of numbers, from different *urls*."""
+        """Learn the characters, or the symbols, of distinct *urls*."""
         if not is_cured:
             return cls(Alphabet.of(urls, _MAX_CHARACTERS, is_faulty=True), None)
         reader = UrlReader.learn(urls)
@@ -51,7 +51,7 @@ class PairReader:
 
     @classmethod
     def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
-        """Read the result of :meth:`table`; BadInputError for anything else."""
+        """Read the result of :meth:`table`; BadInputError if *table* is not one."""
         alphabet = read_alphabet(table, is_faulty=not is_cured)
         return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
 
@@ -74,7 +74,7 @@ class PairReader:
         return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)
 
     def pair_rows(self, pairs: Sequence[UrlPair]) -> PairRows:
-        """Make the rows that a network is trained on; needs torch."""
+        """Make the training input of a network; needs torch."""
         from dedup_crawler.networks.pair_training import PairRows
 
         places: dict[str, int] = {}

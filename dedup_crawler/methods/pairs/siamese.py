@@ -1,17 +1,18 @@
 """The Siamese LSTM of the capstone of 2018: as published, and with its faults cured.
 
 M. Lazem, "Detecting duplicate URLs", capstone of the Machine Learning Nanodegree, 2018 (report and code). One LSTM
-reads either URL, a small network compares what it says of the two. The preset ``paper`` is that code: 10 epochs over
-all pairs, and two URLs are the same page from a probability of 0.5 on.
+encodes both URLs, and a small network compares the two encodings. The preset ``paper`` is that code: 10 epochs over
+all pairs, and a threshold of 0.5.
 
-The preset ``cured`` differs where the code fails on URLs that it was not trained on:
+The preset ``cured`` differs where that code fails on new URLs:
 
-* padding has a number of its own and is not read, an unknown symbol another, a long URL is no error;
-* a URL is read as symbols, its ids as their place among the ids of the site, and ids are hidden now and then, so that
-  they are not learnt by heart; how the two URLs agree is told (:mod:`dedup_crawler.urls.agreement`);
-* the head is symmetrical: it sees |a - b| and a * b;
-* the threshold is tuned on pairs with a URL that a first network was not trained on, and in a crawl precision counts
-  more than recall there; then a committee of three learns from all pairs.
+* Padding and unknown symbols have numbers of their own, padding is not read, and a long URL is cut.
+* A URL is read as symbols. An id is read as its rank among the ids of the site, and ids are hidden now and then, so
+  that the network does not learn them by heart. It also gets numbers that say how the two URLs agree
+  (:mod:`dedup_crawler.urls.agreement`).
+* The head is symmetric: it sees |a - b| and a * b.
+* A first network is trained without the held-out pairs, and the threshold is tuned on these; for a crawl, precision
+  counts more than recall. Then a committee of three networks is trained on all pairs.
 """
 
 from __future__ import annotations
@@ -58,18 +59,18 @@ class Siamese(PairClassifier):
     Parameters
     ----------
     preset
-        ``"cured"``, or ``"paper"`` for the capstone as published. The preset chooses the options that are not set.
+        ``"cured"``, or ``"paper"`` for the capstone as published. It gives the options that are not set.
     hidden
         Units of the LSTM.
     epochs
         Passes over all training pairs.
     members
-        Networks of the committee.
+        Number of networks in the committee.
     recall_weight
         Weight of recall beside precision when the threshold is tuned (the beta of the F measure). If not set, it is
-        1 for labelled pairs and 0.1 for a crawl, where one wrong answer among fifty loses a page.
+        1 for labelled pairs and 0.1 for a crawl, where a wrong answer loses a page.
     max_pairs
-        Pairs that are drawn from the clusters of a crawl.
+        Largest number of pairs that are drawn from a crawl.
     seed
         The same seed gives the same model, byte for byte, on the CPU.
     device
@@ -114,7 +115,7 @@ class Siamese(PairClassifier):
         self.weights_ = b""
 
     def _judged(self, pairs: Sequence[UrlPair], recall_weight: float, curves: list[Curve]) -> HeldOut | None:
-        """Answers of a first network at the threshold that is best for pairs of which a URL is new, as in a crawl."""
+        """Answers of a first network about held-out pairs, with the best threshold for them."""
         import numpy as np
 
         from dedup_crawler.networks.pair_inference import best_threshold
@@ -128,7 +129,7 @@ class Siamese(PairClassifier):
         return held_out(found, is_same, best_threshold(np.array(found), np.array(is_same), recall_weight))
 
     def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, np.ndarray]:
-        """Weights of one network; how it learnt them is added to *curves*."""
+        """Train one network and return its weights; its learning curves are appended to *curves*."""
         import numpy as np
 
         try:
@@ -168,7 +169,7 @@ class Siamese(PairClassifier):
         return _PRESETS[self.preset][name] if value is None else value
 
     def _counted(self, member: int) -> Any:
-        """Progress over all networks that are trained, the one that tunes the threshold first."""
+        """Progress over all trained networks; the one that tunes the threshold comes first."""
         if self.progress is None or not self._is_cured:
             return self.progress
         n_trained = self._option("members") + 1
@@ -193,7 +194,7 @@ class Siamese(PairClassifier):
         self._wake()
 
     def _wake(self) -> None:
-        """The network in numpy, with an empty memory of encodings."""
+        """Load the weights into numpy networks, with an empty memory of encodings."""
         from dedup_crawler.networks.pair_inference import (
             Committee,
             EncodingMemory,
@@ -231,7 +232,7 @@ class Siamese(PairClassifier):
         self.weights_ = files.weights
         if not self.weights_:
             if self.threshold_ is not None:
-                raise BadInputError("the model lacks the weights of its network.")
+                raise BadInputError("the weights of the network are missing.")
             return
         from dedup_crawler.methods.pairs.reading import PairReader
 

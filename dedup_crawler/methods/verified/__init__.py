@@ -1,7 +1,7 @@
-"""Our own method: it asks coarse questions first, and believes only what the crawl confirms.
+"""Our own method: it tests coarse hypotheses first, and believes only what the crawl confirms.
 
-Read ``method``; ``proposals`` are what another model suggests to it, ``site_text`` is what a crawl needs to compare
-pages as learning did. How hypotheses are made and judged belongs to ``rules/`` and ``evidence/``.
+Read ``method`` first; ``proposals`` reads the proposals of another model. Hypotheses are made and judged in ``rules/``
+and ``evidence/``.
 """
 
 from dedup_crawler.methods.verified.method import Verified

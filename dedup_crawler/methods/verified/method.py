@@ -1,21 +1,19 @@
-"""``verified``: our own method. It asks coarse questions first, and believes only what the crawl confirms."""
+"""``verified``: our own method. It tests coarse hypotheses first, and believes only what the crawl confirms."""
 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.known_rules import known_rules
-from dedup_crawler.methods.verified.site_text import learnt_site_text
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
@@ -32,6 +30,13 @@ from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import PageEvidence
+
+MAX_PAIRS = 200
+"""Most pairs of pages that are compared to learn the habits of one rule."""
+MAX_OF_GROUP = 8
+"""Most pairs of one merge group among them."""
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
@@ -42,34 +47,32 @@ _TEXT_FILE = "site_text.json"
 
 
 class Verified(Canonicalizer):
-    """Rules that the crawl itself confirms, coarse to fine; what nothing was measured about stays as it is.
+    """Rules that the crawl confirms, coarse to fine. Without evidence it changes nothing.
 
     Parameters
     ----------
     risk
-        Error that a rule may be expected to have: safe (0.6 %), balanced (1.25 %) or eager (3 %).
+        Largest expected error of a rule: safe (0.6 %), balanced (1.25 %) or eager (3 %).
     proposals
         Model folder of a miner or of seq2seq; its rules or translations are tested as hypotheses, too.
     """
 
     name = "verified"
-    _covers = _looks_back = True  # whether there are coverage rules, and referrer rules
+    _covers = _looks_back = True  # True if there are coverage rules, and if there are referrer rules
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
         self.risk = risk
         self.proposals = proposals
 
     def model_rules(self) -> ModelRules:
-        """The rules, and what keeps them from URLs that they know too little of."""
+        """The rules, and the guards against URLs of unknown kinds."""
         aliases = self.reading_.aliases.of_host.values()
         others = [LeftOut(sentence_of(alias), "it changes the host") for alias in aliases]
-        others += [LeftOut(sentence_of(rule), "it is no rule about a URL alone") for rule in self._link_rules()]
+        others += [LeftOut(sentence_of(rule), "it is not about single URLs") for rule in self._link_rules()]
         return ModelRules(
             self.engine_.rules,
-            unsayable=dict.fromkeys(
-                self.reading_.grammars, "its host says things by name in paths, or lists in queries"
-            ),
-            guards=dict.fromkeys(self.links_, "a URL with a parameter that the model never met is left alone"),
+            unsayable=dict.fromkeys(self.reading_.grammars, "its host has names in paths, or lists in queries"),
+            guards=dict.fromkeys(self.links_, "the model leaves URLs with unknown parameters alone"),
             others=others,
         )
 
@@ -100,11 +103,8 @@ class Verified(Canonicalizer):
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        from dedup_crawler.rules.learning.host_crawl import (  # a live crawl does without
-            HostCrawl,
-            learn_links,
-            learn_rules,
-        )
+        # a live crawl that only applies a model does not import the learner
+        from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
 
         crawled = {None, *urls}
         targets = self._redirects or [None] * len(urls)
@@ -142,15 +142,30 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords.learn(self.engine_, urls)
         self._note_kinds_of_links()
         evidence = self._evidence
-        self.site_text = learnt_site_text(self, as_crawled, evidence) if evidence is not None else None
+        self.site_text = self._learnt_site_text(as_crawled, evidence) if evidence is not None else None
+
+    def _learnt_site_text(self, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
+        """The text of the site with the habits of the learnt rules; *urls* are in normal form."""
+        first: dict[str, int] = {}
+        pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        n_of: Counter[tuple[str, str]] = Counter()
+        for place, (url, form) in enumerate(zip(urls, self.canonicalize_many(urls), strict=True)):
+            owner = first.setdefault(form, place)
+            if owner == place:
+                continue
+            for rule in {*self.leading(url, form=form), *self.leading(urls[owner], form=form)}:
+                if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
+                    n_of[rule, form] += 1
+                    pairs_of[rule].append((owner, place))
+        return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
 
     def _note_kinds_of_links(self) -> None:
-        """Most models have neither kind: their URLs are not read for them."""
+        """Note which kinds of link rules exist: most models have none, and skip the search for them."""
         self._covers = any(links.coverage_rules for links in self.links_.values())
         self._looks_back = any(links.referrer_rules for links in self.links_.values())
 
     def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
-        """Host -> what the model given proposes, if one was."""
+        """Host -> proposals of the model in the option *proposals*."""
         if self.proposals is None:
             return {}
         from dedup_crawler.methods.verified.proposals import read_proposals
@@ -168,7 +183,7 @@ class Verified(Canonicalizer):
         return form if is_plain else self.reading_.write(form, url)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
-        """The rule that says that *url* shows the page that links it, which is of the same host."""
+        """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""
         if not self._looks_back:
             return None
         links = self._links_of(url)
@@ -214,7 +229,7 @@ class Verified(Canonicalizer):
         return left
 
     def _must_stay(self, url: str, form: str) -> bool:
-        """Return True if the rules say more of a URL than they know."""
+        """Return True if the rules know too little about a URL to change it."""
         links = self._links_of(url)
         return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
 
@@ -222,13 +237,13 @@ class Verified(Canonicalizer):
         return {host: links.query_keys for host, links in self.links_.items()}
 
     def _links_of(self, url: str) -> HostLinks:
-        """Rules about the links of a URL's host, which is known; most models know one."""
-        if len(self.links_) == 1 and not self.reading_.aliases.of_host:
+        """Link rules of a URL's host."""
+        if len(self.links_) == 1 and not self.reading_.aliases.of_host:  # most models know one host
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
     def covering(self, url: str) -> tuple[str, ...]:
-        """As the protocol says; most models have no rule for it."""
+        """Identifiers of the rules that cover *url*; most models have no such rules."""
         return super().covering(url) if self._covers else ()
 
     def _explain(self, url: str, form: str) -> Explanation:
@@ -240,13 +255,13 @@ class Verified(Canonicalizer):
     def _explain_read(self, url: str, form: str) -> Explanation:
         links = self._links_of(url)
         if self.engine_.is_strange(url):
-            return Explanation(url, form, "it has something in its query that was not seen often enough: left alone")
+            return Explanation(url, form, "too few training URLs have a parameter of its query: left alone")
         if links.is_out_of_order(url):
             return Explanation(url, form, "the order of the query matters on this site: left alone")
         covered = links.coverage_of(url)
         _, fired = self.engine_.trace(url)
         if fired and form == url and self.engine_.form(url) != url:
-            return Explanation(url, form, "what a rule would drop has come with other pages too: left alone")
+            return Explanation(url, form, "a rule would drop a value that other pages share: left alone")
         said = [sentence_of(self.engine_.rules[number]) for number in fired]
         said += [sentence_of(covered)] if covered is not None else []
         if not said:
@@ -256,7 +271,7 @@ class Verified(Canonicalizer):
         return Explanation(url, form, "; then ".join(said), {"rules": evidence} if evidence else {})
 
     def n_learnt(self) -> int | None:
-        """Rules of all kinds."""
+        """Number of rules of all kinds."""
         return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + len(self._link_rules())
 
     def _quality(self) -> dict[str, Any]:
@@ -303,7 +318,7 @@ class Verified(Canonicalizer):
         self._note_kinds_of_links()
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
         if missing := self.hosts - self.reading_.aliases.of_host.keys() - self.links_.keys():
-            raise BadInputError(f"{_LINKS_FILE} says nothing of {min(missing)}.")
+            raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")
 
 
 def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:

@@ -1,8 +1,8 @@
-"""Proposals of a trained model of another method, in the one rule language.
+"""Proposals of a trained model of another method, in the rule language.
 
-Rules are read as they stand. A table of translations, and rules that speak of pieces of values, are read off what they
-make of the URLs learnt from (:mod:`dedup_crawler.rules.learning.joins`). Their own evidence is not asked: whether a
-proposal is believed is for who asked for it to say.
+Most rules are taken as they are. Translations, and rules about pieces of values, are applied to the training URLs, and
+the results are turned into rules (:mod:`dedup_crawler.rules.learning.joins`). The evidence of the other model is not
+used: ``verified`` judges every proposal itself.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str,
     Parameters
     ----------
     folder
-        Of a model that holds rules or translations.
+        Folder of a model with rules or translations.
     urls
-        Host -> URLs that are learnt from, in normal form.
+        Host -> training URLs, in normal form.
 
     Raises
     ------
     BadInputError
-        If the model holds neither, or knows none of the hosts.
+        If the model has neither rules nor translations, or knows none of the hosts.
     ModelError
         If the folder is missing or damaged.
     """
@@ -61,7 +61,7 @@ def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str,
 def _proposer(
     method: str, options: Mapping[str, Any], files: ModelFiles
 ) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
-    """Return a function that makes the rules of a host from its URLs; None if the model has no rules."""
+    """A function that makes the rules of a host from its URLs; None if the model has nothing to propose."""
     if _RULES in files.tables:
         rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
         cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
@@ -79,7 +79,7 @@ def _proposer(
 
 
 def _all_translations(options: Mapping[str, Any], files: ModelFiles) -> TranslationTable:
-    """The table as the network filled it, before any gate."""
+    """The table with all translations of the network, including those that its gate refused."""
     tokens = files.table(_TOKENS)
     said = JsonValue(options, "the options")
     is_deep = said["preset"].text() != "paper" if said["deep"].raw is None else said["deep"].flag()

@@ -1,8 +1,8 @@
-"""Files of other programs into the store: WARC, WACZ, JSON lines, CSV and access logs.
+"""Imports the files of other programs into the store: WARC, WACZ, JSON lines, CSV and access logs.
 
-Read `importing.py` first (the way of a file, and which reader it gets), then the readers: `warc.py`, `http.py` and
-`warc_pages.py` (records, messages, pages), `items.py`. A reader turns chunks of bytes into
-pages and tells what it could not read; it neither writes to the store nor judges what a page shows.
+Read `importing.py` first (it chooses a reader for each file), then the readers: `warc.py`, `http.py` and
+`warc_pages.py` (records, messages, pages), and `items.py`. A reader turns chunks of bytes into pages and reports
+damage; it does not write to the store.
 """
 
 from dedup_crawler.pages.imports.importing import ImportReport, import_files

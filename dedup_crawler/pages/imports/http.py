@@ -1,7 +1,7 @@
-"""HTTP messages as a WARC holds them: headers, and a body with its transfer and content encodings undone.
+"""Parses recorded HTTP messages: headers, and a body with its transfer and content encodings undone.
 
-A recording is not a connection: recorders often undo an encoding and leave the header that announced it. So an
-encoding that does not hold is no reason to lose a page; the body is then kept as it was recorded.
+Recorders often undo an encoding and leave its header. So if an encoding cannot be undone, the body is kept as it was
+recorded.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from warcio.statusandheaders import StatusAndHeadersParser
 
 try:
     import brotli
-except ImportError:  # bodies in this encoding are kept as they are
+except ImportError:  # bodies in this encoding stay encoded
     brotli = None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MAX_HEAD = 2**20
-"""Bytes of a status line and headers; what goes on behind them is taken for the body."""
+"""Largest number of bytes of the first line and headers; the rest is read as the body."""
 MAX_BODY = 2**27
-"""Bytes; what an encoding makes of a body beyond this is cut off."""
+"""Largest number of bytes of a decoded body; the rest is cut off."""
 
 _PARSER = StatusAndHeadersParser([], verify=False)
 
 
 class Lines(Protocol):
-    """A file, as far as its head is read."""
+    """A file that can be read line by line."""
 
     def readline(self) -> bytes:
-        """Give the next line with its end; nothing at the end of the file."""
+        """The next line with its end; empty at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Message:
 
     first_line: str
     headers: Mapping[str, str]
-    """Names in lower case; the first of several values."""
+    """Header names in lower case -> values; the first one of several."""
     body: bytes
 
 
@@ -56,7 +56,7 @@ def parse_message(block: bytes) -> Message:
 
 
 def read_head(file: Lines) -> tuple[str, dict[str, str]]:
-    """Read the first line and the headers (names in lower case, the first of several values) up to an empty line."""
+    """Read the first line and the headers, up to an empty line; as in :class:`Message`."""
     try:
         head = _PARSER.parse(file)
     except EOFError:
@@ -65,9 +65,9 @@ def read_head(file: Lines) -> tuple[str, dict[str, str]]:
 
 
 def decoded_body(message: Message) -> bytes:
-    """Undo the transfer and content encodings of the body, as far as they hold.
+    """Undo the transfer and content encodings of the body, as far as possible.
 
-    A result of more than :data:`MAX_BODY` bytes was cut there (it has one byte more).
+    A result with :data:`MAX_BODY` + 1 bytes was cut off.
     """
     body = message.body
     if "chunked" in message.headers.get("transfer-encoding", "").lower():
@@ -83,7 +83,7 @@ def decoded_body(message: Message) -> bytes:
 
 
 def _inflate(body: bytes, window_bits: int) -> bytes:
-    """Undo gzip (all members) or deflate; a body that was cut off gives what came."""
+    """Undo gzip (all members) or deflate; of a truncated body, returns the readable part."""
     parts: list[bytes] = []
     room = MAX_BODY + 1
     while body and room > 0:
@@ -93,7 +93,7 @@ def _inflate(body: bytes, window_bits: int) -> bytes:
         except zlib.error:
             if not parts:
                 raise
-            break  # rubbish behind a complete member
+            break  # garbage behind a complete member
         room -= len(parts[-1])
         body = decoder.unused_data
     return b"".join(parts)
@@ -107,7 +107,7 @@ def _deflate(body: bytes) -> bytes:
     try:
         return _inflate(body, zlib.MAX_WBITS)
     except zlib.error:
-        return _inflate(body, -zlib.MAX_WBITS)  # without the zlib header, as many servers understood the standard
+        return _inflate(body, -zlib.MAX_WBITS)  # many servers leave out the zlib header
 
 
 def _unzstd(body: bytes) -> bytes:
@@ -118,7 +118,7 @@ def _unzstd(body: bytes) -> bytes:
 
 def _unbrotli(body: bytes) -> bytes:
     decoder = brotli.Decompressor()
-    # brotli before 1.2 knows no limit, and a kilobyte may grow to gigabytes: its TypeError leaves the body as it is
+    # a kilobyte may grow to gigabytes; brotli before 1.2 has no limit, and its TypeError leaves the body encoded
     parts = [decoder.process(body, output_buffer_limit=MAX_BODY + 1)]
     room = MAX_BODY + 1 - len(parts[0])
     while room > 0 and not decoder.is_finished() and (more := decoder.process(b"", output_buffer_limit=room)):

@@ -1,8 +1,8 @@
-"""Files of pages into the store: several at once, resumable, past any damage.
+"""Imports files of pages into the store. An import can be resumed, and continues after damage.
 
-A file is known by a digest of its size and its first and last MiB; how many of its records are in the store is
-written in the same transaction as their pages. So an import that was interrupted goes on where it stopped, under
-whatever name the file is given, and a second import of a file changes nothing.
+A file is identified by a digest of its size and its first and last MiB. The number of its records that are done is
+written in the same transaction as their pages. So an interrupted import continues where it stopped, even if the file
+was renamed, and a second import of a file changes nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ENDING = re.compile(r"\.(warc|jsonl|jl)(?:\.gz|\.zst)?", re.IGNORECASE)
 
 
 class Kind(Enum):
-    """The kinds of files that can be imported, as a user calls them."""
+    """The kinds of files that can be imported, by their names for users."""
 
     WARC = "WARC"
     WACZ = "WACZ"
@@ -64,19 +64,19 @@ class ImportReport:
     """Numbers of an import."""
 
     n_records: int = 0
-    """Readable records (WARC), rows, objects or accesses in all files."""
+    """Number of readable records (WARC), rows, objects or accesses in all files."""
     n_new_pages: int = 0
-    """Pages whose URL was not in the store."""
+    """Number of pages whose URL was not in the store."""
     n_known: int = 0
-    """Pages whose URL was there already, from before or from earlier in the same files."""
+    """Number of pages whose URL was in the store already."""
     n_skipped: int = 0
-    """Records that give no page (requests, revisits, empty lines, ...) or were imported by an earlier run."""
+    """Number of records without a page (requests, revisits, empty lines, ...) or from an earlier run."""
     n_by_digest: int = 0
-    """Pages whose body is known by its digest alone."""
+    """Number of pages with only a digest of the body."""
     n_without_body: int = 0
-    """Pages, answered well, of whose body nothing is known: nobody can say what they are the same as."""
+    """Number of pages with status 2xx and neither body nor digest, which cannot be compared."""
     damages: Damages = field(default_factory=Damages)
-    """Places that could not be read, or not to their end."""
+    """Places that could not be read."""
 
 
 def import_files(
@@ -87,21 +87,21 @@ def import_files(
     fields: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> ImportReport:
-    """Read the pages of *paths*, plain, gzip or zstd files of any :class:`Kind`, into *store*.
+    """Read the pages of *paths* (plain, gzip or zstd files of any :class:`Kind`) into *store*.
 
-    Whatever ends the import (Ctrl-C too), the records read until then are written. *progress* is called with the file's
-    name, the bytes of it that were read, and its size in bytes. *fields* says what our fields are called in JSON and
-    CSV (nothing where one is to be left out), *host* where the paths in access logs belong, with or without its scheme.
+    If the import is interrupted, also by Ctrl-C, the records read so far are in the store. *progress* is called with
+    the name of a file, the number of bytes read, and its size in bytes. *fields* maps our fields to their names in JSON
+    and CSV (an empty name leaves the field out). *host* is the host of paths in access logs, with or without scheme.
 
     Raises
     ------
     BadInputError
-        If a file is missing or of an unknown kind; before anything is read.
+        If a file is missing or of an unknown kind; nothing is read then.
     StoreError
         If the store cannot be written.
     """
     given, origin = dict(fields or {}), _origin(host) if host else ""
-    names = names_with(given)  # a wrong name is said before anything is read, and so is a wrong file
+    names = names_with(given)  # check names and files before anything is read
     kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
     report = ImportReport()
     for path in map(Path, paths):
@@ -111,7 +111,7 @@ def import_files(
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, and what was found out and said about it."""
+    """A file with its kind and the options of the user."""
 
     path: Path
     kind: Kind
@@ -119,7 +119,7 @@ class _Source:
     origin: str
 
     def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
-        """Read its pages, without those of the first *start* records."""
+        """Read the pages of the file, except for those of the first *start* records."""
         if self.kind is Kind.WACZ:
             return read_wacz(self.path, on_damage, on_read, start)
         chunks = read_chunks(self.path, on_read)
@@ -131,10 +131,7 @@ class _Source:
         return read(chunks, on_damage, start, names_with(self.given))
 
     def digest(self) -> str:
-        """128 bits over the size and the first and last MiB: enough to know a file again without reading all of it.
-
-        What the user said about it counts too: read otherwise, it is another file.
-        """
+        """128-bit digest of the size, the first and last MiB, and the options of the user."""
         size = self.path.stat().st_size
         digest = xxhash.xxh3_128(str(size).encode())
         with self.path.open("rb") as file:
@@ -149,7 +146,7 @@ class _Source:
 def _import_file(
     source: _Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
 ) -> None:
-    """Import one file, and count what it holds."""
+    """Import one file and count its records."""
     path = source.path
     digest = source.digest()
     size = path.stat().st_size
@@ -168,7 +165,7 @@ def _import_file(
         for n_done, page in source.steps(on_damage, on_read, start):
             if page is not None:
                 yield page
-                # The store has taken the page when it asks for the next one.
+                # the store has taken the page when it asks for the next one
                 n_pages += 1
                 if not page.content:
                     report.n_by_digest += page.digest is not None
@@ -187,15 +184,15 @@ def _import_file(
 
 
 def kind_of(path: Path, names: Names, host: str | None) -> Kind:
-    """Tell the kind of *path* (plain, gzip or zstd) by its beginning; by its name where that is damaged or empty.
+    """Detect the kind of *path* (plain, gzip or zstd) by its beginning, or by its name if that is damaged or empty.
 
-    *host* is where the paths of an access log belong, if the user has said so. BadInputError if the file is missing,
-    cannot be read, or holds nothing that can be imported; the text says what was expected.
+    *host* is the host of the paths in an access log, if the user has given one. BadInputError if the file is missing,
+    cannot be read, or is of no known kind.
     """
     _check_readable(path)
     head = b"".join(_head(path))[:_HEAD]
     if head.startswith(_ZIP_MARK):
-        warc_members(path)  # says what is wrong with it
+        warc_members(path)  # raises an error if it is no WACZ
         return Kind.WACZ
     if _WARC_MARK.match(head):
         return Kind.WARC
@@ -215,7 +212,7 @@ def kind_of(path: Path, names: Names, host: str | None) -> Kind:
 
 
 def _is_json(path: Path, head: bytes, names: Names) -> bool:
-    """Return True for objects a line; BadInputError if none of the first ones names a URL."""
+    """Return True for one object on each line; BadInputError if none of the first objects has a URL."""
     entries = [entry for line in head.split(b"\n")[:_FEW_LINES] for entry in _entries(line)]
     objects = [entry for entry in entries if isinstance(entry, dict)]
     if objects and not any(has_field(fields, "url", names) for fields in objects):
@@ -224,7 +221,7 @@ def _is_json(path: Path, head: bytes, names: Names) -> bool:
             f"{path}: no object has a field {' or '.join(names['url'])!r} (fields: {fields}); "
             "say which one holds the URL: --field url=NAME."
         )
-    # one object over many lines is something else; a line that is longer than what was looked at may be anything
+    # not a single object over many lines; a line that is longer than *head* may be an object
     return bool(objects) or b"\n" not in head.strip()
 
 
@@ -236,7 +233,7 @@ def _entries(line: bytes) -> list[Any]:
 
 
 def _head(path: Path) -> Iterator[bytes]:
-    """Give the first chunks, unpacked and without a byte order mark."""
+    """The first chunks, unpacked and without a byte order mark."""
     n_bytes = 0
     for chunk in as_utf8(read_chunks(path)):
         if isinstance(chunk, Gap) or n_bytes >= _HEAD:
@@ -255,7 +252,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _origin(host: str) -> str:
-    """Give scheme and host of what a user calls the host of a log.
+    """Scheme and host of the host that a user gives for a log.
 
     >>> _origin("Forum.example"), _origin("https://forum.example:8443/")
     ('http://forum.example', 'https://forum.example:8443')

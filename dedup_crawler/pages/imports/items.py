@@ -1,8 +1,8 @@
-"""Pages out of items: CSV, JSON lines, and JSON arrays with an object a line, as crawlers and data sets write them.
+"""Reads pages from CSV, JSON lines, and JSON arrays with one object on each line.
 
-A URL is needed, absolute; all other fields (:data:`NAMES`) may be missing, and fields of other names are ignored. Names
-are compared without case, and with ``_`` for a space. The text was decoded by whoever wrote the file, so the body is
-UTF-8 and the content type says so.
+Only an absolute URL is required. Other fields (:data:`NAMES`) may be missing, and unknown fields are ignored. Names are
+compared in lower case, with ``_`` for a space. The text in such a file is decoded already, so the body becomes UTF-8,
+and the content type says so.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.records import Step
 
 Names = Mapping[str, tuple[str, ...]]
-"""Field -> what it may be called; the first that is there counts."""
+"""Field -> possible names; the first one that exists counts."""
 
 NAMES: Names = {
     "url": ("url", "address"),
     "content": ("content", "html", "body"),  # the page
-    "text": ("text",),  # plain text, where there is no markup
-    "referrer": ("referrer", "referer"),  # page that held the link
+    "text": ("text",),  # plain text, if there is no markup
+    "referrer": ("referrer", "referer"),  # page with the link
     "status": ("status_code", "status"),  # of HTTP, default 200; 0: was not fetched, and is no page
     "redirect_to": ("redirect_to", "redirect_url"),  # absolute or relative
     "content_type": ("content_type",),  # default text/html, or text/plain for a text
     "fetched_at": ("fetched_at", "date"),  # seconds since 1970, or ISO 8601 in UTC
-    "digest": ("digest", "hash"),  # of the body, where the body itself is not there
-    "canonical_link": ("canonical_link", "canonical_link_element_1"),  # likewise
-    "words": ("word_count",),  # likewise
+    "digest": ("digest", "hash"),  # of the body, if the body is missing
+    "canonical_link": ("canonical_link", "canonical_link_element_1"),  # if the body is missing
+    "words": ("word_count",),  # if the body is missing
 }
 MIN_WORDS = 10
-"""HTML with fewer words has no digest: the shell of an application is byte for byte the same on all its pages."""
+"""Smallest number of words of HTML whose digest is used: the shell of an application is the same on all pages."""
 
 _MAX_ENTRY = 2**27  # bytes of a line
-_MAX_CELL = 2**26  # characters; an open quote would take in the rest of the file
+_MAX_CELL = 2**26  # characters of a cell: an open quote would take in the rest of the file
 _SEPARATORS = ",;\t"
 _SHOWN_FIELDS = 8
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9\-]{1,15}):(\S+)", re.ASCII)
@@ -62,9 +62,9 @@ _OF_NOTHING = {
 
 
 def names_with(given: Mapping[str, str]) -> Names:
-    """Give the names of all fields, where the user calls some otherwise; an empty name: the field is not there.
+    """Names of all fields, with the names that the user gives; an empty name leaves the field out.
 
-    BadInputError if there is no such field.
+    BadInputError for an unknown field.
     """
     for field in given:
         if field not in NAMES:
@@ -73,7 +73,7 @@ def names_with(given: Mapping[str, str]) -> Names:
 
 
 def read_json(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
-    """Read the objects of lines, without the pages of the first *start*; a broken line costs itself alone."""
+    """Read the objects of lines, except for the pages of the first *start*; a broken line is skipped."""
     n_entries = 0
     for number, (offset, line) in enumerate(bounded_lines(as_utf8(chunks), _MAX_ENTRY), start=1):
         try:
@@ -93,7 +93,7 @@ def read_json(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, na
 
 
 def objects_of(line: bytes | Gap | None) -> list[Any]:
-    """Read the objects of one line: one, those of an array, or one of an array that goes on in other lines."""
+    """Parse one line: an object, an array of objects, or one object of an array over several lines."""
     if not isinstance(line, bytes):
         raise ValueError(_missing(line, _MAX_ENTRY))
     text = line.decode("utf-8-sig").strip().removesuffix(",")
@@ -104,9 +104,9 @@ def objects_of(line: bytes | Gap | None) -> list[Any]:
 
 
 def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
-    """Read the rows below a header, without the pages of the first *start*.
+    """Read the rows below a header, except for the pages of the first *start*.
 
-    Rows behind missing bytes are not read, because nobody knows whether a quote is open there.
+    Rows behind missing bytes are not read, because a quote may be open there.
     """
     n_rows = offset = 0
 
@@ -144,13 +144,13 @@ def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, n
 
 
 def columns_of(line: str, names: Names) -> tuple[list[str], str] | None:
-    """Give the columns and their separator, if *line* names a URL and something else that we know."""
+    """Columns and their separator, if *line* is a header with the URL and another known field; else None."""
     if line.count('"') % 2:
         return None
     for separator in _SEPARATORS:
         try:
             columns = next(csv.reader([line], delimiter=separator), [])
-        except csv.Error:  # such as a line end within the line
+        except csv.Error:  # for example a line end within the line
             return None
         known = [field for field in names if has_field(columns, field, names)]
         if "url" in known and len(known) > 1:
@@ -159,21 +159,21 @@ def columns_of(line: str, names: Names) -> tuple[list[str], str] | None:
 
 
 def has_field(fields: Iterable[str], field: str, names: Names) -> bool:
-    """Return True if a file with these *fields* tells one of ours."""
+    """Return True if one of the names in *fields* is a name of our *field*."""
     return not set(names[field]).isdisjoint(map(_key, fields))
 
 
 def page_of(fields: Any, names: Names = NAMES) -> Page | None:
-    """Make the page that *fields* describe; None if it was not fetched, ValueError if something is wrong with them."""
+    """Make a page of *fields*; None if it was not fetched, ValueError for wrong values."""
     if not isinstance(fields, dict):
-        raise ValueError(f"an object is needed, not {type(fields).__name__}")
+        raise ValueError(f"expected an object, not {type(fields).__name__}")
     values = {_key(name): value for name, value in fields.items()}
     url = _text(values, names["url"])
     if url is None:
         shown = ", ".join(list(fields)[:_SHOWN_FIELDS]) or "none"
         raise ValueError(f"there is no {' or '.join(names['url']) or 'url'}; fields: {shown}")
     if "://" not in url:
-        raise ValueError(f"{url[:60]!r} is no absolute URL")
+        raise ValueError(f"{url[:60]!r} is not an absolute URL")
     status = _status(next((values[name] for name in names["status"] if values.get(name, "") != ""), 200))
     if status == 0:
         return None
@@ -199,10 +199,9 @@ def page_of(fields: Any, names: Names = NAMES) -> Page | None:
 
 
 def body_digest(text: str | None) -> str | None:
-    """A digest as an export tells it, as ``algorithm:hex``; None where *text* is none, or that of an empty body.
+    """Write a digest from an export as ``algorithm:hex``; None for other texts, and for the digest of an empty body.
 
-    Archives write SHA-1 in base 32, crawlers MD5 in base 16, some name the algorithm and some do not. Pages without a
-    body are not one page.
+    Archives write SHA-1 in base 32, crawlers MD5 in base 16, with or without the name of the algorithm.
 
     >>> body_digest("7444FDC17B8D887955783A1E3462E0E9")
     'md5:7444fdc17b8d887955783a1e3462e0e9'
@@ -245,12 +244,12 @@ def _status(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         status = -1
     if status != 0 and not 100 <= status <= 599:
-        raise ValueError(f"status {value!r} is none of HTTP")
+        raise ValueError(f"status {value!r} is not a status of HTTP")
     return status
 
 
 def _says_little(values: Mapping[str, Any], names: Names, content_type: str | None) -> bool:
-    """Return True if it is HTML of which hardly a word is shown."""
+    """Return True for HTML with hardly any words."""
     n_words = _text(values, names["words"])
     is_html = content_type is None or "html" in content_type.lower()
     return is_html and n_words is not None and n_words.isdecimal() and int(n_words[:9]) < MIN_WORDS

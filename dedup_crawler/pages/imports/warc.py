@@ -1,10 +1,9 @@
-"""Records of a WARC file (ISO 28500), in order, past any damage.
+"""Reads the records of a WARC file (ISO 28500), in order, and continues after damage.
 
-warcio reads the headers of a record; here is what it leaves to others: files of one gzip or zstd stream, limits, and
-where to go on. A record is believed when its Content-Length leads to the end of a record: an empty line, the next
-record, or the end of the file. Anything else is reported with its offset in the uncompressed file, and reading goes on
-at the next line ``WARC/1.x``: behind the header of the record that was not believed, for a wrong Content-Length may
-have swallowed good records.
+warcio parses the headers of a record. This module adds limits, files of one gzip or zstd stream, and recovery. A record
+is valid if its Content-Length leads to an empty line, the next record, or the end of the file. Anything else is
+reported with its offset in the uncompressed file. Then reading continues at the next line ``WARC/1.x`` behind the
+header, because a wrong Content-Length may span good records.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dedup_crawler.pages.imports.http import MAX_HEAD, read_head
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_MAX_RECORD = 2**27  # more is an archive in the archive, or a damaged number
+_MAX_RECORD = 2**27  # bytes; a larger record is an archive in the archive, or has a damaged length
 _MARK = re.compile(rb"WARC/[01]\.\d+\r?\n")
 _MAX_MARK = 16
 _LINE_ENDS = re.compile(rb"[\r\n]*")
@@ -33,16 +32,16 @@ class Record:
     offset: int
     """Bytes from the start of the uncompressed file."""
     headers: Mapping[str, str]
-    """Names in lower case; the first of several values."""
+    """Header names in lower case -> values; the first one of several."""
     block: bytes
 
 
-class _Damaged(Exception):  # noqa: N818 - says what a record is
-    """The record in hand cannot be read."""
+class _Damaged(Exception):  # noqa: N818 - an adjective for a record
+    """The current record cannot be read."""
 
 
 class RecordReader:
-    """Cuts the uncompressed chunks of a file into records.
+    """Splits the uncompressed chunks of a file into records.
 
     *on_damage* is called with the offset and the reason for each place that was skipped.
     """
@@ -51,9 +50,9 @@ class RecordReader:
         self._chunks = iter(chunks)
         self._on_damage = on_damage
         self._buffer = bytearray()
-        self._offset = 0  # of the buffer's first byte
-        self._n_read = 0  # bytes at the buffer's start that belong to the record in hand
-        self._gap: Gap | None = None  # what lies behind the buffer: more bytes if this is None
+        self._offset = 0  # offset of the buffer's first byte
+        self._n_read = 0  # bytes at the start of the buffer that belong to the current record
+        self._gap: Gap | None = None  # the gap behind the buffer, if there is one
         self._is_at_end = False
 
     def __iter__(self) -> Iterator[Record]:
@@ -77,7 +76,7 @@ class RecordReader:
         return line
 
     def _read_or_report(self) -> Record | None:
-        """Read the record at the start of the buffer; None (reported, and moved on) if it is damaged."""
+        """Read the record at the start of the buffer; report and skip it, and return None, if it is damaged."""
         try:
             return self._read_record()
         except _Damaged as damage:
@@ -136,7 +135,7 @@ class RecordReader:
                 self._drop(len(self._buffer))
                 if self._gap is None:
                     return False
-                self._gap = None  # it lies in what is skipped anyway
+                self._gap = None  # the gap is skipped too
 
     def _cut_reason(self, reason: str) -> str:
         if self._gap is not None:
@@ -144,7 +143,7 @@ class RecordReader:
         return f"{reason}: the file is cut off" if self._is_at_end else reason
 
     def _fill(self, n_bytes: int) -> bool:
-        """Have *n_bytes* in the buffer; False if a gap or the end of the file comes before."""
+        """Read until *n_bytes* are in the buffer; False if a gap or the end of the file comes first."""
         while len(self._buffer) < n_bytes:
             if self._gap is not None or self._is_at_end:
                 return False

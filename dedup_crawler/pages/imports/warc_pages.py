@@ -1,9 +1,9 @@
-"""Pages out of the records of a WARC file, or of those in a WACZ file.
+"""Makes pages of the records of a WARC file, or of the WARC files in a WACZ file.
 
-A ``response`` record is a page; its ``request`` record, before or after it, gives the method and the Referer. The two
-belong together by WARC-Concurrent-To, or by their WARC-Target-URI where that is missing. Everything else is skipped:
-``revisit`` (no body; the page it repeats has its own record), ``resource``, ``conversion`` and ``metadata`` (no HTTP
-answer), answers to other methods than GET, and other schemes than http and https.
+A ``response`` record is a page. Its ``request`` record, before or after it, has the method and the Referer. The two are
+matched by WARC-Concurrent-To, or without it by WARC-Target-URI. Everything else is skipped: ``revisit`` (no body; the
+repeated page has its own record), ``resource``, ``conversion`` and ``metadata`` (no HTTP answer), answers to other
+methods than GET, and other schemes than http and https.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.records import Step
 
 _MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
-_MAX_GROWTH = 100
-_N_WAITING = 4  # responses, with their bodies, that wait for their request
-_N_REQUESTS = 1000  # that wait for their response
+_MAX_GROWTH = 100  # a WACZ file that grows more is a ZIP bomb
+_N_WAITING = 4  # responses (with their bodies) that wait for their requests
+_N_REQUESTS = 1000  # requests that wait for their responses
 _STATUS = re.compile(r"HTTP/\d(?:\.\d)? +(\d{3})(?: |$)")
 _DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:Z|\+00:00)?\Z")
 _ID = re.compile(r"<[^>]*>")
@@ -48,7 +48,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _Waiting:
-    """A response that may still meet its request."""
+    """A response that waits for its request."""
 
     page: Page
     position: int
@@ -57,14 +57,14 @@ class _Waiting:
 
 
 def read_warc(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int = 0) -> Iterator[Step]:
-    """Read the pages of a WARC file out of its uncompressed *chunks*, without those of the first *start* records."""
+    """Read the pages of a WARC file from its uncompressed *chunks*, except for those of the first *start* records."""
     return iter(_PageReader(RecordReader(chunks, on_damage), on_damage, start))
 
 
 class _PageReader:
-    """Joins the *records* of one file to pages; those of the first *start* records are not made again.
+    """Makes pages of the *records* of one file, except for the first *start* records.
 
-    *on_damage* gets the offset and the reason for each response that is no HTTP answer or unpacks to too much.
+    *on_damage* gets the offset and the reason for each response that is no HTTP answer, or whose body is too large.
     """
 
     def __init__(self, records: Iterable[Record], on_damage: OnDamage, start: int = 0) -> None:
@@ -144,10 +144,9 @@ class _PageReader:
 
 
 def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], start: int = 0) -> Iterator[Step]:
-    """Read the WARC files in a WACZ file where they lie: a ZIP with WARC files in its folder ``archive``.
+    """Read the pages of a WACZ file, a ZIP file with WARC files in its folder ``archive``, without unpacking it.
 
-    Names in the ZIP choose what is read and are never the name of a file here. Offsets are those in the WARC file,
-    which each reason names.
+    The damage offsets count in the WARC file that the reason names.
     """
     n_before = n_bytes = 0
     with zipfile.ZipFile(path) as archive:
@@ -162,15 +161,15 @@ def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], s
 
 
 def warc_members(path: Path) -> list[zipfile.ZipInfo]:
-    """List the WARC files; BadInputError if there are none, or if they claim to grow as only a bomb does."""
+    """List the WARC files in a WACZ file; BadInputError if there are none, or if the file is a ZIP bomb."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if _MEMBER.fullmatch(member.filename)]
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise BadInputError(f"{path} begins as a ZIP file and cannot be read as one ({error}).") from None
+        raise BadInputError(f"{path} begins like a ZIP file but cannot be read as one ({error}).") from None
     if not members:
         raise BadInputError(
-            f"{path} is a ZIP file without archive/*.warc.gz, and so no WACZ; a spreadsheet can be saved as CSV."
+            f"{path} is a ZIP file without archive/*.warc.gz, so it is not a WACZ; save a spreadsheet as CSV."
         )
     if sum(member.file_size for member in members) > _MAX_GROWTH * path.stat().st_size:
         raise BadInputError(f"{path} would grow more than {_MAX_GROWTH} times: it looks like a ZIP bomb.")
@@ -190,17 +189,17 @@ def _tell(on_damage: OnDamage, name: str, offset: int, reason: str) -> None:
 
 
 def redirect_target(url: str, status: int, location: str | None) -> str | None:
-    """Absolute URL that a 3xx answer leads to; None where it leads nowhere."""
+    """Absolute URL that a 3xx answer leads to; None for other answers."""
     if not location or not 300 <= status <= 399:
         return None
     try:
         return urljoin(url, location)
-    except ValueError:  # such as a bracket that is no IPv6 address: nobody can follow it, but it was sent
+    except ValueError:  # an invalid URL, for example a bracket that is no IPv6 address
         return location
 
 
 def timestamp(date: str) -> float | None:
-    """Seconds since 1970 of an ISO 8601 date in UTC, with any number of decimals; None if it is no such date."""
+    """Seconds since 1970 of an ISO 8601 date in UTC, with any number of decimals; None for other texts."""
     match = _DATE.match(date.strip())
     if match is None:
         return None
@@ -217,6 +216,6 @@ def _target(record: Record) -> str:
 
 
 def _ids(record: Record) -> frozenset[str]:
-    """Identifiers of the record itself and of those written with it."""
+    """Identifiers of the record and of the records that were written with it."""
     text = record.headers.get("warc-record-id", "") + record.headers.get("warc-concurrent-to", "")
     return frozenset(_ID.findall(text))

@@ -1,5 +1,5 @@
-"""Web-server logs: the accesses in them, and what they say of each URL.
+"""Web-server logs: their accesses, and the sizes of the answers to each URL.
 
-Read `access_log.py` first (formats, accesses, accesses as pages), then `url_sizes.py` (the range of sizes that each URL
-was seen with, from which `mine-log` learns). Rules are not mined in here, and nothing is fetched.
+Read `access_log.py` first (formats, accesses, accesses as pages), then `url_sizes.py` (the range of sizes of each URL,
+from which `mine-log` learns). Rules are mined in `rules/dust/`.
 """

@@ -1,11 +1,11 @@
-r"""Accesses out of web-server logs, a line each.
+r"""Reads the accesses of web-server logs, one on each line.
 
-Read are the Common Log Format, the Combined Log Format (with referrer and user agent)::
+The formats are the Common Log Format, the Combined Log Format (with referrer and user agent)::
 
     10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "GET /topic?t=4 HTTP/1.1" 200 4263 "http://a.example/" "Mozilla/5.0"
 
-and columns: a first line of names, tab-separated, ``method``, ``url``, ``status`` and ``size`` among them. A line that
-is none of these is damage, and so is one of more than 64 KiB, which is never held in memory.
+and tab-separated columns. Their names are on the first line, with ``method``, ``url``, ``status`` and ``size`` among
+them. Any other line is damage, and so is a line of more than 64 KiB.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from dedup_crawler.pages.compression import Gap, OnDamage, bounded_lines
 from dedup_crawler.pages.records import Page, Step
 
 MAX_LINE = 2**16
-"""Bytes of a line, its end included."""
+"""Bytes of the longest line, with its end."""
 EXPECTED = (
     'HOST IDENT USER [TIME] "METHOD URL PROTOCOL" STATUS SIZE, with or without "REFERRER" "AGENT" behind it, '
     "or tab-separated columns below a line with their names (method, url, status, size)"
 )
 
-# each quoted field is unrolled (characters, then an escape and characters), so that no line makes it backtrack
+# each quoted field is unrolled (characters, then an escape and characters), so no line can make it backtrack
 _QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
 _LINE = re.compile(
     rf"\S+ \S+ \S+ \[[^\]]*\] {_QUOTED} (\d{{3}}) (\d{{1,18}}|-)(?: {_QUOTED} {_QUOTED})?\s*", re.ASCII
 ).fullmatch
 _REQUEST = re.compile(r"([A-Za-z]+) (.+?)(?: HTTP/\d(?:\.\d)?)?").fullmatch
 _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
-_MAX_GIVEN = 1_000_000  # URLs that are remembered; those of larger logs come again, and are known to the store
-_NOT_MODIFIED = 304  # the page is the one that was sent before
+_MAX_GIVEN = 1_000_000  # URLs that are remembered; others may be yielded again, and the store knows them
+_NOT_MODIFIED = 304  # the client already has the page
 _NEEDED = ("method", "url", "status", "size")
 _SIZE = re.compile(r"\d{1,18}|-", re.ASCII).fullmatch
 _STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
@@ -42,20 +42,20 @@ _STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One request and how it was answered."""
+    """One request and its answer."""
 
     method: str
     url: str
-    """URL as the client asked for it: path and query, or an absolute URL."""
+    """URL in the request: path and query, or an absolute URL."""
     status: int
     size: int
-    """Size of the answer in bytes; 0 where the log says ``-``."""
+    """Size of the answer in bytes; 0 for ``-``."""
     referrer: str
-    """Referrer as logged; empty where there is none."""
+    """Referrer as logged; may be empty."""
 
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
-    """Accesses of one file, in its order; *on_damage* gets offset and reason of each line that holds none."""
+    """Accesses of one file, in order; *on_damage* gets the offset and the reason for each line that cannot be read."""
     places: Mapping[str, int] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
         if line is None or isinstance(line, Gap):
@@ -75,10 +75,10 @@ def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterato
 
 
 def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, origin: str) -> Iterator[Step]:
-    """Read the accesses as pages without bodies, and without those of the first *start* accesses.
+    """Read the accesses behind the first *start* ones as pages without bodies.
 
-    What is no GET is skipped, and what was answered like that before. *origin* is scheme and host of the URLs that the
-    log writes without them.
+    Other methods than GET are skipped, and so are repeated accesses with the same kind of answer. *origin* is the
+    scheme and host of URLs that the log writes without them.
     """
     given: set[int] = set()
     for n_read, access in enumerate(read_accesses(chunks, on_damage), start=1):
@@ -103,7 +103,7 @@ def _is_page(access: Access) -> bool:
 
 
 def _columns(header: str) -> Mapping[str, int] | None:
-    """Name -> place, if this line names columns."""
+    """Name -> place of the columns; None if *header* does not name columns."""
     names = header.lower().split("\t")
     return {name: place for place, name in enumerate(names)} if set(_NEEDED) <= set(names) else None
 
@@ -127,7 +127,7 @@ def _from_line(text: str) -> Access | None:
         return None
     request, status, size, referrer, _ = line.groups()
     asked = _REQUEST(request)
-    if asked is None:  # what was sent was no HTTP; the line is one of a log nevertheless
+    if asked is None:  # a log line of a request that is not HTTP
         return _access("?", "-", status, size, "")
     return _access(asked[1], _plain(asked[2]), status, size, _plain(referrer or ""))
 
@@ -141,7 +141,7 @@ def _access(method: str, url: str, status: str, size: str, referrer: str) -> Acc
 
 
 def _plain(text: str) -> str:
-    r"""Undo what servers do to quotes and control characters: ``\"``, ``\\`` and ``\xE9``, the last as ``%E9``."""
+    r"""Undo the escapes of servers: ``\"``, ``\\``, and ``\xE9`` as ``%E9``."""
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda escape: f"%{escape[1]}" if escape[1] else escape[2], text)

@@ -1,7 +1,7 @@
-"""URLs of an access log: how large the answers of each were, and how often it was asked for.
+"""The URLs of an access log, with the sizes of their answers and their numbers of accesses.
 
-Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007 (poster: WWW 2006): pages change, so that
-a URL has a range of sizes over all its accesses; where two ranges do not overlap, the URLs do not show the same page.
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007 (poster: WWW 2006): pages change, so a URL
+has a range of sizes. If the ranges of two URLs do not overlap, they do not show the same page.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dedup_crawler.pages.logs.access_log import EXPECTED, Access, read_accesses
 from dedup_crawler.urls.normal import host_of, normal_form
 
 MAX_URLS = 1_000_000
-"""Most URLs that are kept of a log, the first ones: some 500 MB."""
+"""Most URLs that are kept of a log, the first ones; they take about 500 MB."""
 MAX_LENGTH = 2_000
-"""A longer URL is left out: browsers and crawlers cut it, and what asks for it is an attack."""
+"""Characters of the longest URL that is used; longer ones come from attacks."""
 NO_HOST = "localhost"
-"""Host of the URLs of a log that does not say it."""
+"""Host of URLs without a host, if nothing tells it."""
 _MAX_REFERRERS = 10_000
 
 
@@ -32,10 +32,10 @@ class SizeRange:
     low: int
     high: int
     n: int = 1
-    """Accesses."""
+    """Number of accesses."""
 
     def add(self, size: int) -> None:
-        """One more access."""
+        """Count one more access."""
         self.low, self.high, self.n = min(self.low, size), max(self.high, size), self.n + 1
 
 
@@ -44,24 +44,24 @@ class LogReport:
     """Contents of the logs of one site."""
 
     host: str
-    """Host of the URLs that the log writes without one."""
+    """Host of URLs that the log writes without a host."""
     is_guessed: bool
-    """True if the host was read off the referrers, or is :data:`NO_HOST`."""
+    """True if the host comes from the referrers, or is :data:`NO_HOST`."""
     sizes: dict[str, SizeRange]
     """URL in normal form -> its sizes, in order of first access."""
     n_accesses: int
-    """Readable lines."""
+    """Number of readable lines."""
     n_counted: int
-    """Accesses with GET and status 200, from which the sizes come."""
+    """Number of accesses with GET and status 200, from which the sizes come."""
     n_left_out: int
-    """Counted accesses with a URL that is too long or beyond the first million."""
+    """Number of counted accesses whose URL is too long or not among the first million."""
     damages: Damages
     """Lines that could not be read."""
 
 
 @dataclass
 class _Paths:
-    """Sizes by the URL as logged."""
+    """Counts of a log; URLs are written as in the log."""
 
     sizes: dict[str, SizeRange] = field(default_factory=dict)
     referrer_hosts: Counter[str] = field(default_factory=Counter)
@@ -95,10 +95,9 @@ def read_logs(
 ) -> LogReport:
     """Read access logs of one site; plain, gzip or zstd.
 
-    *host* (with its port) is that of the URLs that the log writes without one. None takes the host that most referrers
-    are of, for a visitor usually comes from a page of the site itself, and :data:`NO_HOST` where there are none.
-    *progress* is called with the file's name, the bytes of it that were read, and its size in bytes. BadInputError if a
-    file is missing or holds no access at all; the text says what was expected.
+    *host* (with its port) is the host of URLs that the log writes without a host. If it is None, the host of most
+    referrers is taken, because visitors usually come from a page of the site itself. *progress* is called with the name
+    of a file, the number of bytes read, and its size in bytes. BadInputError if a file is missing or has no accesses.
     """
     damages, found = Damages(), _Paths()
     for path in map(Path, paths):
@@ -121,7 +120,7 @@ def read_logs(
 
 
 def sizes_of(accesses: Iterable[Access], host: str) -> dict[str, SizeRange]:
-    """URL in normal form -> its sizes, of accesses that are at hand."""
+    """URL in normal form -> sizes of the answers, for *accesses* to one *host*."""
     found = _Paths()
     for access in accesses:
         found.add(access)
@@ -146,12 +145,12 @@ def _accesses(path: Path, damages: Damages, progress: Callable[[str, int, int], 
 
 def _nothing_in(path: Path, damages: Damages) -> str:
     lines = [record for record in damages.records if record.path == str(path)]
-    first = f" ({lines[0].reason.partition(':')[0]} is the first of those that do not fit)" if lines else " (no lines)"
-    return f"{path} holds no access{first}: expected {EXPECTED}."
+    first = f" ({lines[0].reason.partition(':')[0]} is the first that cannot be read)" if lines else " (no lines)"
+    return f"{path} has no accesses{first}: expected {EXPECTED}."
 
 
 def _with_host(sizes: dict[str, SizeRange], host: str) -> dict[str, SizeRange]:
-    """Join the sizes of all spellings of one URL, by its normal form."""
+    """Join the sizes of all spellings of a URL."""
     merged: dict[str, SizeRange] = {}
     for logged, sizes_of_url in sizes.items():
         url = normal_form(f"http://{host}{logged}" if logged[:1] == "/" else logged)

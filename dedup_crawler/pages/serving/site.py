@@ -1,7 +1,7 @@
-"""A recorded crawl as a live site on loopback.
+"""Serves a recorded crawl as a live site on loopback.
 
-Every recorded answer is given again with its status, content type and redirect; links to the recorded host lead to the
-loopback address, so that a crawler stays here. What was not recorded is a plain 404.
+Every recorded answer is served with its status, content type and redirect. Links to the recorded host are rewritten to
+the loopback address, so that a crawler stays there. Other URLs give a plain 404.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _BODILESS = (204, 304)
 class RecordedSite:
     """One host of a recording, served on 127.0.0.1 from a temporary store.
 
-    As a context manager it serves in a thread; :meth:`serve_forever` serves in the caller's. The port is bound from the
-    start; :meth:`close` gives everything back. *paths* are recordings in any form that can be imported, *port* 0 takes
-    any free one, *host* is the recorded ``host`` or ``host:port``, None for the one with most URLs.
+    The context manager serves in a thread of its own, :meth:`serve_forever` in the thread of the caller. *paths* are
+    recordings of any kind that can be imported. *port* 0 takes any free port; it is bound at once. *host* is the
+    recorded ``host`` or ``host:port``, by default the one with most URLs.
 
     Raises
     ------
     ServeError
-        If the recordings hold no page (of *host*), or the port is not available.
+        If the recordings have no page (of *host*), or the port is not available.
     BadInputError
         If a recording is missing or of an unknown kind.
     """
@@ -82,7 +82,7 @@ class RecordedSite:
         self.close()
 
     def serve_forever(self) -> None:
-        """Answer requests in this thread until an exception, such as KeyboardInterrupt; :meth:`close` has to follow."""
+        """Answer requests in this thread until an exception, such as KeyboardInterrupt; then call :meth:`close`."""
         self._server.serve_forever(poll_interval=_POLL_S)
 
     def close(self) -> None:
@@ -94,16 +94,16 @@ class RecordedSite:
         self._cleanup.close()
 
     def recorded_url(self, served_url: str) -> str:
-        """The URL that was recorded for *served_url*; of another site: *served_url* itself."""
+        """The recorded URL of *served_url*; a URL of another site is returned unchanged."""
         return self._urls.recorded(served_url)
 
     def served_url(self, recorded_url: str) -> str:
-        """Address at which *recorded_url* is served; of another site: *recorded_url* itself."""
+        """Address at which *recorded_url* is served; a URL of another site is returned unchanged."""
         return self._urls.served(recorded_url)
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread per connection; all are ended and awaited when the server closes."""
+    """A server with one thread for each connection; closing it ends all connections and threads."""
 
     daemon_threads = False
     request_queue_size = 128
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        # Not that of HTTPServer, which asks the name service who we are.
+        # HTTPServer.server_bind would ask the name service for our name
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = _LOOPBACK, self.server_address[1]
 
@@ -129,12 +129,12 @@ class _Server(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         for connection in list(self._connections):
-            with contextlib.suppress(OSError):  # the client was faster
+            with contextlib.suppress(OSError):  # the client has closed it already
                 connection.shutdown(socket.SHUT_RDWR)
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is none of our errors; any other one shows its traceback."""
+        """Ignore clients that close their connection; show the traceback of other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 

@@ -1,8 +1,8 @@
-"""Recorded URLs and their addresses on loopback, both ways.
+"""Maps recorded URLs to their addresses on loopback, and back.
 
-Clients spell URLs in their own way: one sends ``/a b`` as ``/a%20b``, another escapes brackets. A request means the
-recorded URL of exactly that spelling; where there is none, one that differs only in escapes without a meaning of their
-own. ``%2F`` stays apart from ``/``, and ``%26`` from ``&``.
+Clients spell URLs differently: one sends ``/a b`` as ``/a%20b``, another escapes brackets. A request is for the
+recorded URL with exactly the same spelling, or else for one that differs only in meaningless escapes. ``%2F`` is not
+``/``, and ``%26`` is not ``&``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _MEANINGLESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 
 class ServedUrls:
-    """The URLs of one recorded host under the address that serves them, such as ``http://127.0.0.1:8000``.
+    """The URLs of one recorded host, and the address that serves them, such as ``http://127.0.0.1:8000``.
 
-    *urls* are all recorded ones; *host* is the ``host`` or ``host:port`` to serve, None for the one with most URLs.
-    LookupError if there is no URL (of *host*); the text says which hosts there are.
+    *urls* are all recorded URLs. *host* is the ``host`` or ``host:port`` to serve, None for the one with most URLs.
+    LookupError if there is no URL (of *host*); the text names the recorded hosts.
     """
 
     def __init__(self, urls: Iterable[str], address: str, host: str | None) -> None:
@@ -56,7 +56,7 @@ class ServedUrls:
             self._urls.setdefault(_spelling(self._target(url)), []).append(url)
 
     def find(self, target: str) -> str | None:
-        """Recorded URL that a request for *target* (path and query) means; None if there is none."""
+        """Recorded URL for a request of *target* (path and query); None if there is none."""
         candidates = self._urls.get(_spelling(target))
         if candidates is None:
             return None
@@ -64,7 +64,7 @@ class ServedUrls:
         return next((url for url in exact if url in candidates), candidates[0])
 
     def recorded(self, served_url: str) -> str:
-        """The URL that was recorded for *served_url*; of another site: *served_url* itself."""
+        """The recorded URL of *served_url*; a URL of another site is returned unchanged."""
         if not served_url.startswith(self.address):
             return served_url
         target = served_url[len(self.address) :]
@@ -73,13 +73,13 @@ class ServedUrls:
         return self.find(target) or self.origin + target
 
     def served(self, recorded_url: str) -> str:
-        """Address at which *recorded_url* is served; of another site: *recorded_url* itself."""
+        """Address at which *recorded_url* is served; a URL of another site is returned unchanged."""
         origin = self._own_origin.match(recorded_url)
         return recorded_url if origin is None else self.address + recorded_url[origin.end() :]
 
     def serve_links(self, body: bytes) -> bytes:
-        """*body* with all absolute and protocol-relative links to the recorded host leading to the address."""
-        if self.host.encode() not in body.lower():  # most pages of most sites: many times faster than the pattern
+        """Rewrite all absolute and protocol-relative links to the recorded host in *body* to the address."""
+        if self.host.encode() not in body.lower():  # true for most pages, and much faster than the pattern
             return body
         return self._link.sub(self.address.encode(), body)
 
@@ -89,15 +89,15 @@ class ServedUrls:
 
 
 def recorded_host(url: str) -> str:
-    """Lower-case ``host`` or ``host:port`` of *url* without default port and user; empty if it is not http(s)."""
+    """``host`` or ``host:port`` of *url* in lower case, without default port and user; empty if it is not http(s)."""
     origin = _ORIGIN.match(url)
     return "" if origin is None else _DEFAULT_PORT.sub("", origin[2].rpartition("@")[2].lower())
 
 
 def _spelling(target: str) -> bytes:
-    """Give the same bytes for every spelling of *target* (path, query, fragment) that means the same."""
+    """The same bytes for all spellings of *target* (path, query, fragment) with the same meaning."""
     path, mark, query = target.partition("#")[0].partition("?")
-    path = path.replace("\\", "/")  # as browsers do, and Scrapy
+    path = path.replace("\\", "/")  # as browsers and Scrapy do
     if not path.startswith("/"):
         path = "/" + path
     return _ESCAPE.sub(_plain, f"{path}{mark}{query}".encode(errors="surrogateescape"))

@@ -1,8 +1,7 @@
-"""The crawl database: pages go in as they come, and come out in crawl order with what was found out about them.
+"""The crawl database: pages in crawl order, with their texts and labels.
 
-Read `page_store.py` first (what others use), then `batches.py` (how pages are written), `rows.py` and `schema.py` (how
-they lie in the tables), `database.py` (opening, transactions, errors). No SQL stands outside of this
-folder, and nothing in here knows where pages come from or what they are compared for.
+Read `page_store.py` first (the interface), then `batches.py` (writing pages), `rows.py` and `schema.py` (the tables)
+and `database.py` (opening, transactions, errors). Nothing here knows where pages come from.
 """
 
 from dedup_crawler.pages.store.page_store import PageStore

@@ -1,4 +1,4 @@
-"""Pages on their way into the database: batches, and which of two answers to one URL is kept."""
+"""Writes pages in batches, and decides which of two answers to one URL is kept."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.store.database import Database
 
 BATCH_PAGES = 100
-_BATCH_BYTES = 16 * 2**20  # of compressed bodies: a batch of huge files must not fill the memory
+_BATCH_BYTES = 16 * 2**20  # bytes of compressed bodies, so that a batch of huge files does not fill the memory
 _BATCH_S = 5.0
 _N_TRIES = 3
 
 
 class PageBatch:
-    """Pages and import positions that are not written yet; written in one transaction.
+    """Pages and import positions that are not written yet; one transaction writes them.
 
-    It is full at 100 pages, 16 MiB of compressed bodies, or 5 s after its first page (looked at when a page is added).
-    What could not be written stays, so that :meth:`write` can be tried again.
+    A batch is full with 100 pages, with 16 MiB of compressed bodies, or 5 s after its first page (checked when a page
+    is added). After an error everything stays, so :meth:`write` can be tried again.
     """
 
     def __init__(self, database: Database) -> None:
         self.n_new = 0
-        """URLs written so far that the database did not have."""
+        """Number of new URLs that were written so far."""
         self._database = database
         self._pages: dict[str, dict[str, Any]] = {}
         self._digests: dict[str, dict[str, Any]] = {}
@@ -47,7 +47,7 @@ class PageBatch:
         return url in self._pages
 
     def add(self, page: Page) -> None:
-        """Take *page*, and write all pages if the batch is full."""
+        """Add a page, and write all pages if the batch is full."""
         row = page_row(page)
         now = time.monotonic()
         if not self._pages:
@@ -64,7 +64,7 @@ class PageBatch:
             self.write()
 
     def set_position(self, source: str, n_records: int) -> None:
-        """Note that *n_records* of *source* are done, once the pages added before are written."""
+        """Note that *n_records* of *source* are done; written together with the pages that were added before."""
         self._positions[source] = n_records
 
     def write(self) -> None:
@@ -78,7 +78,7 @@ class PageBatch:
                     self._write_positions(connection)
                 break
             except StoreError as error:
-                # Another process has written one of these URLs since we looked: look again.
+                # another process may have written one of these URLs meanwhile: try again
                 if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
                     raise
         self.n_new += n_new
@@ -88,7 +88,7 @@ class PageBatch:
         self._n_bytes = 0
 
     def _write_pages(self, connection: Connection) -> int:
-        """Insert the pages whose URL is unknown, replace what is worse; return how many were new."""
+        """Insert new URLs, replace worse answers, and return the number of new URLs."""
         rows, digests = self._pages, self._digests
         query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
         found = checked(connection.execute(query).all(), query, self._database.name)
@@ -118,6 +118,6 @@ def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
 
 
 def _is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
-    """Return True if a page (see :func:`_standing`) is to take the place of another one."""
+    """Return True if a new page (see :func:`_standing`) replaces the *known* one."""
     (status, has_body), (known_status, had_body) = new, known
     return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)

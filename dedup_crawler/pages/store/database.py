@@ -1,6 +1,6 @@
-"""Opening a crawl database: connections, transactions, and the check that the file is ours.
+"""Opens a crawl database: connections, transactions, and the check that this program wrote the file.
 
-Nothing is written before the check has passed, so a database of another program stays as it was, byte for byte.
+Nothing is written before the check, so a database of another program is never changed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WAYS_OUT = {
 
 
 class Database:
-    """Engine of one crawl database with its two kinds of transactions.
+    """One crawl database, with read and write transactions.
 
     *location* is a path (SQLite), or an SQLAlchemy URL (recognised by its ``://``). StoreError if the database is
     missing and *create* is false, cannot be opened, or was not written by this program and version.
@@ -49,8 +49,8 @@ class Database:
             if url.get_backend_name() == "sqlite" and url.database and not url.database.startswith((":", "file:")):
                 _check_sqlite_file(Path(url.database), create)
             self._engine = _make_engine(url, self.name)
-            # The event below reads the option: a transaction that will write takes the write lock at its start,
-            # because SQLite refuses at once (busy timeout or not) to turn an outdated reader into a writer.
+            # _begin_sqlite reads this option. A write transaction takes the write lock at its start, because SQLite
+            # refuses at once, without waiting, to turn an outdated reader into a writer.
             self._writing_engine = self._engine.execution_options(dedup_crawler_writes=True)
             try:
                 self._prepare(create)
@@ -60,19 +60,19 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One consistent view of the database."""
+        """Open a read transaction: one consistent view of the database."""
         with self.errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction: all or nothing."""
+        """Open a write transaction: all or nothing."""
         with self.errors(), self._writing_engine.begin() as connection:
             yield connection
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn whatever the database says into one line that names it, the reason and the way out."""
+        """Turn errors of the database into one line with its name, the reason and the way out."""
         try:
             yield
         except SQLAlchemyError as error:
@@ -82,7 +82,7 @@ class Database:
             raise kind(_said(self.name, reason)) from error
 
     def close(self) -> None:
-        """Give back all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     def _prepare(self, create: bool) -> None:
@@ -94,7 +94,7 @@ class Database:
         with self.reading() as connection:
             _check_writer(connection, self.name)
             is_complete = inspect(connection).has_table(DigestRow.__tablename__)
-        if not is_complete:  # an earlier version made it: nothing else has changed
+        if not is_complete:  # an earlier version created the database without this table
             with self.writing() as connection:
                 Tables.metadata.create_all(connection)
         if self._engine.dialect.name == "sqlite":
@@ -107,7 +107,7 @@ class Database:
                 raw.close()
 
     def _create(self) -> None:
-        """Make all tables in one transaction, unless there are tables already (or meanwhile)."""
+        """Create all tables in one transaction, unless there are tables already."""
         with self.reading() as connection:
             if not _is_empty(connection):
                 return
@@ -119,20 +119,20 @@ class Database:
 
 
 def engine_url(location: str | Path) -> URL:
-    """Give the URL of a path (SQLite) or of an address; StoreError if it is none."""
+    """SQLAlchemy URL of a path (SQLite) or an address; StoreError if it is neither."""
     if isinstance(location, str) and "://" in location:
         url = _read_url(location)
         if url is None:
             raise StoreError(
-                f"{shown_location(location)} is no address of a database: write one like "
-                "postgresql://USER:PASSWORD@HOST:5432/NAME, and special characters of a password as %XX"
+                f"{shown_location(location)} is not the address of a database: write one like "
+                "postgresql://USER:PASSWORD@HOST:5432/NAME, with special characters of the password as %XX"
             )
         return url
     return URL.create("sqlite", database=str(location))
 
 
 def shown_location(location: str | Path) -> str:
-    """A database's address as others may read it: without its password, and without the values of its query.
+    """Address of a database, safe to show: without the password, and without the values of the query.
 
     >>> shown_location("mysql://me:secret@host/crawl?ssl_key=k")
     'mysql://me:***@host/crawl?ssl_key=...'
@@ -141,23 +141,23 @@ def shown_location(location: str | Path) -> str:
         return str(location)
     url = _read_url(location)
     if url is None or "@" in f"{url.host}{url.database}":
-        return f"{location.partition('://')[0]}://..."  # nobody knows which part of it is the password
+        return f"{location.partition('://')[0]}://..."  # any part may be the password
     return url.set(query=dict.fromkeys(url.query, "...")).render_as_string(hide_password=True)
 
 
 def without_secrets(text: str, location: str | Path) -> str:
-    """*text*, such as what a driver says, without what :func:`shown_location` leaves out of *location*."""
+    """Remove the secrets of *location* from *text*, such as a driver's message."""
     if not isinstance(location, str) or "://" not in location:
         return text
     text = text.replace(location, shown_location(location))
     url = _read_url(location)
     if url is None:
         return text
-    # a password with an @ that was not written as %40 reaches into what follows
+    # if a password contains an @ that is not written as %40, its end is read as part of the host
     secrets = {str(url.password or ""), *(part for part in (url.host, url.database) if part and "@" in part)}
     for value in url.query.values():
         secrets.update([value] if isinstance(value, str) else value)
-    # as they are, as a URL writes them, as Python shows them
+    # plain, URL-encoded, and as Python shows them
     written = secrets | set(map(quote_plus, secrets)) | {repr(secret)[1:-1] for secret in secrets}
     for secret in sorted(written - {""}, key=len, reverse=True):
         text = text.replace(secret, "***")
@@ -189,7 +189,7 @@ def _make_engine(url: URL, name: str) -> Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.isolation_level = None  # the driver would begin too late, and commit in the middle of CREATE TABLEs
+    connection.isolation_level = None  # the driver itself would begin too late, and commit between CREATE TABLEs
     connection.execute("PRAGMA synchronous = NORMAL").close()
 
 
@@ -199,15 +199,15 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _check_sqlite_file(path: Path, create: bool) -> None:
-    # SQLite alone may open the file: whoever closes it in another way lets go of all the locks that this process holds
-    # on it (POSIX), and the next process to close the database takes its journal away under a crawl that writes
+    # do not open the file: by POSIX, closing it would release all locks that this process holds on it through SQLite,
+    # and another process could then remove the journal of a running crawl
     if path.is_dir():
         raise StoreError(f"{path} is a folder, not a database: give a file in it, such as {path / 'crawl.db'}")
     if not path.exists():
         if not create:
             raise _missing(str(path))
         if not path.parent.is_dir():
-            raise StoreError(f"{path} cannot be made: there is no folder {path.parent}; create it first")
+            raise StoreError(f"{path} cannot be created: there is no folder {path.parent}; create it first")
 
 
 def _is_empty(connection: Connection) -> bool:
@@ -229,7 +229,7 @@ def _check_writer(connection: Connection, name: str) -> None:
         if columns >= {"key", "value"}:
             facts = {str(row.key): str(row.value) for row in connection.execute(select(MetaRow.key, MetaRow.value))}
     if facts.get("application") != APPLICATION:
-        raise ForeignDatabaseError(f"{name} was written by another program and was left untouched: give another file")
+        raise ForeignDatabaseError(f"{name} was written by another program and was not changed: give another file")
     version = facts.get("schema_version")
     if version == str(SCHEMA_VERSION):
         return

@@ -1,6 +1,6 @@
-"""The crawl database: everything that was fetched, and what was found out about it.
+"""The interface of the crawl database: takes and returns records, and hides rows and SQL.
 
-Records go in and come out; rows, sessions and SQL stay in here. One thread writes, any number may read.
+One thread may write, any number may read.
 """
 
 from __future__ import annotations
@@ -38,36 +38,34 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CHUNK_PAGES = 50  # read at once
-_CHUNK_ROWS = 1000  # of the small tables
+_CHUNK_PAGES = 50  # pages that are read at once
+_CHUNK_ROWS = 1000  # small rows that are read or written at once
 
 
 class PageStore:
     """The pages of a crawl, in crawl order, with their texts, clusters and scores.
 
-    Pages are written in transactions of at most 100 pages, 16 MiB of compressed bodies, or what came in 5 s (looked
-    at when a page is added; :meth:`flush` writes at once). A process that is killed loses at most that; the database
-    opens afterwards.
+    Pages are written in transactions: when 100 pages, 16 MiB of compressed bodies, or a page after 5 s have come, or by
+    :meth:`flush`. A process that is killed loses at most one such batch, and the database can be opened afterwards.
 
-    A URL that is stored keeps its first answer, unless that was an error (status >= 400) and the new one is not, or a
-    page without a body (an export may tell its digest alone) and the new one has a body.
-    URLs are compared byte by byte. No database holds NUL characters and lone surrogates alike: in every string they
-    are replaced by U+FFFD, as HTML does; bodies are kept exactly.
+    A stored URL keeps its first answer, except if that was an error (status >= 400) and the new answer is none, or if
+    it has no body and the new answer has one. URLs are compared byte by byte. NUL characters and lone surrogates in
+    strings are replaced by U+FFFD, because databases refuse them; bodies are stored exactly.
 
     Parameters
     ----------
     location
         A path (SQLite), or any SQLAlchemy URL (recognised by its ``://``).
     create
-        Whether to make the database where there is none.
+        True to create a missing database.
 
     Raises
     ------
     StoreError
         If the database is missing (*create* false) or cannot be opened, and from any method that cannot read or
-        write it. Pages that could not be written are kept, so that :meth:`flush` can be tried again.
+        write it. Pages that could not be written stay in memory, so :meth:`flush` can be tried again.
     ForeignDatabaseError, SchemaVersionError
-        If another program, or another version of this one, wrote it.
+        If another program, or another version of this one, wrote the database.
     """
 
     def __init__(self, location: str | Path, *, create: bool = True) -> None:
@@ -81,7 +79,7 @@ class PageStore:
         self.close()
 
     def close(self) -> None:
-        """Write the remaining pages and give back the connections."""
+        """Write the remaining pages and close the connections."""
         try:
             self.flush()
         finally:
@@ -90,11 +88,11 @@ class PageStore:
     # Pages in
 
     def add(self, page: Page) -> None:
-        """Take *page*, and write all unwritten pages if it is time."""
+        """Add a page, and write the batch if it is full."""
         self._batch.add(page)
 
     def add_many(self, pages: Iterable[Page]) -> int:
-        """Write *pages* in batches; return how many of their URLs were new."""
+        """Write *pages* in batches; return the number of new URLs."""
         self.flush()
         n_before = self._batch.n_new
         for page in pages:
@@ -109,7 +107,7 @@ class PageStore:
     # Pages out
 
     def __len__(self) -> int:
-        """URLs stored."""
+        """Number of stored URLs."""
         self.flush()
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(PageRow)).scalar_one()
@@ -122,7 +120,7 @@ class PageStore:
             return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
 
     def overview(self) -> Overview:
-        """Count what is there."""
+        """Count pages, texts, clusters and scores."""
         self.flush()
         counts = select(
             func.count(),
@@ -142,7 +140,7 @@ class PageStore:
         return row_page(rows[0]) if rows else None
 
     def beside(self, url: str, n: int) -> list[Page]:
-        """At most *n* pages that were stored just before that of *url*, and *n* behind it, the nearest first."""
+        """At most *n* pages that were stored just before the page of *url*, and *n* behind it, the nearest first."""
         self.flush()
         key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
         near = _with_digests(PAGE_COLUMNS).where(PageRow.id != key, PageRow.id.between(key - n, key + n))
@@ -159,12 +157,12 @@ class PageStore:
         return map(row_page, self._rows(_with_digests((PageRow.id, *PAGE_COLUMNS)), PageRow.id, _CHUNK_PAGES))
 
     def uncleaned_pages(self) -> Iterator[Page]:
-        """Pages without text yet, in crawl order; :meth:`write_texts` may go on meanwhile."""
+        """Pages without text yet, in crawl order; :meth:`write_texts` may be called meanwhile."""
         query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.main_text.is_(None))
         return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def labelled_pages(self) -> Iterator[LabelledPage]:
-        """Pages without bodies, in crawl order; one that is not cleaned has an empty title and text."""
+        """Pages without bodies, in crawl order; a page whose text was not read has an empty title and text."""
         rows = self._rows(_with_digests((PageRow.id, *LABELLED_COLUMNS)), PageRow.id, _CHUNK_ROWS)
         return map(row_labelled_page, rows)
 
@@ -176,13 +174,13 @@ class PageStore:
     def _execute(
         self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
     ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
-        """The few rows of a query."""
+        """All rows of a query, which must be few."""
         return checked(connection.execute(query).all(), query, self._database.name)
 
     def _rows(
         self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
     ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
-        """Rows in the order of *key*, each chunk in a transaction of its own: writers never wait for a slow reader."""
+        """Rows in the order of *key*; each chunk has its own transaction, so writers do not wait for slow readers."""
         self.flush()
         last = None
         while True:
@@ -196,10 +194,10 @@ class PageStore:
                 return
             last = rows[-1].id
 
-    # What was found out
+    # Texts and labels
 
     def write_texts(self, texts: Iterable[PageText]) -> None:
-        """Store what was read off the pages; every 100 texts are safe."""
+        """Store texts, in transactions of 100."""
         self.flush()
         statement = update(PageRow).where(PageRow.url == bindparam("key"))
         for chunk in _chunks(texts, BATCH_PAGES):
@@ -233,7 +231,7 @@ class PageStore:
     # Imports
 
     def import_position(self, source: str) -> int:
-        """Return how many records of *source* (digest of a file) were imported; 0 if it is unknown."""
+        """Number of imported records of *source* (digest of a file); 0 if it is unknown."""
         self.flush()
         with self._database.reading() as connection:
             rows = self._execute(connection, select(ImportRow.n_records).where(ImportRow.source == source))
@@ -245,7 +243,7 @@ class PageStore:
 
 
 def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
-    """Columns of pages, and of the digests of those whose bodies are not known."""
+    """Select columns of pages, which may include the digest of the body."""
     return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
 
 

@@ -1,7 +1,7 @@
-"""Records as rows of the database, and checked rows as records.
+"""Turns records into rows of the database, and rows into records.
 
-Bodies are compressed, fingerprints get a sign, and strings lose the two characters that a database may refuse. SQLite
-stores in any column whatever it is given, and a stranger may have written the file: the type of each value is checked.
+Bodies are compressed, fingerprints become signed, and characters that a database may refuse are replaced. SQLite
+stores any type in any column, and a stranger may have written the file, so the type of each value is checked.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ FACT_COLUMNS = (
     PageRow.fetched_at,
 )
 BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=Body())
-"""A zstd frame says in its first 18 bytes how long its content is."""
+"""First 18 bytes of the body: a zstd frame has its uncompressed size there."""
 
 
 def page_row(page: Page) -> dict[str, Any]:
-    """Columns of what was received; a page that an export describes without its body has been read already."""
+    """Columns of a page as it was received; a page from an export without bodies counts as read."""
     is_described = not page.content and (page.digest is not None or page.canonical_link is not None)
     return {
         "url": storable(page.url),
@@ -84,7 +84,7 @@ def page_row(page: Page) -> dict[str, Any]:
 
 
 def digest_row(page: Page) -> dict[str, Any] | None:
-    """Columns of a body that is known by its digest alone; None for any other page."""
+    """Columns of the digest of a page without body; None for other pages."""
     if page.content or page.digest is None:
         return None
     return {"url": storable(page.url), "digest": storable(page.digest)}
@@ -110,7 +110,7 @@ def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
 
 
 def text_row(text: PageText) -> dict[str, Any]:
-    """Columns of what was read off a page, and its URL as ``key``."""
+    """Columns of the text of a page, with its URL as ``key``."""
     return {
         "key": storable(text.url),
         "title": storable(text.title),
@@ -122,19 +122,20 @@ def text_row(text: PageText) -> dict[str, Any]:
 
 def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
     """The labelled page of a row with its id and LABELLED_COLUMNS."""
-    _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster, digest = row  # faster than by name
+    # unpacking is faster than access by name
+    _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster, digest = row
     simhash = None if fingerprint is None else fingerprint % 2**64
     return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster, digest)
 
 
 def row_facts(row: Row[Unpack[tuple[Any, ...]]]) -> PageFacts:
-    """The facts of a row with its id, FACT_COLUMNS, and maybe BODY_HEAD."""
+    """The facts of a row with its id, FACT_COLUMNS, and optionally BODY_HEAD."""
     _, url, referrer, status, title, cluster, fetched_at, *head = row
     return PageFacts(url, referrer, status, title or "", cluster, fetched_at, _body_size(head[0]) if head else None)
 
 
 def _body_size(head: bytes | None) -> int | None:
-    """Bytes of a compressed body, which its first bytes say."""
+    """Uncompressed size of a body in bytes, from its first bytes; None if they do not say it."""
     if not head:
         return 0
     try:
@@ -145,7 +146,7 @@ def _body_size(head: bytes | None) -> int | None:
 
 
 def _unpacked(content: bytes) -> bytes:
-    # the frame says how much memory it wants, and a stranger may have written it
+    # a stranger may have written a frame that asks for too much memory
     if zstandard.frame_content_size(content) > _MAX_BODY:
         raise zstandard.ZstdError(f"it says that it has more than {_MAX_BODY} bytes")
     return zstandard.decompress(content)
@@ -160,14 +161,14 @@ def storable(text: str) -> str: ...
 @overload
 def storable(text: str | None) -> str | None: ...
 def storable(text: str | None) -> str | None:
-    """*text* with U+FFFD in the place of NUL characters and lone surrogates."""
+    """Replace NUL characters and lone surrogates by U+FFFD."""
     return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def checked(rows: Sequence[AnyRow], query: Select[Unpack[tuple[Any, ...]]], name: str) -> Sequence[AnyRow]:
-    """The *rows* of a query of our columns, and of functions of them that give a whole number or nothing.
+    """Check the *rows* of a query; StoreError, with the *name* of the database, for a value of a wrong type.
 
-    StoreError, with the *name* of the database, if a value is of another type than its column.
+    The query selects our columns, or functions of them that return a whole number or NULL.
     """
     columns = [_column(column) for column in query.selected_columns]
     known: set[tuple[type, ...]] = set()
@@ -186,11 +187,11 @@ def checked(rows: Sequence[AnyRow], query: Select[Unpack[tuple[Any, ...]]], name
 
 
 def _column(column: Any) -> tuple[str, tuple[type, ...]]:
-    """Name of a column and the types that its values may have."""
+    """Name of a column and the types of its values."""
     kind = column.type.python_type
-    if kind is object:  # of a function
+    if kind is object:  # a function
         kind = int
     kinds = (float, int) if kind is float else (kind,)
-    # what an outer join adds may be missing
+    # an outer join may add NULL
     is_optional = getattr(column, "nullable", True) or column.table.name == "digests"
     return getattr(column, "name", str(column)), (*kinds, _NOTHING) if is_optional else kinds

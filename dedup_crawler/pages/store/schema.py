@@ -1,4 +1,4 @@
-"""The tables of a crawl database, and which program and version wrote them."""
+"""The tables of a crawl database."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
 APPLICATION = "dedup-crawler"
-"""Value of ``meta.application``; any other database is left alone."""
+"""Value of ``meta.application``; a database with another value is not touched."""
 
 SCHEMA_VERSION = 1
-"""Counts up when a table changes in a way that an older version of this program cannot read."""
+"""Increases when a table changes in a way that older versions of this program cannot read."""
 
-_ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only in an INTEGER column
+_ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite only numbers rows in an INTEGER column
 
 
 class Body(LargeBinary):
-    """Bytes as the driver gives them: by default a number would become as many zero bytes, and a text a TypeError."""
+    """Bytes as the driver returns them. By default SQLAlchemy would turn a number into as many zero bytes."""
 
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
-        """None for SQLite, whose driver gives bytes."""
+        """None for SQLite, whose driver returns bytes."""
         processor: Callable[[Any], Any] | None = super().result_processor(dialect, coltype)  # type: ignore[no-untyped-call]
         return None if dialect.name == "sqlite" else processor
 
@@ -37,9 +37,9 @@ class Tables(DeclarativeBase):
 
 
 class PageRow(Tables):
-    """One URL with its answer, what the labeller read off it, and its duplicate cluster.
+    """One URL with its answer, its text and its duplicate cluster.
 
-    Rows are numbered in crawl order. The body comes last, so that reading the other columns never touches it.
+    Rows are numbered in crawl order. The body is the last column, so that reading other columns never touches it.
     """
 
     __tablename__ = "pages"
@@ -53,20 +53,17 @@ class PageRow(Tables):
     title: Mapped[str | None] = mapped_column(Text)
     canonical_link: Mapped[str | None] = mapped_column(Text)
     main_text: Mapped[str | None] = mapped_column(Text)
-    """NULL until the page is cleaned."""
+    """NULL until the text is read."""
     simhash: Mapped[int | None] = mapped_column(BigInteger)
-    """Signed: SQL knows no unsigned 64-bit integer."""
+    """Signed, because SQL has no unsigned 64-bit integers."""
     cluster: Mapped[int | None] = mapped_column(BigInteger)
     fetched_at: Mapped[float | None]
     content: Mapped[bytes] = mapped_column(Body)
-    """One zstd frame; no bytes at all for an empty body."""
+    """One zstd frame; empty for an empty body."""
 
 
 class DigestRow(Tables):
-    """Digest of a body that is not stored itself.
-
-    A table of its own: databases without it only lack these rows, and a crawl that has its bodies never writes one.
-    """
+    """Digest of a body that is not stored; a table of its own, because older databases do not have it."""
 
     __tablename__ = "digests"
 
@@ -75,7 +72,7 @@ class DigestRow(Tables):
 
 
 class ScoreRow(Tables):
-    """Cosine of two pages' main texts, 0-1."""
+    """Cosine (0-1) of the main texts of two pages."""
 
     __tablename__ = "scores"
 

@@ -1,5 +1,5 @@
-"""Gives URLs their canonical forms by rules that were learnt: what runs for every link of a crawl.
+"""Applies learnt rules: gives every link of a crawl its canonical form.
 
-Read ``engine.py`` first, then ``rule_index.py`` and ``substring_index.py``; ``reading.py`` stands before the engine and
+Read ``engine.py`` first, then ``rule_index.py`` and ``substring_index.py``. ``reading.py`` runs before the engine and
 ``new_words.py`` behind it. Nothing here learns a rule from pages.
 """

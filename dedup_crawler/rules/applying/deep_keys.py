@@ -1,9 +1,10 @@
-"""Deep tokens: values cut at the delimiters that a site itself uses.
+"""Deep keys: values cut into pieces at the delimiters that a site uses.
 
-H. S. Koppula et al., "Learning URL patterns for webpage de-duplication", WSDM 2010, whose text could not be had; by
-patents of the same group a delimiter that enough values of a key hold cuts them (delimiter support). Decided here: half
-of a key's values are enough; where they have one number of pieces, all are told apart, else the first piece and the
-rest; up to three levels. ``path[1]`` becomes ``path[1]@0``, ``path[1]@1`` and so on, from the left.
+H. S. Koppula et al., "Learning URL patterns for webpage de-duplication", WSDM 2010. We could not get the paper. By
+patents of the same group, a delimiter cuts the values of a key if enough of them contain it (delimiter support). We
+decided: half of the values are enough. If half of the values have the same number of pieces, every piece gets a key;
+otherwise the first piece and the rest do. Pieces are cut again, up to three levels. ``path[1]`` becomes ``path[1]@0``,
+``path[1]@1`` and so on, from the left.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _MAX_PIECES = 8
 _MAX_LEVELS = 3
 
 
-class Cut(NamedTuple):
-    """Cuts in the values of a key."""
+class Pieces(NamedTuple):
+    """How the values of a key are cut."""
 
     delimiter: str
     n_pieces: int
-    """Most pieces of a value; the last one holds the rest."""
+    """Largest number of pieces; the last piece holds the rest of the value."""
 
 
 class DeepMap(UrlMap):
@@ -38,17 +39,17 @@ class DeepMap(UrlMap):
     Parameters
     ----------
     cuts
-        Key -> how its values are cut; a piece may be cut again, after the whole.
+        Key -> how its values are cut. The key of a piece must come after the key of the whole value.
     """
 
-    def __init__(self, cuts: Mapping[str, Cut]) -> None:
+    def __init__(self, cuts: Mapping[str, Pieces]) -> None:
         self.cuts = dict(cuts)
         self._plan = [(key, cut, tuple(f"{key}@{i}" for i in range(cut.n_pieces))) for key, cut in cuts.items()]
 
     def read(self, rest: str, scheme: str) -> KeyValues:
         """Map of *rest*, its values in pieces.
 
-        >>> DeepMap({"path[0]": Cut("-", 2)}).read("/7-a-title", "http")
+        >>> DeepMap({"path[0]": Pieces("-", 2)}).read("/7-a-title", "http")
         {'scheme': 'http', 'path.length': '1', 'path[0]@0': '7', 'path[0]@1': 'a-title'}
         """
         values = KEY_VALUES.read(rest, scheme)
@@ -60,7 +61,7 @@ class DeepMap(UrlMap):
         return values
 
     def write(self, values: Mapping[str, str | None]) -> str:
-        """Path and query of a map; pieces that are missing leave no delimiter."""
+        """Path and query of a map; a missing piece leaves no delimiter."""
         whole = dict(values)
         for key, (delimiter, _), keys in reversed(self._plan):
             pieces = [whole.pop(piece) or "" for piece in keys if piece in whole]
@@ -69,11 +70,11 @@ class DeepMap(UrlMap):
         return KEY_VALUES.write(whole)
 
     def is_whole(self, key: str) -> bool:
-        """Return True if no cut is made in the values of *key*."""
+        """Return True if the values of *key* are not cut."""
         return key not in self.cuts
 
     def needed_by(self, rules: Iterable[Rule]) -> DeepMap:
-        """The map without the cuts that no rule speaks of; rules apply as before, and it reads faster."""
+        """The map without the cuts that no rule names. The rules give the same results, and reading is faster."""
         spoken = {key for rule in rules for key in rule.spoken()}
         return DeepMap({key: cut for key, cut in self.cuts.items() if any(s.startswith(f"{key}@") for s in spoken)})
 
@@ -83,31 +84,25 @@ class DeepMap(UrlMap):
 
     @classmethod
     def from_json(cls, value: JsonValue) -> DeepMap:
-        """Read what :meth:`to_json` wrote.
-
-        Raises
-        ------
-        BadInputError
-            If it is no table of cuts.
-        """
-        return cls({key: _cut(entry) for key, entry in value.table().items()})
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
+        return cls({key: _pieces(entry) for key, entry in value.table().items()})
 
 
-def _cut(entry: JsonValue) -> Cut:
+def _pieces(entry: JsonValue) -> Pieces:
     values = entry.values()
     if len(values) != 2 or not values[0].text() or not 2 <= values[1].count() <= _MAX_PIECES:
         entry.refuse(f"a delimiter and 2 to {_MAX_PIECES} pieces")
-    return Cut(values[0].text(), values[1].count())
+    return Pieces(values[0].text(), values[1].count())
 
 
-def learn_cuts(maps: Iterable[KeyValues]) -> dict[str, Cut]:
-    """Cuts for the values of path and query in the URLs of a host."""
+def learn_cuts(maps: Iterable[KeyValues]) -> dict[str, Pieces]:
+    """Learn how to cut the values of path and query in the URLs of a host."""
     columns: dict[str, Counter[str]] = {}
     for values in maps:
         for key, value in values.items():
             if value and key.startswith(("path[", "query[")):
                 columns.setdefault(key, Counter())[value] += 1
-    cuts: dict[str, Cut] = {}
+    cuts: dict[str, Pieces] = {}
     level = columns
     for _ in range(_MAX_LEVELS):
         pieces: dict[str, Counter[str]] = {}
@@ -122,11 +117,11 @@ def learn_cuts(maps: Iterable[KeyValues]) -> dict[str, Cut]:
     return cuts
 
 
-def cut_of(column: Counter[str]) -> Cut | None:
-    """The delimiter with the highest support in the values of one key; None where none has enough.
+def cut_of(column: Counter[str]) -> Pieces | None:
+    """Cut the values of one key at the delimiter with the highest support; None if no support is high enough.
 
     >>> cut_of(Counter({f"story_{i}-page-2": 1 for i in range(20)}))
-    Cut(delimiter='_', n_pieces=2)
+    Pieces(delimiter='_', n_pieces=2)
     """
     total = column.total()
     if len(column) < _MIN_VALUES:
@@ -143,4 +138,4 @@ def cut_of(column: Counter[str]) -> Cut | None:
             size, n_alike = sizes[delimiter].most_common(1)[0]
             n_pieces = min(size, _MAX_PIECES) if n_alike >= _MIN_SUPPORT * total else 2
             best = min(best or (0.0, 0, ""), (-n / total, n_pieces, delimiter))
-    return Cut(best[2], best[1]) if best is not None else None
+    return Pieces(best[2], best[1]) if best is not None else None

@@ -1,9 +1,9 @@
-"""Applying rules to a URL, one after the other, until none fires.
+"""Applies rules to a URL, one after the other, until none fires.
 
-Of the rules whose context a URL meets, the most specific one that changes it fires; that is repeated with what it gave.
-A URL that has not settled after ten passes keeps its own form; of a circle, the lexicographically smallest form is
-taken. Both make the form of a form that form. Substring rules are tried where no other rule fires; as each of them
-makes the URL smaller, a hundred passes are allowed where there are any.
+In each pass, the most specific rule fires that matches the URL and changes it. A substring rule fires only if no other
+rule does. If the rules run in a circle, the result is the lexicographically smallest form of the circle. If they have
+not ended after ten passes, the URL keeps its own form. With substring rules a hundred passes are allowed, because each
+of them makes the URL smaller. In all cases, the form of a form is the form itself.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
 _NEVER = frozenset({"scheme"})  # every URL has it
 
 _Trace = tuple[str, list[int]]
-"""Form of a URL, and the numbers of the rules that led to it."""
+"""Form of a URL, and the numbers of the rules that led to the form."""
 
 
 class RuleEngine:
-    """Gives URLs the forms that rules say.
+    """Gives URLs their canonical forms.
 
     Parameters
     ----------
     rules
-        Of any hosts; where two are equally specific, the first is tried first.
+        Rules of any hosts. Of two equally specific rules, the first is tried first.
     maps
-        Host -> how its URLs are read; :class:`KeyValueMap` where nothing is said.
+        Host -> map that reads its URLs; :class:`KeyValueMap` by default.
     query_keys
-        Host -> the only names in a query that its rules know: URLs with any other are left alone. Any where nothing is
-        said.
+        Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
+        are known.
     """
 
     def __init__(
@@ -69,27 +69,26 @@ class RuleEngine:
             for number, rule in enumerate(self.rules)
             if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, KEY_VALUES))
         }
-        """Rules after which a URL need not be read again, and the keys that it must not have for that."""
+        """Number of each rule after which the URL need not be read again -> keys that the URL must not have then."""
         self._query_only = {
             host
             for host, numbered in of_host.items()
             if host not in substrings and all(n in self._plain and _reads_query_only(rule) for n, rule in numbered)
         }
         """Hosts whose rules neither look at a path nor change one."""
-        # whoever has asked for a form often asks next which rules led to it
-        self._latest: tuple[str, _Trace] = ("", ("", []))
+        self._latest: tuple[str, _Trace] = ("", ("", []))  # callers often ask for form and rules of the same URL
 
     def form(self, url: str) -> str:
-        """Form of a URL in normal form, on a host that has rules or not; never raises."""
+        """Form of a URL in normal form, on any host; never raises."""
         return self.trace(url)[0]
 
     def is_strange(self, url: str) -> bool:
-        """Return True if a URL has names in its query that the rules of its host do not know."""
+        """Return True if a URL has query names that the rules of its host do not know."""
         known = self._query_keys.get(host_of(url))
         return known is not None and not known.issuperset(_names(url))
 
     def trace(self, url: str) -> _Trace:
-        """Form of *url*, and the numbers of the rules that led to it, in order; none where its own form is kept."""
+        """Form of *url*, and the numbers of the rules that led to the form, in order."""
         latest, found = self._latest
         if latest == url:
             return found
@@ -113,9 +112,9 @@ class RuleEngine:
         return [rule_identifier(rule) for rule in self.rules]
 
     def fired(self, url: str, form: str) -> tuple[str, ...]:
-        """Identifiers of what leads from *url* to its *form*, another one, in order: of rules and of the sorted query.
+        """Identifiers of the rules that lead from *url* to a different *form*, in order.
 
-        The order of the query counts where it is changed, not where all but one key are dropped.
+        The identifier for the sorting of queries is among them if the order of the query changed.
         """
         found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
         if not found or is_reordered(url, form):
@@ -123,20 +122,20 @@ class RuleEngine:
         return tuple(found)
 
     def without(self, identifiers: Collection[str]) -> RuleEngine:
-        """An engine that lacks some of the rules; the others keep their order."""
+        """An engine without some of the rules; the others keep their order."""
         return RuleEngine([self.rules[number] for number in self.kept(identifiers)], self.maps, self._query_keys)
 
     def kept(self, without: Collection[str]) -> list[int]:
-        """Numbers of the rules whose identifiers are not among these."""
+        """Numbers of the rules whose identifiers are not in *without*."""
         return [number for number, known in enumerate(self.identifiers) if known not in without]
 
     def circle(self, url: str) -> list[int]:
-        """Numbers of the rules that send *url* round and round; none where it settles."""
+        """Numbers of the rules that run in a circle on *url*; empty if there is no circle."""
         passed, fired, is_settled = self._walk(url, host_of(url), _names(url))
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
     def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
-        """The forms that *url* passes, the rules between them, and whether no rule fires on the last one."""
+        """Apply rules: the forms in order, the rules between them, and True if no rule fires on the last form."""
         index, substrings = self._indexes.get(host), self._substrings.get(host)
         start = _start_of_path(url)
         is_sorted = start < 0 or names == sorted(names)
@@ -165,7 +164,7 @@ class RuleEngine:
                 current, values = read_url(normal_form(current[:start] + rest), url_map)
             else:
                 return passed, fired, True
-            if not is_sorted and fired:  # later than needed, for most URLs are written anew by one rule only
+            if not is_sorted and fired:  # only a second rule needs the sorted first form, and most URLs need one rule
                 passed[0] = _sorted(url, names)
             fired.append(number)
             passed.append(current)
@@ -175,7 +174,7 @@ class RuleEngine:
 
 
 def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
-    """Return True if what a rule writes is in normal form, and is read as the map that was written."""
+    """Return True if the URL that a rule writes is in normal form, and reading it gives the map that was written."""
     return all(
         _PARAMETER(key) is not None
         and url_map.is_whole(key)
@@ -193,9 +192,9 @@ def _reads_query_only(rule: Rule) -> bool:
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
-    """A URL in normal form with its query sorted, and its map; the query's order is not part of the map."""
+    """Sort the query of a URL in normal form; return the URL and its map."""
     start = _start_of_path(url)
-    if start < 0:  # no absolute URL: no rule can be meant for it
+    if start < 0:  # no absolute URL: rules do not apply
         return url, {}
     values = url_map.read(url[start:], url[: url.index("://")])
     names = _names(url)
@@ -204,7 +203,7 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
 
 def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
     authority = url.partition("://")[2].partition("/")[0]
-    # a value may hold what has to be encoded, or what says something else where it stands now
+    # a value may need other escapes in its new place
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
 
 
@@ -215,13 +214,13 @@ def _names(url: str) -> list[str]:
 
 
 def _sorted(url: str, names: Sequence[str]) -> str:
-    """The URL with its query sorted by these names, as a map is written."""
+    """Sort the query of a URL by its *names*, as a map is written."""
     path, _, query = url.partition("?")
     parts = sorted(zip(names, query.split("&"), strict=True), key=itemgetter(0))
     return f"{path}?{'&'.join([part for _, part in parts])}"
 
 
 def _start_of_path(url: str) -> int:
-    """Position where the path of an absolute URL begins; -1 where there is none."""
+    """Position of the path in an absolute URL; -1 for other strings."""
     mark = url.find("://")
     return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1

@@ -1,4 +1,4 @@
-"""Link rules of one host, by what they are looked up by, and as JSON that a person can read (``links.json``)."""
+"""Link rules of one host: tables to look them up, and JSON that a person can read (``links.json``)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ class HostLinks:
     """Rules about the links of one host."""
 
     query_keys: frozenset[str]
-    """Names in the query that were seen often enough to say anything about URLs that have them."""
+    """Query names that enough training URLs have. The rules say nothing about URLs with other names."""
     is_ordered: bool
-    """True if the order of the query matters: a URL whose query is not sorted is left alone then."""
+    """True if the order of the query matters. Then a URL whose query is not sorted keeps its own form."""
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
-        """All of them."""
+        """All rules of the host."""
         return [*self.referrer_rules.values(), *self.coverage_rules.values()]
 
     def is_out_of_order(self, url: str) -> bool:
-        """Return True if the order of a URL's query matters, and is not that of the forms."""
+        """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
         return self.is_ordered and "&" in url and not is_sorted(url)
 
     def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
-        """The rule that says that a link on a page leads to that page."""
+        """The rule by which the link *url* on the page *referrer* leads back to that page."""
         return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
 
     def may_lead_back(self, url: str) -> bool:
-        """Return True if there are pages on which a link leads to the page itself."""
+        """Return True if *url* leads back on some pages."""
         return bool(self.referrer_rules) and self.shapes.of(url) in self._shapes_back
 
     @cached_property
@@ -47,12 +47,12 @@ class HostLinks:
         return frozenset(link for _, link in self.referrer_rules)
 
     def coverage_of(self, url: str) -> CoverageRule | None:
-        """The rule that says that all that a URL can show is reached under other shapes."""
+        """The rule that covers *url*."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
 
 NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
-"""Links of a host of which nothing was learnt."""
+"""No link rules."""
 
 
 def links_to_json(links: HostLinks) -> dict[str, Any]:
@@ -70,13 +70,7 @@ def links_to_json(links: HostLinks) -> dict[str, Any]:
 
 
 def links_from_json(value: JsonValue) -> HostLinks:
-    """Read what :func:`links_to_json` wrote.
-
-    Raises
-    ------
-    BadInputError
-        If it cannot be read.
-    """
+    """Read the result of :func:`links_to_json`; BadInputError if *value* is not one."""
     referrer_rules = [
         ReferrerRule(
             _shape(entry["referrer"]), _shape(entry["link"]), read_evidence(entry, "pages"), entry["urls"].count()

@@ -1,8 +1,7 @@
-"""Words that stand where titles stood: ``/questions/17/history`` is no title of question 17.
+"""New words in the place of titles: ``history`` in ``/questions/17/history`` is no title of question 17.
 
-A rule that drops any value was learnt from values of which each belonged to one page. A new value that comes with a
-third page is a word of the site that nobody has met yet (:mod:`dedup_crawler.rules.applying.value_reuse`): its URLs are
-left alone from then on.
+A rule that drops titles was learnt from values that each belong to one page. If a new value occurs with a third page,
+it is a word of the site (:mod:`dedup_crawler.rules.applying.value_reuse`). From then on, its URLs keep their own forms.
 """
 
 from __future__ import annotations
@@ -15,19 +14,18 @@ from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star, values_of
 from dedup_crawler.urls.normal import host_of
 
-_MAX_PAGES = 2  # that a title has, by accident
-_USUAL = 0.10  # share of the URLs whose value has more pages, above which that is how the key works (session ids)
-
-_MIN_URLS = 8  # of a section, to be looked at by itself
+_MAX_PAGES = 2  # two pages may have the same title
+_USUAL = 0.10  # if a larger share of the URLs has a value with more pages, the key holds no titles (session ids)
+_MIN_URLS = 8  # a section with fewer URLs is not watched by itself
 
 Watched = tuple[int, str]
-"""Number of a rule that drops titles, and the first path part of the section where it does; "" for all others."""
+"""Number of a rule that drops titles, and the first path part of the watched section; "" for all other sections."""
 Shared = Mapping[Watched, frozenset[str]]
-"""Values that many pages had in training, and rightly so."""
+"""Values that more than two pages had in training; dropping them is right."""
 
 
 class NewWords:
-    """Tells new words from titles, for the rules of an engine; remembers what it met, within bounds."""
+    """Tells new words from titles, for the rules of an engine. Remembers a bounded number of values."""
 
     def __init__(self, engine: RuleEngine, shared: Shared) -> None:
         self.shared = shared
@@ -40,7 +38,7 @@ class NewWords:
 
     @classmethod
     def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
-        """Find the rules that drop titles, by what they drop of the training URLs."""
+        """Find the rules that drop titles, by the values that they drop from the training *urls*."""
         found = cls(engine, dict.fromkeys([(number, "") for number in range(len(engine.rules))], frozenset()))
         dropped = [each for url in urls for each in found._dropped(url, engine.form(url))]
         n_of_section = Counter((number, section) for number, section, _, _ in dropped)
@@ -53,20 +51,20 @@ class NewWords:
         shared = {}
         for watched, its_pages in pages.items():
             if len(set().union(*its_pages.values())) <= _MAX_PAGES:
-                continue  # a log-in page: no value can come with a third page
+                continue  # for example a log-in page: no value can occur with a third page
             reused = frozenset(value for value, its in its_pages.items() if len(its) > _MAX_PAGES)
             if sum(n_urls[watched][value] for value in reused) <= _USUAL * n_urls[watched].total():
                 shared[watched] = reused
         return cls(engine, shared)
 
     def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
-        """New words for an *engine* with fewer rules: those with the numbers *kept*, in their order."""
+        """New words for an *engine* that has only the rules with the numbers *kept*, in their order."""
         places = {number: place for place, number in enumerate(kept)}
         shared = {(places[number], section): its for (number, section), its in self.shared.items() if number in places}
         return NewWords(engine, shared)
 
     def is_one_in(self, url: str, form: str) -> bool:
-        """Return True if a rule drops from *url*, to give it *form*, a value that has come with other pages too."""
+        """Return True if a rule that leads from *url* to *form* drops a new word."""
         if not self.shared:
             return False
         for number, section, value, page in self._dropped(url, form):
@@ -77,7 +75,7 @@ class NewWords:
         return False
 
     def _dropped(self, url: str, form: str) -> list[tuple[int, str, str, str]]:
-        """Rules that drop whatever value they find, the section, what they find in a URL, and the page that is left."""
+        """Number of each rule that drops a title from *url*, the section, the title, and the rest of the path."""
         rules = self._of_host.get(host_of(url))
         if not rules or url == form:
             return []
@@ -90,14 +88,14 @@ class NewWords:
                 operation, value = rule.transformation[key], values.get(key)
                 gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
                 if gone:
-                    # a title belongs to what the path names, whatever the query asks of it
+                    # a title belongs to the path; the query does not matter
                     section = values.get("path[0]") or "" if key != "path[0]" else ""
                     found.append((number, section, gone, form.partition("?")[0]))
         return found
 
 
 def _open_key(rule: Rule) -> str | None:
-    """The part of the path whose value a rule drops, whatever it is: titles stand in paths."""
+    """The path part whose value a rule drops for any value; None if there is no such part."""
     keys = [key for key, operation in rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
     if len(keys) != 1 or not keys[0].startswith("path[") or rule.context.get(keys[0], ANY) != ANY:
         return None
@@ -105,7 +103,7 @@ def _open_key(rule: Rule) -> str | None:
 
 
 def _needed(rule: Rule) -> list[str]:
-    """Strings that a URL has to hold for a rule to match it."""
+    """Texts that a URL must contain to match a rule."""
     needed = []
     for key, matcher in rule.context.items():
         if isinstance(matcher, Literal) and matcher.value and key.startswith(("path[", "query[")):

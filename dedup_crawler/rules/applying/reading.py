@@ -1,4 +1,4 @@
-"""Reading of a crawl's URLs before any rule is applied: at the host that is theirs, in the grammar of its site."""
+"""Reads URLs before rules are applied: replaces host aliases, and applies the grammar of the site."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 Said = TypeVar("Said")
 
 MAX_KNOWN = 10_000
-"""URLs that are remembered as they are read: most links of a crawl lead where others have led, and are read thrice."""
+"""Most URLs whose readings are remembered: links repeat, and a crawl reads each link three times."""
 MAX_URL = 300
-"""Characters of such a URL."""
+"""Characters of the longest URL that is remembered."""
 
 
 class HostAliases:
-    """Writes URLs of hosts that are another one at that one."""
+    """Replaces hosts that are aliases by their targets."""
 
     def __init__(self, aliases: Iterable[HostAlias] = ()) -> None:
         self.of_host: Mapping[str, HostAlias] = {alias.host: alias for alias in aliases}
 
     def at_home(self, url: str) -> str:
-        """The URL (in normal form) on the host for which its own host is an alias; itself where there is none."""
+        """Replace the host of a URL (in normal form) if it is an alias."""
         alias = self.of_host.get(host_of(url)) if self.of_host else None
         if alias is None:
             return url
@@ -43,7 +43,7 @@ class HostAliases:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> HostAliases:
-        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         aliases = [
             HostAlias(each["host"].text(), each["is"].text(), read_evidence(each, "pages")) for each in value.values()
         ]
@@ -54,21 +54,21 @@ class HostAliases:
 
 
 class Reading:
-    """Reads URLs in normal form, and writes what rules make of them.
+    """Reads URLs in normal form, and writes the results of rules.
 
     Parameters
     ----------
     aliases
-        Hosts that are another one.
+        Host aliases.
     grammars
-        Host -> its grammar, where that is not the usual one.
+        Host -> its grammar; by default the usual one.
     """
 
     def __init__(self, aliases: HostAliases, grammars: Mapping[str, SiteGrammar]) -> None:
         self.aliases = aliases
         self.grammars = {host: grammar for host, grammar in grammars.items() if grammar}
         self.is_plain = not self.grammars and not aliases.of_host
-        """True if every URL is read as it stands."""
+        """True if reading changes no URL."""
         self._read: dict[str, str] = {}
         self._written: dict[str, str | None] = {}
 
@@ -78,11 +78,11 @@ class Reading:
         return cls(aliases, {host: SiteGrammar.learn(urls) for host, urls in urls_of.items()})
 
     def at_home(self, url: str) -> str:
-        """*url* at the host that its own is."""
+        """Replace the host of *url* if it is an alias."""
         return url if self.is_plain else self.aliases.at_home(url)
 
     def alias_of(self, url: str) -> HostAlias | None:
-        """The alias by which a URL is read at another host."""
+        """The alias that the host of *url* is; None for all other hosts."""
         return self.aliases.of_host.get(host_of(url)) if self.aliases.of_host else None
 
     def read(self, url: str) -> str:
@@ -97,9 +97,9 @@ class Reading:
         return read
 
     def write(self, form: str, url: str) -> str:
-        """The URL that is read as *form*; where there is none, *url* at home.
+        """The URL that reads as *form*. If there is none, *url* itself with its alias replaced.
 
-        ``/a/b;v=1`` without its last part, say: as ``/a`` it would read otherwise.
+        For example, a rule may drop the last part of ``/a/b;v=1``, and no URL has the parameter without that part.
         """
         if self.is_plain:
             return form
@@ -116,13 +116,7 @@ class Reading:
 
     @staticmethod
     def grammars_from_json(value: JsonValue) -> dict[str, SiteGrammar]:
-        """Read what :meth:`grammars_to_json` gave.
-
-        Raises
-        ------
-        BadInputError
-            If it cannot have.
-        """
+        """Read the result of :meth:`grammars_to_json`; BadInputError if *value* is not one."""
         return {host: SiteGrammar.from_json(said) for host, said in value.table().items()}
 
     def _grammar_of(self, url: str) -> SiteGrammar:

@@ -1,7 +1,7 @@
-"""Finds the rule that fires on a URL among the rules of one host, without asking all of them.
+"""Finds the rule that fires on a URL among the rules of one host, without trying all of them.
 
-Each rule waits at one key that a URL needs for it: where it asks for a literal, at that value (the rarest one),
-otherwise at the key. A URL asks the rules that wait at its keys and values, and no others.
+Each rule is filed under one key that it requires. If the rule requires literal values, it is filed under the key and
+value that fewest rules ask for. Only the rules under the keys and values of a URL are tried.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class RuleIndex:
     Parameters
     ----------
     numbered
-        Number and rule; of two that are equally specific, the one with the smaller number is tried first.
+        Numbers and rules. Of two equally specific rules, the one with the smaller number is tried first.
     """
 
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
         self.need_query = all(any(key[:6] == "query[" for key in rule.required()) for _, rule in ordered)
-        """True if no rule is meant for a URL without a query."""
+        """True if no rule matches a URL without a query."""
         self._anywhere: list[_Ranked] = []
         self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
         n_asking = Counter((key, value) for _, rule in ordered for key, its in _literals(rule).items() for value in its)
@@ -39,13 +39,13 @@ class RuleIndex:
                 for value in literals[key]:
                     self._waiting[key].at_value[value].append((rank, number, rule))
             elif required:
-                key = max(required, key=lambda key: (key[:6] == "query[", key))  # the scheme is the last to be asked
+                key = max(required, key=lambda key: (key[:6] == "query[", key))  # query keys are the rarest
                 self._waiting[key].at_any_value.append((rank, number, rule))
             else:
                 self._anywhere.append((rank, number, rule))
 
     def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
-        """Number of the most specific rule that changes the map of a URL, and the changed map."""
+        """Number of the most specific rule that changes the map of a URL, and the changed map; None without one."""
         found = self._anywhere.copy()
         for key in self._waiting if len(self._waiting) < len(values) else values:
             if key in values and key in self._waiting:
@@ -63,7 +63,7 @@ class RuleIndex:
 
 
 class _Waiting:
-    """Rules that wait at one key."""
+    """Rules that are filed under one key."""
 
     def __init__(self) -> None:
         self.at_any_value: list[_Ranked] = []
@@ -71,7 +71,7 @@ class _Waiting:
 
 
 def _literals(rule: Rule) -> dict[str, frozenset[str | None]]:
-    """Key -> the values that a rule asks for, where they are few."""
+    """Key -> the values that a rule requires, for keys with a literal or a set of values."""
     return {
         key: frozenset((matcher.value,)) if isinstance(matcher, Literal) else matcher.values
         for key, matcher in rule.context.items()

@@ -1,4 +1,4 @@
-"""Finds the substring rules that may be applied to a URL by its tokens, without asking all of them."""
+"""Finds the substring rules that match a URL by its tokens, without trying all of them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NamedTuple
 from dedup_crawler.rules.language.substring_rule import END, START, SubstringRule, split_tokens
 
 MAX_LENGTH = 4_096
-"""Characters of path and query up to which substring rules are applied: a longer one could be shrunk for seconds."""
+"""Characters of the longest path and query to which substring rules are applied: more could take seconds."""
 
 
 class _Waiting(NamedTuple):
-    """A rule at the rarest of its tokens."""
+    """A rule that is filed under its rarest token."""
 
     number: int
     n_before: int
-    """Number of tokens of the substring before that one."""
+    """Number of tokens of the substring before the rarest one."""
     tokens: list[str]
     new: str
 
 
 class SubstringIndex:
-    """Finds the substring rules of one host in a URL; each rule waits at the token that fewest other rules have."""
+    """Finds the substring rules of one host. Each rule is filed under the token that fewest other rules have."""
 
     def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
         rules = [(number, rule.new, list(rule.tokens())) for number, rule in sorted(numbered, key=lambda pair: pair[0])]
@@ -34,7 +34,7 @@ class SubstringIndex:
             self._waiting[tokens[n_before]].append(_Waiting(number, n_before, tokens, new))
 
     def fire(self, rest: str) -> tuple[int, str] | None:
-        """The first rule (by number) that may be applied to *rest* (path and query), and what it gives."""
+        """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
         if len(rest) > MAX_LENGTH:
             return None
         tokens = split_tokens(f"{START}{rest}{END}")
@@ -50,9 +50,9 @@ class SubstringIndex:
         return best
 
     def matches(self, rest: str, asked: Mapping[int, int], max_asked: int) -> dict[int, str]:
-        """Every rule that may be applied to *rest*, with what it gives where it is applied first.
+        """Numbers of the rules that match *rest*, each with its result at the first match.
 
-        Rules that were *asked* for *max_asked* times are left out.
+        *asked* holds how often each rule has matched before; rules with *max_asked* matches are left out.
         """
         tokens = split_tokens(f"{START}{rest}{END}")
         found: dict[int, str] = {}
@@ -66,7 +66,7 @@ class SubstringIndex:
 
 
 def _replaced(rule: _Waiting, tokens: list[str], place: int) -> str | None:
-    """Apply a rule to a marked URL at one place of its token; None where it does not stand, or no path is left."""
+    """Apply a rule whose rarest token is at *place* of a marked URL; None if it does not match, or no path is left."""
     start = place - rule.n_before
     end = start + len(rule.tokens)
     if start < 0 or tokens[start:end] != rule.tokens:

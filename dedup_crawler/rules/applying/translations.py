@@ -1,8 +1,7 @@
-"""A table of translated templates, and how it gives a URL its form.
+"""A table of translated templates, which gives URLs their forms.
 
-What the network says of a template is said once and looked up from then on; URLs of a template that the table lacks
-keep their own form. A table that came out of :meth:`TranslationTable.settled` needs one look: its targets are their own
-targets.
+The network translates each template once, and the table keeps the translation. URLs with an unknown template keep their
+own form. In the result of :meth:`TranslationTable.settled`, every target is its own target, so one lookup is enough.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
 
-_MAX_PASSES = 10  # applications of the translator until a form must have settled
-_MAX_DIGITS = 6  # of the number of an argument in a file
+_MAX_PASSES = 10  # a form that still changes after so many translations is not used
+_MAX_DIGITS = 6  # digits of an argument's number in a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +29,12 @@ class Translation:
     """Translation of one template, and the evidence for it."""
 
     says: Template
-    """The target in the source's placeholders; the source itself where nothing else can be decoded."""
+    """The target, written with the placeholders of the source; the source itself if decoding failed."""
     n_urls: int
-    """URLs of the crawl that have the source template."""
+    """Number of crawled URLs with the source template."""
     evidence: MergeEvidence = NO_EVIDENCE
     is_used: bool = True
-    """False where the evidence was not enough: URLs of this template keep their own form."""
+    """False if the evidence is not enough: URLs of this template keep their own form."""
     guarded: tuple[int, ...] = ()
     """Numbers of the dropped arguments that the value-reuse guard watches."""
 
@@ -46,7 +45,7 @@ class TranslationTable:
     Parameters
     ----------
     templater
-        Cuts URLs as it did when the table was made.
+        The templater with which the table was made.
     translations
         Template -> translation.
     """
@@ -73,7 +72,7 @@ class TranslationTable:
         return used[1](*arguments)
 
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
-        """The table with every target replaced by its own final target, tried on one URL of each template."""
+        """Replace every target by its final target, found by translating one URL of each template repeatedly."""
         examples = {url.template: url for url in reversed(urls)}
         settled = {}
         for template, translation in self.translations.items():
@@ -87,7 +86,7 @@ class TranslationTable:
     def judged(
         self, urls: Sequence[TemplatedUrl], *, first_judged: int, min_groups: int, max_error: float
     ) -> TranslationTable:
-        """The table with evidence; a translation whose merge groups are too few or too wrong is not used.
+        """Add evidence; a translation with too few merge groups, or too many wrong ones, is not used.
 
         Parameters
         ----------
@@ -96,9 +95,9 @@ class TranslationTable:
         first_judged
             Place of the first URL that the translator has not learnt from.
         min_groups
-            Merge groups that a translation needs at least.
+            Smallest number of merge groups of a used translation.
         max_error
-            Upper 95 % bound (0-1) of the share of wrong groups that it may have.
+            Largest upper bound (0-1, 95 % confidence) of the share of wrong groups.
         """
         forms = [join(self.translations[url.template].says, url.arguments) for url in urls]
         changed = [url.template if form != url.url else None for url, form in zip(urls, forms, strict=True)]
@@ -111,7 +110,7 @@ class TranslationTable:
         return TranslationTable(self.templater, judged)
 
     def guarded(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
-        """The table with a value-reuse guard on the arguments that it drops."""
+        """Put a value-reuse guard on the dropped arguments."""
         arguments: dict[Template, list[Arguments]] = defaultdict(list)
         for url in urls:
             arguments[url.template].append(url.arguments)
@@ -139,7 +138,7 @@ class TranslationTable:
 
     @staticmethod
     def translations_from_json(value: JsonValue) -> dict[Template, Translation]:
-        """Read what :meth:`to_json` wrote; BadInputError for anything that could not be applied."""
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one, or cannot be applied."""
         return {template: _translation(template, entry) for template, entry in value.table().items()}
 
     def _guard_allows(self, template: Template, translation: Translation, arguments: Arguments) -> bool:
@@ -149,7 +148,7 @@ class TranslationTable:
         return all(self._guard.allows(template, slot, arguments[slot - 1], kept) for slot in translation.guarded)
 
     def _settled_form(self, url: str) -> str:
-        """Apply the table until the form no longer changes; of a circle, take the lexicographically smallest form."""
+        """Apply the table until the form no longer changes; in a circle, take the lexicographically smallest form."""
         passed = [url]
         for _ in range(_MAX_PASSES):
             form = self._step(passed[-1])
@@ -166,7 +165,7 @@ class TranslationTable:
         if used is None:
             return url
         form = used[1](*arguments)
-        # a translation may be nonsense: a form is a URL of the same host, or it is not taken
+        # a translation may be nonsense: only a URL of the same host is taken
         return form if host_of(form) == host_of(url) and normal_form(form) == form else url
 
 

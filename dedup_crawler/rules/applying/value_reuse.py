@@ -1,9 +1,9 @@
-"""The value-reuse guard: a slug belongs to one id; a "slug" that many ids share is a function token nobody has met yet.
+"""The value-reuse guard: a slug belongs to one id, so a "slug" with many ids is an unknown function token.
 
 A mapping that drops the slug of ``/questions/17/how-to-quit`` would also drop ``history`` from
-``/questions/17/history``, which is another page. The guard remembers, for each dropped argument, with which kept
-arguments it came. The third different company marks the value as a function token, and its URLs keep their own form
-from then on.
+``/questions/17/history``, which is another page. The guard remembers, for each dropped value, the kept arguments of its
+URLs (its *companies*). With the third company the value counts as a function token. From then on, its URLs keep their
+own form.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterable
 
 from dedup_crawler.urls.templates import Arguments
 
-_MAX_COMPANIES = 2  # allowed before a value is a function token
-_MAX_VALUES = 200_000  # remembered at once, about 60 MB; the oldest are forgotten first
-_USUAL = 0.10  # share of training URLs that reuse their value, above which reuse is how the slot works (session ids)
+_MAX_COMPANIES = 2  # a value with more is a function token
+_MAX_VALUES = 200_000  # values that are remembered, about 60 MB; the oldest are forgotten first
+_USUAL = 0.10  # if a larger share of the training URLs reuses its value, reuse is normal in the slot (session ids)
 
 
 class ValueReuseGuard:
-    """Bounded memory of dropped values; answers for one URL never change while its value is remembered."""
+    """Bounded memory of dropped values. The answer for a URL does not change while its value is remembered."""
 
     def __init__(self) -> None:
         self._companies: dict[tuple[str, int, str], list[int]] = {}
 
     def allows(self, template: str, slot: int, value: str, kept: Arguments) -> bool:
-        """Return True if *value* may be dropped from *slot* of *template* beside the *kept* arguments."""
+        """Return True if *value* in *slot* of *template* may be dropped from a URL with these *kept* arguments."""
         companies = self._companies.setdefault((template, slot, value), [])
         company = hash(kept)
         if company in companies:
@@ -39,7 +39,7 @@ class ValueReuseGuard:
 
 
 def guarded_slots(urls: Iterable[Arguments], dropped: Iterable[int]) -> tuple[int, ...]:
-    """Find the *dropped* arguments (numbers from 1) that hold values of their own in *urls* of one template."""
+    """Find the *dropped* arguments (numbers from 1) whose values are rarely reused in *urls* of one template."""
     urls = list(urls)
     dropped = tuple(dropped)
     return tuple(slot for slot in dropped if not _is_reused(urls, slot, dropped))

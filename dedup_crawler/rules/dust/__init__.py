@@ -1,4 +1,4 @@
-"""DustBuster: substring and parameter rules from a list of URLs.
+"""DustBuster: learns substring and parameter rules from a list of URLs.
 
 Read ``url_list.py`` and ``dust.py`` first, then ``substrings.py``, ``parameters.py`` and ``trials.py``. Nothing here
 reads a page.

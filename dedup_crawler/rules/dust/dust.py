@@ -1,13 +1,13 @@
-"""The rules of DustBuster for one host: likely rules of a list of URLs, the redundant ones left out, the rest tried.
+"""Search for the rules of DustBuster on one host: find likely rules, leave out redundant ones, validate the rest.
 
-Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006), whose steps these are. Validation here compares
-URLs of the list alone; fetching them is left to who can.
+The steps are those of Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006). Validation here only
+compares URLs of the list; fetching them is a task of the caller.
 
-*gamma alpha delta -> gamma beta delta* refines *alpha -> beta*. Where the two are found on nearly as many pages, the
-refined one says where the rule holds and is kept; where the general one is found on clearly more, both are, and it goes
-first. The paper compares each rule with a window of 1,100 others of similar support. Here each rule is compared with
-those that it refines by one token, which are looked up: a general rule has at least the support of its refinements, so
-that one of nearly the same support with more tokens has one with one token in between.
+*gamma alpha delta -> gamma beta delta* refines *alpha -> beta*. If both have nearly the same support, only the refined
+rule is kept, because it says where the rule holds. If the general rule has clearly more support, both are kept, the
+general one first. The paper compares each rule with a window of 1,100 others of similar support. Here each rule is
+compared with the rules that it refines by one token. That is enough: a general rule has at least the support of its
+refinements, so between two rules of nearly the same support there is a chain of one-token refinements.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.rule import Drop
 from dedup_crawler.rules.language.substring_rule import END, START, AnyRule, SubstringRule
 
-_MAX_RULES = 2_000  # substring rules that are tried
+_MAX_RULES = 2_000  # substring rules that are validated
 _RELATIVE, _ABSOLUTE = 0.2, 1
-"""Supports are nearly the same if they differ by this share of the larger, or by this number."""
+"""Supports are nearly the same if they differ by at most this share of the larger one, or by this number."""
 
 
 @dataclass(frozen=True)
 class DustSearch:
-    """Limits of a search for rules."""
+    """A search for rules, with its limits."""
 
     origin: str
-    """Name of the method, for its rules."""
+    """Origin of the rules: the name of the method."""
     min_support: int
     max_tokens: int
     max_bucket: int
     n_tried: int
-    """Pairs of the list that each rule is tried on; 0 tries none."""
+    """Number of pairs on which each rule is validated; 0 skips validation."""
     epsilon: float
-    """Share (0-1) of the tried pairs that may fail."""
+    """Share (0-1) of the pairs that may fail."""
     seed: int
 
     def rules_of(self, urls: UrlList) -> list[AnyRule]:
-        """Rules of a host, the best supported first, with what their pairs say."""
+        """Rules of a host with their statistics, the best supported first."""
         parameters = self._parameters(urls)
         rules: list[tuple[int, AnyRule]] = [(likely.support, likely.rule) for likely in parameters]
         known = RuleEngine(likely.rule for likely in parameters)
@@ -100,13 +100,13 @@ def _text(tokens: Sequence[str]) -> str:
 
 
 def _is_known(pairs: PairsOfRule, urls: UrlList, known: RuleEngine) -> bool:
-    """Return True if the parameter rules make the pair one already."""
+    """Return True if the parameter rules already give one form to the first pair."""
     source, target = pairs.pairs[0] if pairs.pairs else (0, 0)
     return source != target and known.form(urls.forms[source]) == known.form(urls.forms[target])
 
 
 def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:
-    """The rules that no refinement stands for, in their order."""
+    """Leave out rules that have a refinement of nearly the same support; the order stays."""
     support = {(rule.old, rule.new): rule.support for rule in rules}
     redundant = set()
     for rule in rules:
@@ -118,7 +118,7 @@ def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:
 
 
 def is_implied(old: Tokens, new: Tokens, valid: Iterable[tuple[Tokens, Tokens]]) -> bool:
-    """Return True if one of the *valid* rules does what this one does, in more places."""
+    """Return True if the rule refines one of the *valid* rules."""
     known = set(valid)
     seen: set[tuple[Tokens, Tokens]] = set()
     wanted = [(old, new)]
@@ -133,7 +133,7 @@ def is_implied(old: Tokens, new: Tokens, valid: Iterable[tuple[Tokens, Tokens]])
 
 
 def generalized_once(old: Tokens, new: Tokens) -> Iterator[tuple[Tokens, Tokens]]:
-    """The rule with one token less on either side, as long as both sides agree in it."""
+    """The rules that this one refines by one token, which *old* and *new* have in common at their start or end."""
     if old and new:
         if old[0] == new[0]:
             yield old[1:], new[1:]

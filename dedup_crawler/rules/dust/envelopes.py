@@ -1,10 +1,10 @@
-"""All (prefix, suffix) envelopes of a list of URLs, as 64-bit hashes, without making a single substring.
+"""All (prefix, suffix) envelopes of a list of URLs, as 64-bit hashes.
 
-An *envelope* is what stands around a substring of whole tokens: URLs that agree in one differ in what it encloses. The
-n tokens of a URL have about n S of them with up to S tokens inside, 41 million for 50,000 long URLs, so they are never
-held as texts: tokens are hashed once, and the hash of any run of tokens is a difference of two prefix sums (a
-polynomial over the tokens modulo 2**64; the sums go over the whole list, and a difference is shifted back by the
-inverse power of where in its URL a run starts).
+An *envelope* is the prefix and suffix around a substring of whole tokens (the *inside*). URLs with the same envelope
+differ only inside. A URL of n tokens has about n S envelopes with up to S tokens inside: 41 million for 50,000 long
+URLs. So no text is made of them. Each token is hashed once, and the hash of a run of tokens is a difference of two
+prefix sums: of a polynomial modulo 2**64, whose power is the place of a token in its URL. A product with an inverse
+power makes the hash independent of the place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Places = npt.NDArray[np.int64]
 SmallPlaces = npt.NDArray[np.int32]
 
 BLOCK = 2**14
-"""Tokens that are looked at at once: what is worked out for them stays in the cache."""
+"""Number of tokens in one step: few enough for intermediate results to stay in the cache."""
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 _INVERSE = pow(_BASE, -1, 2**64)
 _SUFFIX, _ENDING, _MIX_1, _MIX_2 = (
@@ -35,24 +35,24 @@ _SUFFIX, _ENDING, _MIX_1, _MIX_2 = (
 
 
 class Part(NamedTuple):
-    """Some of the envelopes."""
+    """Part of the envelopes: those that start at some tokens, and belong to one class by their suffix."""
 
     starts: Places
-    """Tokens that the inside starts with."""
+    """Places of the first tokens inside."""
     n_classes: int
     number: int
-    """Remainder of the number of tokens behind the inside, by which the envelopes of this class are told."""
+    """Number of the class: the number of tokens behind the inside, modulo *n_classes*."""
 
 
 class TokenTable:
-    """The tokens of all URLs in one row, with start and end marks.
+    """The tokens of all URLs in one row of n entries, with a start mark and an end mark for each URL.
 
     Parameters
     ----------
     rests
         Path and query of each URL.
     kinds
-        URLs of two kinds (schemes) have no envelope in common.
+        Scheme of each URL; URLs of different schemes have no envelope in common.
     """
 
     def __init__(self, rests: Sequence[str], kinds: Sequence[str]) -> None:
@@ -65,23 +65,23 @@ class TokenTable:
             n_tokens.append(len(self._numbers) - before)
         self._words = list(number_of)
         n = len(self._numbers)
-        lengths: Places = np.array(n_tokens, np.int64)
-        codes = _hashed(self._words)[np.frombuffer(self._numbers, np.intc)] if n else np.empty(0, np.uint64)
-        codes[np.cumsum(lengths) - lengths] = _hashed(kinds)  # a start mark is never replaced alone
-        # looked up at any place: they are small, to be near
-        self.owners: SmallPlaces = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        lengths: Places = np.array(n_tokens, np.int64)  # (URLs,)
+        codes = _hashed(self._words)[np.frombuffer(self._numbers, np.intc)] if n else np.empty(0, np.uint64)  # (n,)
+        codes[np.cumsum(lengths) - lengths] = _hashed(kinds)  # the start mark says the scheme
+        # int32, because these arrays are read at random places and should fit the cache
+        self.owners: SmallPlaces = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)  # (n,)
         """URL of each token."""
-        self._end_of: SmallPlaces = np.repeat(np.cumsum(lengths).astype(np.int32), lengths)
-        self._start_of: SmallPlaces = self._end_of - np.repeat(lengths.astype(np.int32), lengths)
-        n_before = np.arange(n) - self._start_of
+        self._end_of: SmallPlaces = np.repeat(np.cumsum(lengths).astype(np.int32), lengths)  # (n,)
+        self._start_of: SmallPlaces = self._end_of - np.repeat(lengths.astype(np.int32), lengths)  # (n,)
+        n_before = np.arange(n) - self._start_of  # (n,)
         longest = int(lengths.max(initial=0))
         self._inverses = _powers(_INVERSE, longest + 1)
-        sums = np.zeros(n + 1, np.uint64)
+        sums = np.zeros(n + 1, np.uint64)  # sums[i] covers the first i tokens of the row
         np.cumsum(codes * _powers(_BASE, longest)[n_before], out=sums[1:])
         self._sums = sums
 
     def text(self, start: int, n_tokens: int) -> tuple[str, ...]:
-        """A run of tokens."""
+        """The *n_tokens* tokens from place *start* on."""
         return tuple([self._words[number] for number in self._numbers[start : start + n_tokens]])
 
     def run_hash(self, starts: Places, ends: Places) -> Hashes:
@@ -96,9 +96,9 @@ class TokenTable:
         return places - self._start_of[np.minimum(places, len(self._start_of) - 1)]
 
     def parts(self, max_tokens: int, n_most: int) -> Iterator[Part]:
-        """The envelopes in parts of about *n_most*; equal ones are in the same part.
+        """All envelopes with up to *max_tokens* tokens inside, in parts of about *n_most* envelopes.
 
-        Equal envelopes have as many tokens before the inside, and as many behind it.
+        Equal envelopes are in the same part, because their prefixes have equal lengths, and so have their suffixes.
         """
         n_before = np.arange(len(self._end_of)) - self._start_of
         order = np.argsort(n_before, kind="stable")
@@ -115,7 +115,7 @@ class TokenTable:
         yield from _split(order[begin:end], -(-n_taken // n_most))
 
     def envelopes(self, max_tokens: int, part: Part) -> Iterator[tuple[Hashes, Places, int]]:
-        """Envelopes with the same number of tokens inside: their hashes, where the inside starts, and that number."""
+        """Envelopes of a *part*, by number of tokens inside: hashes and first places, (m,) each, and the number."""
         for begin in range(0, len(part.starts), BLOCK):
             block = part.starts[begin : begin + BLOCK]
             start_of, end_of = self._start_of[block], self._end_of[block]
@@ -124,7 +124,7 @@ class TokenTable:
             n_before = block - start_of
             for length in range(min(max_tokens, int(left.max())) + 1):
                 fits = left >= length
-                # neither an empty inside before the start mark nor the URL as a whole
+                # not an empty inside before the start mark, and not the whole URL
                 fits &= (block > start_of) | ((length > 0) & (length < end_of - start_of))
                 if part.n_classes > 1:
                     fits &= (left - length) % part.n_classes == part.number
@@ -139,7 +139,7 @@ def _split(starts: Places, n_classes: int) -> Iterator[Part]:
 
 
 def mixed(left: Hashes, right: Hashes) -> Hashes:
-    """One hash for two, in this order."""
+    """Mix two hashes into one; the order matters."""
     value: Hashes = left ^ (right * _SUFFIX + _ENDING)
     value = (value ^ (value >> np.uint64(30))) * _MIX_1
     value = (value ^ (value >> np.uint64(27))) * _MIX_2

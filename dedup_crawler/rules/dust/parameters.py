@@ -1,12 +1,12 @@
-"""Likely parameter rules: a parameter of the query that can be left out, or set to one value.
+"""Likely parameter rules: a query parameter that can be dropped, or set to one value.
 
-Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): both kinds are found by looking at the URLs alone
-and filtered by sizes; how is not said where we could read it. Here the URLs of the list that differ in a parameter
-alone are compared with one of them: the one that lacks it (or the smallest, where all have it) speaks for leaving it
-out, the one with the default value for setting it, where the default is the frequent value that fits most others.
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006) find both kinds in the URLs alone and filter them by
+page sizes; the texts that we could get do not say how. Here URLs that differ only in the parameter are a group. For
+dropping, each URL is compared with the URL of its group that lacks the parameter (or the smallest). For setting, it is
+compared with the URL that has the default value: of a few frequent values, the one with most support.
 
-Unlike a substring rule such a rule speaks of any value, so that it also learns session ids that are never seen twice.
-They are rules of the key-value kind.
+Unlike a substring rule, a parameter rule holds for any value. So it also covers session ids, which occur only once. It
+is a :class:`~dedup_crawler.rules.language.rule.Rule`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import xxhash
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
 
-_MAX_PARAMETERS = 30  # of one URL: more are an attack, and would cost the square
-_N_DEFAULTS = 3
+_MAX_PARAMETERS = 30  # a URL with more is an attack and is ignored: the cost grows with the square
+_N_DEFAULTS = 3  # most frequent values that are tried as the default
 
 Pairs = list[tuple[int, int]]
 Parts = dict[int, str]
-"""The first part of the query with some name, such as ``sid=7``, by place of the URL."""
+"""Place of a URL -> its first query part with some name, such as ``sid=7``."""
 
 
 class LikelyParameter(NamedTuple):
-    """A likely rule and all the pairs of URLs (by place) that speak for or against it."""
+    """A likely rule, and all pairs of URLs (by place) for or against it."""
 
     rule: Rule
     support: int
-    """Pairs that may be the same page."""
+    """Number of pairs that may show the same page."""
     pairs: Pairs
 
 
@@ -58,7 +58,7 @@ def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") 
 
 
 def _parameters_of(urls: UrlList) -> dict[str, Parts]:
-    """Parameter -> how it stands in the URLs that have it."""
+    """Key of each parameter -> its parts in the URLs that have it."""
     found: dict[str, Parts] = defaultdict(dict)
     for place, rest in enumerate(urls.rests):
         if "?" in rest:
@@ -71,7 +71,7 @@ def _parameters_of(urls: UrlList) -> dict[str, Parts]:
 
 
 def _alike_but_for(parts: Parts, urls: UrlList) -> list[list[int]]:
-    """URLs that are equal without the parameter, that without it first if there is one; groups of two or more."""
+    """Groups of two or more URLs that differ only in the parameter; a URL without the parameter comes first."""
     groups: dict[int, list[int]] = {}
     for place, part in parts.items():
         rest = urls.without_part(place, part)
@@ -84,7 +84,7 @@ def _alike_but_for(parts: Parts, urls: UrlList) -> list[list[int]]:
 
 
 def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
-    """Each URL with the smallest of its group: the one without the parameter, where there is one."""
+    """Pair each URL with the smallest URL of its group, which lacks the parameter if any URL does."""
     leaders = [min(group, key=lambda place: (len(urls.forms[place]), urls.forms[place])) for group in groups]
     return [
         (place, leader) for group, leader in zip(groups, leaders, strict=True) for place in group if place != leader
@@ -102,7 +102,7 @@ def _value(part: str) -> str | None:
 
 
 def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:
-    """Each URL that has another value with the one of its group that has the value of *part*."""
+    """Pair each URL that has another value with the URL of its group that has *part*."""
     for group in groups:
         having = [place for place in group if place in parts]
         target = next((place for place in having if parts[place] == part), None)

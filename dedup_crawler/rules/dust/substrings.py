@@ -1,16 +1,16 @@
-"""Likely substring rules: what is often found in the same surroundings on URLs that may be the same page.
+"""Likely substring rules: substrings that often replace each other in URLs that may show the same page.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST: different URLs with similar text", poster, WWW 2006;
 WWW 2007. *S* -> max_tokens, *T* -> max_bucket, *MS* -> min_support, *ST*, *IT* -> envelopes, pairs.
 
-Every substring of up to S tokens of every URL stands in an envelope, and URLs with the same envelope are a bucket. Two
-URLs of a bucket that may be the same page (overlapping sizes, or the same cluster) are an instance of the rule that
-replaces what the one has inside by what the other has; buckets with more than T URLs are left out: what has so many
-alternatives is an id (the small-bucket principle). What has MS instances is a likely rule. A rule is counted in the
-shrinking direction alone; the paper counts both and turns them round later.
+Every substring of up to S tokens has an envelope, and URLs with the same envelope are a bucket. Two URLs of a bucket
+that may show the same page (overlapping sizes, or the same cluster) are an *instance* of the rule that replaces the
+inside of the one by the inside of the other. Buckets with more than T URLs are left out: an inside with so many
+alternatives is an id (the small-bucket principle). A rule with MS instances is likely. Only the direction that shrinks
+the URL is counted; the paper counts both and chooses later.
 
-Cost: n S envelopes for a URL of n tokens, sorted: L log L in the number of URLs. About a million envelopes are held at
-once, more in several parts; of more than 3 million rules, those with fewest instances so far are forgotten.
+Cost: n S envelopes for a URL of n tokens, and sorting them: L log L in the number of URLs. About a million envelopes
+are in memory at once; more are treated in parts. Of more than 3 million rules, those with fewest instances are dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dedup_crawler.rules.dust.envelopes import Hashes, Part, Places, TokenTable,
 from dedup_crawler.rules.dust.url_list import UrlList
 
 _MAX_ENVELOPES = 1_000_000
-_MAX_PAIRS = 100_000  # that are looked at at once
+_MAX_PAIRS = 100_000  # pairs in one step
 _MAX_CANDIDATES = 3_000_000
 _MAX_LIKELY = 50_000
 _MAX_SHIFT = 4  # tokens
@@ -39,7 +39,7 @@ class Substitution(NamedTuple):
     old: Tokens
     new: Tokens
     support: int
-    """Instances: pairs of URLs of the list that differ in this alone and may be the same page."""
+    """Number of instances: pairs of URLs that differ only in this and may show the same page."""
 
 
 def likely_substitutions(
@@ -59,50 +59,51 @@ def likely_substitutions(
                 n_found = len(found[0].hashes)
     supported = _together(found).supported(min_support)
     texts: dict[tuple[Tokens, Tokens], int] = {}
-    for old, new, support in supported.texts(
-        table
-    ):  # a mark at the start hides the scheme: the same rule may come twice
+    for old, new, support in supported.texts(table):
+        # a start mark hides the scheme, so the same rule may come twice
         texts[old, new] = texts.get((old, new), 0) + support
     likely = [Substitution(old, new, support) for (old, new), support in texts.items()]
     return sorted(likely, key=lambda rule: (-rule.support, len(rule.old), rule.old, rule.new))
 
 
 class _Candidates(NamedTuple):
-    """Rules by hash, with a place where each can be read: token and length, of the larger and of the smaller side."""
+    """n rules, as hashes."""
 
     hashes: Hashes
+    """Hash of each rule, (n,)."""
     counts: Places
+    """Number of instances of each rule, (n,)."""
     places: npt.NDArray[np.int64]
-    """(n, 4)"""
+    """Place and number of tokens of the old side, then of the new side, in one instance of each rule, (n, 4)."""
 
     def at(self, rows: Places) -> _Candidates:
         """Candidates of some rows."""
         return _Candidates(self.hashes[rows], self.counts[rows], self.places[rows])
 
     def counted(self) -> _Candidates:
-        """Each rule once."""
+        """Join the rows of equal rules, and add up their counts."""
         if not len(self.hashes):
             return self
-        order = np.argsort(self.hashes)  # equal rules read the same wherever they are read
+        order = np.argsort(self.hashes)
         hashes = self.hashes[order]
-        firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
+        firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))  # (rules,)
         return _Candidates(hashes[firsts], np.add.reduceat(self.counts[order], firsts), self.places[order[firsts]])
 
     def bounded(self) -> _Candidates:
-        """Half of the bound at most, those with most instances."""
+        """Keep the rules with most instances, at most half of the limit."""
         if len(self.hashes) <= _MAX_CANDIDATES // 2:
             return self
         kept = np.sort(np.argsort(-self.counts, kind="stable")[: _MAX_CANDIDATES // 2])
         return self.at(kept)
 
     def supported(self, min_support: int) -> _Candidates:
-        """The best supported ones."""
+        """Keep the rules with at least *min_support* instances, at most 50,000, the best supported first."""
         enough = np.flatnonzero(self.counts >= min_support)
         kept = enough[np.argsort(-self.counts[enough], kind="stable")[:_MAX_LIKELY]]
         return self.at(kept)
 
     def texts(self, table: TokenTable) -> Iterator[tuple[Tokens, Tokens, int]]:
-        """Both sides as tokens, with the count."""
+        """Old and new side of each rule as tokens, and the count."""
         for count, (old, n_old, new, n_new) in zip(self.counts.tolist(), self.places.tolist(), strict=True):
             yield table.text(old, n_old), table.text(new, n_new), count
 
@@ -118,7 +119,7 @@ def _together(found: Sequence[_Candidates]) -> _Candidates:
 
 
 def _shrinking_ranks(forms: Iterable[str]) -> Places:
-    """Place of each URL when shorter, then lexicographically smaller ones come first."""
+    """Rank of each URL: shorter URLs come first, then lexicographically smaller ones."""
     forms = list(forms)
     order = sorted(range(len(forms)), key=lambda place: (len(forms[place]), forms[place]))
     ranks = np.empty(len(forms), np.int64)
@@ -129,34 +130,34 @@ def _shrinking_ranks(forms: Iterable[str]) -> Places:
 def _pairs(
     table: TokenTable, urls: UrlList, ranks: Places, max_tokens: int, max_bucket: int, part: Part
 ) -> Iterator[_Candidates]:
-    """Instances of one part of the envelopes."""
+    """Instances of one part of the envelopes (m of them)."""
     pieces = list(table.envelopes(max_tokens, part))
-    hashes = np.concatenate([piece[0] for piece in pieces])
+    hashes = np.concatenate([piece[0] for piece in pieces])  # (m,), as starts and lengths
     starts = np.concatenate([piece[1].astype(np.uint32) for piece in pieces])
     lengths = np.concatenate([np.full(len(piece[0]), piece[2], np.uint8) for piece in pieces])
     del pieces
-    order = np.argsort(hashes)  # in which order the URLs of a bucket come does not matter
+    order = np.argsort(hashes)  # the order within a bucket does not matter
     hashes = hashes[order]
-    firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))
-    sizes = np.diff(firsts, append=len(hashes))
+    firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))  # (buckets,)
+    sizes = np.diff(firsts, append=len(hashes))  # (buckets,)
     del hashes
     for size in range(2, max_bucket + 1):
         buckets = firsts[sizes == size]
         step = max(_MAX_PAIRS // (size * (size - 1)), 1)
         for begin in range(0, len(buckets), step):
-            members = order[buckets[begin : begin + step, None] + np.arange(size)]
+            members = order[buckets[begin : begin + step, None] + np.arange(size)]  # (up to step, size)
             yield _instances(table, urls, ranks, starts[members].astype(np.int64), lengths[members].astype(np.int64))
 
 
 def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, lengths: Places) -> _Candidates:
-    """Rules between the members of equally large buckets, (n, size) each."""
-    left, right = np.triu_indices(starts.shape[1], 1)
-    members = table.owners[starts]
+    """Rules between the members of buckets of one size; *starts* and *lengths* have the shape (buckets, size)."""
+    left, right = np.triu_indices(starts.shape[1], 1)  # (pairs,), places in a bucket
+    members = table.owners[starts]  # (buckets, size)
     lows, highs = urls.lows[members], urls.highs[members]
-    may_be_same = (lows[:, left] <= highs[:, right]) & (lows[:, right] <= highs[:, left])
-    bucket, pair = np.nonzero(may_be_same)  # most URLs that differ in little are not the same page
+    may_be_same = (lows[:, left] <= highs[:, right]) & (lows[:, right] <= highs[:, left])  # (buckets, pairs)
+    bucket, pair = np.nonzero(may_be_same)  # (n,), n instances
     left, right = left[pair], right[pair]
-    one = np.stack((starts[bucket, left], lengths[bucket, left]))
+    one = np.stack((starts[bucket, left], lengths[bucket, left]))  # (2, n)
     other = np.stack((starts[bucket, right], lengths[bucket, right]))
     counts_once = ~_is_shifted(table, one, other)
     one, other = one[:, counts_once], other[:, counts_once]
@@ -168,9 +169,9 @@ def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, 
 
 
 def _is_shifted(table: TokenTable, one: Places, other: Places) -> npt.NDArray[np.bool_]:
-    """Return True if the same two URLs differ in the same way a few tokens before, too.
+    """Mask (n,) of the instances that repeat another one between the same two URLs, a few tokens further left.
 
-    ``//a`` without its first slash is ``/a``, and without its second one as well: that is one instance.
+    ``//a`` becomes ``/a`` without its first slash, and also without its second one: that is one instance.
     """
     shifted = np.zeros(one.shape[1], bool)
     before = np.minimum(table.n_before(one[0]), table.n_before(other[0]))

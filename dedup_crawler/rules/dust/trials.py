@@ -1,7 +1,8 @@
-"""Validation by sampling: a rule holds if it held for nearly all of the pairs that were tried.
+"""Validation by sampling: a rule is valid if nearly all pairs of a sample show the same page.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): *N* -> n, *epsilon*. A trial ends as soon as its
-outcome is certain. Twenty pairs without a failure bound the share of failures below 14 % only (at 95 % confidence).
+outcome is certain. Note that twenty pairs without a failure only bound the share of failures by 14 % (at 95 %
+confidence).
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 
-_MAX_URLS = 5_000  # that one rule is applied to
-_MAX_PAIRS = 1_000  # that are kept of them
+_MAX_URLS = 5_000  # URLs to which one rule is applied
+_MAX_PAIRS = 1_000  # pairs that are kept of one rule
 
 
 @dataclass
 class Trial:
-    """Pairs of one rule, one after the other."""
+    """Counts the right and wrong pairs of one rule."""
 
     n: int
-    """Pairs to try at most, 1 or more."""
+    """Largest number of pairs to try, 1 or more."""
     epsilon: float
-    """Share (0-1) of them that may fail."""
+    """Share (0-1) of the pairs that may be wrong."""
     n_right: int = 0
     n_wrong: int = 0
 
     def add(self, is_same: bool) -> None:
-        """One more pair."""
+        """Count one more pair."""
         self.n_right += is_same
         self.n_wrong += not is_same
 
@@ -43,27 +44,27 @@ class Trial:
 
     @property
     def is_passed(self) -> bool:
-        """Return True if the rule holds by the pairs so far; it does not without any."""
+        """Return True if the rule is valid by the pairs so far; False without pairs."""
         return self.n_right > 0 and self.n_wrong <= self.epsilon * (self.n_right + self.n_wrong)
 
 
 @dataclass(frozen=True)
 class PairsOfRule:
-    """Pairs of URLs of a list of which a rule makes the first into the second."""
+    """Pairs of URLs of a list; a rule changes the first URL of a pair into the second."""
 
     n_urls: int
-    """URLs that it was applied to."""
+    """Number of URLs to which the rule was applied."""
     pairs: Sequence[tuple[int, int]]
-    """Pairs of URLs by their places, in random order."""
+    """Pairs of URLs (by place), in random order."""
 
     def statistics(self, urls: UrlList) -> RuleStatistics:
-        """Evidence of the pairs."""
+        """Count the pairs."""
         n_wrong = sum(not urls.may_be_same(*pair) for pair in self.pairs)
         n = len(self.pairs)
         return RuleStatistics(self.n_urls, n, n_wrong, MergeEvidence(n, n_wrong))
 
     def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
-        """Return True if the rule holds for *n* of the pairs, or all where there are fewer."""
+        """Return True if the rule is valid by the first *n* pairs."""
         trial = Trial(n, epsilon)
         for pair in self.pairs[:n]:
             trial.add(urls.may_be_same(*pair))
@@ -73,9 +74,9 @@ class PairsOfRule:
 
 
 def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int) -> list[PairsOfRule]:
-    """Pairs of each rule, found in one pass over the URLs in random order.
+    """Find pairs of each rule, in one pass over the URLs in random order.
 
-    Of one rule at most 5,000 URLs are looked at and 1,000 pairs kept.
+    Each rule is applied to at most 5,000 URLs and keeps at most 1,000 pairs.
     """
     order = list(range(len(urls)))
     random.Random(seed).shuffle(order)  # noqa: S311 - draws examples, guards nothing
@@ -92,7 +93,7 @@ def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int
 
 
 def shuffled(pairs: Sequence[tuple[int, int]], seed: int) -> PairsOfRule:
-    """Known pairs in random order."""
+    """Put known pairs into random order."""
     return PairsOfRule(len(pairs), random.Random(seed).sample(list(pairs), len(pairs)))  # noqa: S311 - as above
 
 

@@ -1,4 +1,4 @@
-"""The URLs of one host with what tells whether two of them may show the same page: all that DustBuster reads."""
+"""The input of DustBuster: the URLs of one host, with the page size or cluster of each."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dedup_crawler.rules.language.rule import KEY_VALUES
 
 
 class UrlList:
-    """Distinct URLs, those that differ in the order of the query being one, in the order of the list.
+    """Distinct URLs, in the order of the list. URLs that differ only in the order of the query are the same.
 
     Parameters
     ----------
     host
-        With its port.
+        Host with its port.
     urls
-        In normal form, all of this host.
+        URLs of the host, in normal form.
     lows, highs
-        Range of the sizes of each URL, in bytes; of a URL that comes twice, the ranges are joined. Where the page is
-        known, both are the number of its cluster, and of a URL that comes twice the first one counts.
+        Smallest and largest size of the page at each URL, in bytes; ranges of repeated URLs are joined. If the pages
+        are known, both are the cluster number; the first one of a repeated URL counts.
     are_clusters
-        Whether they are.
+        True if *lows* and *highs* are cluster numbers.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class UrlList:
         return len(self.forms)
 
     def query_parts(self, place: int) -> list[str]:
-        """Parts of the query of the URL at *place*, such as ``t=4``; no part where there is no query."""
+        """Parts of the query of the URL at *place*, such as ``t=4``; empty without a query."""
         _, question, query = self.rests[place].partition("?")
         return query.split("&") if question else []
 
     def without_part(self, place: int, part: str) -> str:
-        """The URL at *place* without the first such part of its query."""
+        """The URL at *place* without the first occurrence of *part* in its query."""
         origin, _, _ = self.forms[place].partition("?")
         parts = self.query_parts(place)
         parts.remove(part)
@@ -75,5 +75,5 @@ class UrlList:
         return read_url(form[: len(form) - len(self.rests[place])] + rest, KEY_VALUES)[0]
 
     def may_be_same(self, left: int, right: int) -> bool:
-        """Return True if the ranges of two URLs overlap."""
+        """Return True if two URLs may show the same page: their ranges overlap."""
         return bool(self.lows[left] <= self.highs[right] and self.lows[right] <= self.highs[left])

@@ -1,4 +1,4 @@
-"""Rules in the formats of other programs: exactly, or more cautiously, or not at all.
+"""Writes rules in the formats of other programs. A rule that a format cannot express is narrowed or left out.
 
-Read ``model_rules.py`` first, then ``discarder.py``. Rules of other programs that are read belong to ``static_rules/``.
+Read ``model_rules.py`` first, then ``discarder.py``. ``static_rules/`` reads the rules of other programs.
 """

@@ -1,12 +1,12 @@
-"""Rules in the JSON of duplicate-url-discarder, as far as it can say them: query parameters that go.
+"""Writes rules in the JSON of duplicate-url-discarder, which can only drop query parameters.
 
-That program applies its rules once, in no particular order. A rule may stand alone in such a file if it never changes
-what the model makes of a URL in the end. That is so where the other rules of its host neither change what it looks at
-nor look at what it drops, and all of them settle whatever their order; any other rule is left out.
+That program applies its rules once, in no particular order. So a rule is written only if the order does not matter: the
+other rules of its host neither change the keys that it looks at nor look at the parameters that it drops, and the rules
+of the host give the same result in any order.
 
-Its patterns (of the package url-matcher) compare without regard to letter case, a parameter that comes twice counts if
-one of its values fits, and a pattern for a host is also one for ``www.`` and that host, with any character for the dot.
-What narrows a rule is said in ``include`` where that can be said exactly, and in ``exclude`` rather too widely.
+The patterns (of the package url-matcher) ignore letter case. A repeated parameter matches if one of its values does. A
+pattern for a host also matches the host with ``www.`` in front, with any character for the dot. The context of a rule
+becomes ``include`` patterns if they are exact, and otherwise ``exclude`` patterns that are rather too wide.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from dedup_crawler.rules.language.rule import (
     Rule,
     Set,
     Star,
+    sorted_values,
 )
 from dedup_crawler.rules.language.rule_ids import rule_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
 NOTE = (
-    "duplicate-url-discarder compares paths and values without regard to letter case, takes a parameter that is "
-    "repeated, empty or without = for any other, and reads percent-encoded characters as what they stand for: of URLs "
-    "with any of that it may merge more than the model does"
+    "duplicate-url-discarder ignores the letter case of paths and values, decodes percent-encoded characters, and does "
+    "not tell repeated, empty and bare parameters from others: on such URLs it may merge more than the model does"
 )
 _ORDER = 1
 _MAX_FIRINGS = 9  # the engine gives up after ten passes
-_MAX_PATTERNS = 500  # of one rule
-_LENGTHS = tuple(map(str, range(1, 11)))  # of a path that is told part by part
+_MAX_PATTERNS = 500  # patterns of one rule
+_LENGTHS = tuple(map(str, range(1, 11)))  # lengths of paths that are written part by part
 _PATH = "path"
-"""Stands for all keys of the path: what changes one of them may change how the others are read."""
+"""Stands for all keys of the path: a change of one key may change how the others are read."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
 _PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
@@ -57,20 +57,20 @@ _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + 
 
 
 class _UnsayableError(Exception):
-    """The format cannot say a rule; the text says why."""
+    """The format cannot express a rule; the text says why."""
 
 
 def to_discarder(model: ModelRules, switched_off: Collection[str] = (), *, with_guards: bool = True) -> Export:
-    """Write the rules of a model that the format can say.
+    """Write the rules of a model that the format can express.
 
     Parameters
     ----------
     model
-        The rules, and what the model does beside them.
+        The rules and guards of the model.
     switched_off
         Identifiers of rules that a crawl found wrong; they are left out.
     with_guards
-        Whether rules are left out on hosts where the model leaves some URLs alone whatever the rules say.
+        True to leave out the rules of hosts where the model has guards.
     """
     written = [_written(rule, model, switched_off, with_guards=with_guards) for rule in model.rules]
     said = [each for each in written if not isinstance(each, LeftOut)]
@@ -117,7 +117,7 @@ def _is_plain_drop(item: tuple[str, object]) -> bool:
 
 
 def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
-    """Raise if the other rules of the host may end in another form when *rule* goes first."""
+    """Raise _UnsayableError if the form of a URL may change when *rule* is applied first."""
     rules = [other for other in of_host if isinstance(other, Rule)]
     if len(rules) < len(of_host):
         raise _UnsayableError("a substring rule of its host may change the URLs that it leaves")
@@ -133,7 +133,7 @@ def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
 
 
 def _commute(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
-    """Return True if two rules of a host end in the same on all plain URLs, whichever goes first."""
+    """Return True if two rules of a host give the same result on all plain URLs, whichever is applied first."""
     ours, theirs = _changed(one), _changed(other)
     if ours is None or theirs is None:
         return False
@@ -145,13 +145,13 @@ def _commute(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
 
 
 def _changed(rule: Rule) -> frozenset[str] | None:
-    """Keys that a rule may change on plain URLs; None where what it writes may be read as anything."""
+    """Keys that a rule may change on plain URLs; None if its result may be read as any keys."""
     changed: set[str] = set()
     for key, operation in rule.transformation.items():
         if not _is_plain_change(key, operation, rule):
             return None
         if key.startswith("path["):
-            changed |= {key, "ext"}  # what is left may end like a file
+            changed |= {key, "ext"}  # the new value may end like a file name
         else:
             is_path = key == "ext" or (key == "slash" and isinstance(operation, Set))
             changed.add(_PATH if is_path else _unrepeated(key))
@@ -181,7 +181,7 @@ def _unrepeated(key: str) -> str:
 
 
 def _never_meet(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
-    """Return True if the two ask for different values of a key that no rule gives another value."""
+    """Return True if the two rules require different values of a key that no rule changes."""
     written = {
         _unrepeated(key)
         for rule in rules
@@ -205,7 +205,7 @@ def _are_disjoint(one: Matcher, other: Matcher) -> bool:
 
 
 def _absorbs(drops: Rule, shortens: Rule) -> bool:
-    """Return True if one rule drops a parameter whatever its value, and the other one only shortens that value."""
+    """Return True if *drops* drops a parameter with any value, and *shortens* only changes that value."""
     keys = drops.transformation.keys() | shortens.transformation.keys()
     if len(keys) != 1 or not (drops.absent | shortens.absent).isdisjoint(keys):
         return False
@@ -219,7 +219,7 @@ def _absorbs(drops: Rule, shortens: Rule) -> bool:
 
 
 def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
-    """Patterns of the URLs that a rule is for, and of those among them that it leaves alone."""
+    """Patterns of the URLs that a rule matches (include), and of exceptions among them (exclude)."""
     scheme = rule.context.get("scheme", ANY)
     if scheme != ANY and not isinstance(scheme, Literal):
         raise _UnsayableError("the format cannot express its condition on the scheme")
@@ -234,7 +234,7 @@ def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
 
 
 def _query(rule: Rule) -> tuple[str, list[str]]:
-    """Parameters that have to be there, as ``?a=1&b=*``, and those that must not."""
+    """Parameters that must be present, as ``?a=1&b=*``, and those that must be missing."""
     needed = []
     without = [f"{_name(key)}=*" for key in rule.absent if key.startswith("query[") and "#" not in key]
     for key, matcher in sorted(rule.context.items()):
@@ -253,7 +253,7 @@ def _query(rule: Rule) -> tuple[str, list[str]]:
 
 
 def _paths(rule: Rule) -> tuple[list[str], list[str]]:
-    """Patterns of paths: those that begin with some parts, or have a number of parts; and those that are left alone."""
+    """Patterns of the paths that a rule matches (by first parts, or number of parts), and of exceptions among them."""
     exclude = ["//", "/*//", *_unwanted_paths(rule)]
     parts = {int(key[5:-1]): matcher for key, matcher in rule.context.items() if key.startswith("path[")}
     if "path.length" in rule.context or "ext" in rule.context or "slash" in rule.context:
@@ -272,7 +272,7 @@ def _paths(rule: Rule) -> tuple[list[str], list[str]]:
 
 
 def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str], list[str]]:
-    """Patterns for rules on the number of path parts; a star matches slashes too, so they are limited."""
+    """Patterns of paths for a rule with a number of path parts; a star also matches slashes, so few can be written."""
     length = rule.context.get("path.length")
     extensions = _few_values(rule.context.get("ext", Literal("")))
     n_parts = int(length.value or 0) if isinstance(length, Literal) and length.value in _LENGTHS else -1
@@ -293,14 +293,14 @@ def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str
 
 
 def _parts(values: Sequence[str | None]) -> list[str]:
-    """Parts of a path as they stand in patterns."""
+    """Path parts as they are written in patterns."""
     if any(_ENDS_LIKE_A_FILE(value or "") for value in values):
         raise _UnsayableError("the format would take a part of the path for the name of a file")
     return [_checked(value or "", _PLAIN_PART) for value in values]
 
 
 def _unwanted_paths(rule: Rule) -> Iterator[str]:
-    """Patterns of paths that have what must not be there, and of some more."""
+    """Patterns that match at least the paths that the rule excludes."""
     for key in sorted(rule.absent):
         if key.startswith("path["):
             yield "/" + "*/" * int(key[5:-1]) + "*"
@@ -319,10 +319,10 @@ def _unwanted_paths(rule: Rule) -> Iterator[str]:
 
 
 def _few_values(matcher: Matcher) -> list[str | None] | None:
-    """The values that a matcher allows; None where it allows any number."""
+    """The values that a literal or a set of values matches; None for other matchers."""
     if isinstance(matcher, Literal):
         return [matcher.value]
-    return sorted(matcher.values, key=lambda value: value or "") if isinstance(matcher, OneOf) else None
+    return sorted_values(matcher.values) if isinstance(matcher, OneOf) else None
 
 
 def _checked(value: str, is_plain: Callable[[str], object]) -> str:

@@ -1,4 +1,4 @@
-"""Rules of a fitted model as its method hands them over for export, the result of an export, and the plainest one."""
+"""Input and result of an export, and the export as a plain table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Export:
 
     text: str
     n_said: int
-    """Rules in the file."""
+    """Number of rules in the file."""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
     """Limits of the format, for the user."""
@@ -33,24 +33,24 @@ class Export:
 
 @dataclass(frozen=True)
 class ModelRules:
-    """The rules of a fitted model, and what the model does beside them."""
+    """The rules of a fitted model, and everything else that decides about its forms."""
 
     rules: Sequence[AnyRule]
     """Rules in the order of the engine."""
     maps: Mapping[str, UrlMap] = field(default_factory=dict)
-    """Host -> how its URLs are read, where that is not the plain way."""
+    """Host -> map that reads its URLs, if it is not the usual one."""
     unsayable: Mapping[str, str] = field(default_factory=dict)
-    """Host -> why no program can apply its rules to URLs as they stand."""
+    """Host -> why no other program can apply its rules."""
     guards: Mapping[str, str] = field(default_factory=dict)
-    """Host -> which URLs the model leaves alone whatever its rules say; no format can say that."""
+    """Host -> description of the URLs that keep their own form whatever the rules say; no format can express it."""
     others: Sequence[LeftOut] = ()
-    """Further knowledge of the model that is no rule about a URL alone."""
+    """Knowledge of the model that is not a rule about single URLs."""
 
 
 def to_table(
     sentences: Mapping[str, str], evidence: Mapping[str, tuple[int, int]], switched_off: Collection[str] = ()
 ) -> Export:
-    """Write every rule of a model of any method, its columns separated by tabs."""
+    """Write all rules of a model of any method as a table with tabs between the columns."""
     lines = ["\t".join(COLUMNS)]
     for known, sentence in sentences.items():
         n_groups, n_wrong = evidence.get(known, (0, 0))

@@ -1,11 +1,11 @@
-"""Belief in a rule: decided by the error that is to be expected of it, and by what all rules together may lose.
+"""Decides whether to believe a rule: by its expected error rate, and by the pages that all rules together may lose.
 
-The error rates of the hypotheses about a site fall into two heaps: what does not matter never matters (rates near 0),
-and what does matter is wrong nearly everywhere else (any rate). So the prior is a mixture of two beta distributions
-(A. Gelman et al., "Bayesian Data Analysis", 2013, section 2.4 for one, 22.1 for mixtures). It takes the place of a
-correction for the number of hypotheses tried.
+The error rates of the hypotheses about a site are of two kinds. A rule that holds is hardly ever wrong (rates near 0);
+for all others any rate is possible. So the prior is a mixture of two beta distributions (A. Gelman et al., "Bayesian
+Data Analysis", 2013, section 2.4 for one, 22.1 for mixtures). With this prior no correction for the number of tested
+hypotheses is needed.
 
-A hundred rules that are each hardly ever wrong lose pages all the same, so what they lose together has a budget.
+A hundred rules that are each hardly ever wrong still lose pages, so there is a budget for all rules together.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ RIGHT = (1.0, 400.0)
 OTHER = (1.0, 1.0)
 """Beta distribution of the error rates of all other rules: uniform."""
 SHARE = 0.5
-"""Share (0-1) of the hypotheses that hold; fitting it to each site saved less."""
-
+"""Share (0-1) of the hypotheses that hold. A share fitted to each site saved less."""
 
 MIN_GROUPS = 8
-"""Least weight of the merge groups of a hypothesis that is tried."""
+"""Smallest weight of the merge groups of a believed hypothesis."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Risk:
     """Losses that a user accepts."""
 
     max_error: float
-    """Largest error rate (0-1) that may be expected of a rule."""
+    """Largest expected error rate (0-1) of a rule."""
     lost_per_thousand: float
-    """Most pages of a thousand that all rules together may be expected to lose."""
+    """Largest expected number of lost pages in a thousand, for all rules together."""
 
 
 RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(0.03, 10.0)}
@@ -46,13 +45,7 @@ RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(
 
 
 class Belief:
-    """Judges hypotheses, counts those tried, and keeps the best of those refused.
-
-    Parameters
-    ----------
-    risk
-        What may be lost.
-    """
+    """Judges hypotheses within a *risk*, counts them in *n_tried*, and keeps the refused ones."""
 
     def __init__(self, risk: Risk) -> None:
         self.risk = risk
@@ -60,11 +53,11 @@ class Belief:
         self.refusals = Refusals()
 
     def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Return True if groups of such a weight promise little error; *stricter* divides what is allowed."""
+        """Return True if groups of this weight make the expected error small; *stricter* divides the allowed error."""
         return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
-        """Count and judge a rule; why it is refused, for its evidence or for another *doubt*, is noted."""
+        """Count and judge a rule. It is refused for its evidence or for another *doubt*, and the reason is kept."""
         self.n_tried += 1
         reason = self.why_not(evidence, stricter) or doubt
         if reason:
@@ -72,28 +65,28 @@ class Belief:
         return not reason
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
-        """Return True if a hypothesis is to be believed."""
+        """Return True if a hypothesis with this evidence is believed."""
         return not self.why_not(evidence, stricter)
 
     def why_not(self, evidence: Evidence, stricter: int = 1) -> str:
-        """Reason why a hypothesis with such evidence is not believed; empty where the evidence is not the reason.
+        """Reason why a hypothesis with this evidence is refused; empty if it is believed.
 
-        *stricter* divides the error that may be expected.
+        *stricter* divides the allowed error.
         """
         allowed = self.risk.max_error / stricter
         if evidence.weight < MIN_GROUPS:
-            return f"{evidence.n_groups} groups say too little; {MIN_GROUPS} are needed, or fewer with many URLs each"
+            return f"{evidence.n_groups} groups are too few: {MIN_GROUPS} are needed, or fewer with many URLs each"
         expected = expected_error(evidence.weight, evidence.wrong_weight)
         if expected > allowed:
             doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
-            return f"{doubt}: wrong in {expected:.2%} to be expected, where {allowed:.2%} is allowed".replace("%", " %")
+            return f"{doubt}: expected error {expected:.2%}, allowed {allowed:.2%}".replace("%", " %")
         return ""
 
 
 def expected_error(n_groups: float, n_wrong: float, share: float | None = None) -> float:
-    """Mean (0-1) of the posterior of a rule's error rate; groups may weigh more or less than one.
+    """Posterior mean (0-1) of a rule's error rate. Groups may weigh more or less than one.
 
-    *share* (0-1) of the rules hold, as far as is known before any of these groups was seen; :data:`SHARE` if not given.
+    *share* (0-1) is the prior probability that the rule holds, by default :data:`SHARE`.
 
     >>> round(expected_error(8, 0), 4), round(expected_error(60, 1), 4)
     (0.0124, 0.0079)
@@ -118,9 +111,9 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def expected_lost(statistics: RuleStatistics) -> float:
-    """Pages that a rule may be expected to lose of a crawl like the one it was learnt from.
+    """Expected number of pages that a rule loses in a crawl like the training crawl.
 
-    Contradictions that lose nothing, for other URLs show the page, do not count.
+    Contradictions do not count if no page is lost, because other URLs show it.
     """
     n_groups = statistics.evidence.n_groups
     n_wrong = statistics.evidence.n_wrong if statistics.n_false_pairs else 0
@@ -128,9 +121,9 @@ def expected_lost(statistics: RuleStatistics) -> float:
 
 
 def within_budget(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
-    """The rules that save most for what they may lose, as many as may lose *max_lost* pages together.
+    """Keep the rules that save most for each page lost, until together they are expected to lose *max_lost* pages.
 
-    In their order; the first is kept whatever the budget, for less than a page cannot be lost.
+    The order of the rules stays. The best rule is always kept, because a budget below one page means nothing.
     """
     lost_by = [expected_lost(rule) for rule in rules]
     best_first = sorted(range(len(rules)), key=lambda place: -rules[place].n_urls / max(lost_by[place], 1e-9))

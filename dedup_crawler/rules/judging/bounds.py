@@ -1,7 +1,7 @@
-"""Bounds of a share with the standard library alone: a crawl does not import scipy.
+"""Bounds of a share, with the standard library alone: a crawl does not import scipy.
 
-All of them are the beta distribution: the chance of k hits of n or more is what lies below the share in beta(k,
-n - k + 1).
+All of them come from the beta distribution: the chance of at least k hits in n trials is the cumulative distribution
+function of beta(k, n - k + 1) at the share.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def tail(n_hits: int, n: int, share: float) -> float:
 
 
 def share_interval(n_hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Bounds (0-1) of the share behind *n_hits* of *n*, two-sided; (0, 1) where n is 0.
+    """Two-sided bounds (0-1) of the share, given *n_hits* in *n* trials; (0, 1) if *n* is 0.
 
     C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
-    Biometrika 26, 1934: the interval holds the share at least as often as it says, also where there are few hits.
+    Biometrika 26, 1934: the interval covers the share with at least this confidence, even with few hits.
     """
     alpha = (1 - confidence) / 2
     low = _quantile(alpha, n_hits, n - n_hits + 1) if n_hits else 0.0
@@ -35,7 +35,7 @@ def share_interval(n_hits: int, n: int, confidence: float = 0.95) -> tuple[float
 
 @lru_cache(10_000)
 def jeffreys_bound(n_groups: int, n_wrong: int, confidence: float = 0.95) -> float:
-    """Upper bound (0-1) of the share of wrong groups, one-sided, Jeffreys' interval; 1 without evidence.
+    """Upper bound (0-1) of the share of wrong groups, by the one-sided Jeffreys interval; 1 without groups.
 
     No group wrong gives 0.10 at 18 groups, 0.05 at 38, 0.02 at 95.
 
@@ -58,7 +58,7 @@ def _quantile(chance: float, a: float, b: float) -> float:
 
 
 def _beta_below(x: float, a: float, b: float) -> float:
-    """Share of the beta distribution below *x* (0-1): Lentz's continued fraction, on the side where it is short."""
+    """Share of the beta distribution below *x* (0-1), by Lentz's continued fraction on the side where it is short."""
     if not 0 < x < 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

@@ -1,8 +1,8 @@
 """Evidence for and against a mapping of URLs, counted in merge groups.
 
-A merge group is a set of two or more crawled URLs that a mapping gives one form. It is the unit of evidence, not the
-pair: one cluster of 300 URLs would swamp all others. A group is *wrong* if its URLs show more than one page; singleton
-clusters count like any other, they are the negatives.
+A merge group is a set of two or more crawled URLs to which a mapping gives one form. The unit of evidence is the group
+and not the pair, because the pairs of one cluster of 300 URLs would outnumber all others. A group is *wrong* if its
+URLs show more than one page. Singletons count too: they are the negative examples.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 Source = TypeVar("Source", bound=Hashable)
 
 UNKNOWN = -1
-"""Cluster of a URL of which nobody knows what it shows."""
+"""Cluster number of a URL whose page is not known."""
 
 
 class PairJudge(Protocol):
-    """Compares the pages that a rule would make one; ``evidence/`` has it, where the pages are known."""
+    """Compares the pages that a rule would merge, if the pages are known. ``evidence/`` implements it."""
 
     def alike(self, clusters: Sequence[int]) -> Sequence[int]:
-        """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
+        """Join clusters whose pages probably show the same: a number for each URL. Only proposals use it."""
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
-        """Verdict on each pair (places in the crawl) of a merge group: 1 the same, 0 different, -1 nothing to tell by.
+        """Compare pairs of URLs (places in the crawl) of merge groups: 1 the same page, 0 different, -1 silent.
 
-        *n_same* groups of the rule more are known to show one page each.
+        *n_same* further groups of the rule show one page each.
         """
 
 
@@ -39,15 +39,15 @@ class Evidence:
 
     n_groups: int
     n_wrong: int
-    """Number of wrong groups; more where the share of wrong trials is larger: one wrong group may lose many pages."""
+    """Number of wrong groups, or *n_groups* times the share of wrong trials if that is more."""
     weight: float
-    """Weight of the groups: each the square root of the trials in it, for a group of many is more than one of two."""
+    """Weight of all groups: the sum of the square roots of their numbers of trials."""
     wrong_weight: float
     """Weight of the wrong trials in the groups; at least one for each wrong group."""
 
     @classmethod
     def of(cls, counted: MergeEvidence) -> Evidence:
-        """Groups that weigh one each."""
+        """Evidence of groups that weigh one each."""
         return cls(counted.n_groups, counted.n_wrong, counted.n_groups, counted.n_wrong)
 
 
@@ -58,17 +58,17 @@ def judge(
     *,
     first_judged: int = 0,
 ) -> dict[Source, MergeEvidence]:
-    """Count merge groups for whatever gave the URLs their forms; a source that made none is left out.
+    """Count the merge groups of each source that has any. A source is a rule or template that changes URLs.
 
     Parameters
     ----------
     forms, clusters
-        Of distinct URLs, in crawl order.
+        Forms and clusters of distinct URLs, in crawl order.
     sources
-        ``sources[i]`` is what changed URL i to its form (a rule, a template), None if nothing did.
+        ``sources[i]`` changed URL i to its form; None if nothing did.
     first_judged
-        Only groups with a URL at this place or later count: what was learnt on the URLs before it is judged on pages
-        it has not seen.
+        Only groups with a URL at this place or later count, so that sources learnt on the URLs before it are judged on
+        unseen pages.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for i, form in enumerate(forms):

@@ -1,4 +1,4 @@
-"""Hypotheses that the crawl did not confirm: the best supported of them are kept, for a person who wonders why."""
+"""Refused hypotheses: a model keeps those with most support, so that a person can see why they are no rules."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.statistics import MergeEvidence
 
 MAX_REFUSALS = 30
-"""Hypotheses that are kept of one model."""
+"""Most refused hypotheses that one model keeps."""
 _MAX_LENGTH = 2_000  # characters of a sentence in a file
 
 
 class Refused(NamedTuple):
-    """One hypothesis that was looked at and is not believed."""
+    """One hypothesis that was tested and is not believed."""
 
     rule: Any
     """The refused rule, of any kind."""
@@ -33,19 +33,19 @@ class Refusal(NamedTuple):
 
 
 class Refusals:
-    """The refused hypotheses of one crawl; one that is believed after all is forgotten."""
+    """The refused hypotheses of one crawl. A hypothesis that is believed later is removed."""
 
     def __init__(self) -> None:
         self._refused: dict[Hashable, Refused] = {}
         self._believed: set[Hashable] = set()
 
     def add(self, name: Hashable, refused: Refused) -> None:
-        """Note a hypothesis; it is often asked several times, and the last time counts."""
+        """Note a refused hypothesis. It may be tested several times; the last refusal counts."""
         if name not in self._believed:
             self._refused[name] = refused
 
     def believed(self, name: Hashable) -> None:
-        """Note that a hypothesis holds, if only in some places."""
+        """Note that a hypothesis holds, at least in some contexts."""
         self._believed.add(name)
         self._refused.pop(name, None)
 
@@ -63,7 +63,7 @@ def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
 
 
 def refusals_from_json(value: JsonValue) -> list[Refusal]:
-    """Read what :func:`refusals_to_json` gave; BadInputError if it cannot have."""
+    """Read the result of :func:`refusals_to_json`; BadInputError if *value* is not one."""
     return [
         Refusal(
             entry["rule"].text()[:_MAX_LENGTH],

@@ -1,8 +1,8 @@
-"""The one rule language of all miners: a context (where a rule may be applied) and a transformation (what it does).
+"""The rule of all miners: a context (where a rule may be applied) and a transformation (what it does).
 
-Both speak of the keys of :mod:`dedup_crawler.urls.keyvalue`, or of the finer keys that a :class:`UrlMap` gives. A key
-that the context does not name may be anything or missing; a key that the transformation does not name stays as it is.
-There are no regular expressions: what a rule can say is matched in time that grows with the value, whoever wrote it.
+Both use the keys of :mod:`dedup_crawler.urls.keyvalue`, or the finer keys of another :class:`UrlMap`. A key that the
+context does not name may have any value or be missing. A key that the transformation does not name is not changed.
+Rules have no regular expressions, so matching a value takes time linear in its length, whoever wrote the rule.
 
 The papers' letters: KDD'08 and WSDM'10 *c* -> context, *t* -> transformation; WWW'10 ``keep`` -> :class:`Set`,
 ``replace`` -> :class:`Copy`, ``ignore`` -> :class:`Star`.
@@ -11,7 +11,7 @@ The papers' letters: KDD'08 and WSDM'10 *c* -> context, *t* -> transformation; W
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -21,7 +21,7 @@ from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence
 from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
 
 STAR = "*"
-"""Written in place of a value that does not matter."""
+"""Stands for a value that does not matter."""
 
 _KEY = re.compile(
     r"scheme|(?:ext|slash|root|path\.length|path\[\d{1,4}\]|query\[[^#]*\](?:#[1-9]\d{0,5})?)(?:@\d{1,3}){0,3}",
@@ -43,20 +43,20 @@ _CLASSES: dict[str, Callable[[str], object]] = {
     "slug": re.compile(r"[0-9A-Za-z_\-]+").fullmatch,
 }
 CLASSES = (*_CLASSES, "any")
-"""Names of the classes, each inside the next where it can be."""
+"""Names of the classes of values, roughly from the narrowest to the widest."""
 
 
 class UrlMap(Protocol):
-    """Reads what stands behind the host of a URL as a map of keys to values, and writes it back."""
+    """Reads the scheme, path and query of a URL as a map of keys to values, and writes the map back."""
 
     def read(self, rest: str, scheme: str) -> KeyValues:
-        """Map of *rest* (path and query, in normal form); also holds the scheme."""
+        """Map of *rest* (path and query, in normal form) and *scheme*."""
 
     def write(self, values: Mapping[str, str | None]) -> str:
-        """Path and query of a map; without the scheme."""
+        """Path and query of a map."""
 
     def is_whole(self, key: str) -> bool:
-        """Return True if the value of *key* is always read as it stands, never in pieces."""
+        """Return True if the value of *key* is never cut into pieces."""
 
 
 class KeyValueMap(UrlMap):
@@ -77,7 +77,7 @@ class KeyValueMap(UrlMap):
         return rest_of(values)
 
     def is_whole(self, key: str) -> bool:
-        """Nothing is read in pieces."""
+        """Return True: this map cuts no value."""
         return True
 
 
@@ -92,18 +92,18 @@ def values_of(url: str) -> KeyValues:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """One value; None is a query key without ``=``."""
+    """Matches one value; None is a query key without ``=``."""
 
     value: str | None
 
     def matches(self, value: str | None) -> bool:
-        """Return True if *value* is the one."""
+        """Return True if *value* is this value."""
         return value == self.value
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Matcher of a set of values."""
+    """Matches any of some values."""
 
     values: frozenset[str | None]
 
@@ -114,7 +114,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
-    """Any value but these; the key has to be there."""
+    """Matches all values except these; the key must be present."""
 
     values: frozenset[str | None]
 
@@ -125,7 +125,7 @@ class NoneOf:
 
 @dataclass(frozen=True, slots=True)
 class OfClass:
-    """Any value of a class: ``digits``, ``hex``, ``alpha``, ``slug``, or ``any`` (also a key without ``=``)."""
+    """Matches a class of values: ``digits``, ``hex``, ``alpha``, ``slug``, or ``any`` (also a key without ``=``)."""
 
     name: str
 
@@ -141,33 +141,34 @@ Matcher = Literal | OneOf | NoneOf | OfClass
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """The key gets this value, whether it was there or not."""
+    """Gives the key this value, even if the key is missing."""
 
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The key gets the value of another one, which has to be there."""
+    """Gives the key the value of another key, which must be present."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The key goes."""
+    """Removes the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Star:
-    """The key's value does not matter: ``*`` is written for it; a key that is missing stays missing."""
+    """Replaces the value of the key by ``*``: the value does not matter. A missing key stays missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Only what stands before (or behind) a delimiter is left of the value; a value without it stays.
+    """Keeps only the part of the value before (or behind) a delimiter; a value without the delimiter is not changed.
 
-    Where more of the same delimiter may be left, one stays at the end that was cut, so that it is cut once only.
+    If the kept part may have the delimiter too, one delimiter stays at the end that was cut. So a second cut changes
+    nothing.
     """
 
     delimiter: str
@@ -176,7 +177,7 @@ class Cut:
     keeps_head: bool
 
     def parts(self, value: str | None) -> tuple[str | None, str | None]:
-        """Cut *value* into the part that stays and the part that goes; the latter is None where nothing is cut.
+        """Cut *value* into the part that is kept and the part that is removed (None if nothing is cut).
 
         >>> Cut("-", is_last=False, keeps_head=True).parts("7-a-title")
         ('7', 'a-title')
@@ -194,7 +195,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Unordered:
-    """The values of a query key that is repeated (``f=b&f=a``) are sorted, and told once if they are a set."""
+    """Sorts the values of a repeated query key (``f=b&f=a``), and removes repeated values if they are a set."""
 
     is_set: bool
 
@@ -209,7 +210,7 @@ class Rule:
     Raises
     ------
     BadInputError
-        If a key cannot be in any map, or an operation would leave no URL of the same host.
+        If a key is unknown, or the result of an operation would be no URL of the same host.
     """
 
     host: str
@@ -217,14 +218,13 @@ class Rule:
     context: Mapping[str, Matcher]
     transformation: Mapping[str, Operation]
     absent: frozenset[str] = frozenset()
-    """Keys that must not be there."""
+    """Keys that must be missing."""
     origin: str = ""
-    """Name of the method that found it."""
+    """Name of the method that found the rule."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
 
     def __post_init__(self) -> None:
-        copied = [operation.key for operation in self.transformation.values() if isinstance(operation, Copy)]
-        for key in (*self.context, *self.absent, *self.transformation, *copied):
+        for key in sorted(self.spoken()):
             if not _KEY.fullmatch(key):
                 raise BadInputError(f"unknown key {key!r}; known: {_KNOWN_KEYS}")
         for key, operation in self.transformation.items():
@@ -235,7 +235,7 @@ class Rule:
         return frozenset(each.key for each in self.transformation.values() if isinstance(each, Copy))
 
     def required(self) -> frozenset[str]:
-        """Keys that a URL needs for the rule to be applied."""
+        """Keys that a URL must have for the rule to be applied."""
         return self._copied.union(self.context)
 
     def spoken(self) -> frozenset[str]:
@@ -250,7 +250,7 @@ class Rule:
         return self.absent.isdisjoint(values) and (not self._copied or self._copied <= values.keys())
 
     def apply(self, values: Mapping[str, str | None]) -> KeyValues:
-        """The map of a URL that the rule matches, transformed; all copies read the map as it was."""
+        """Transform the map of a URL that the rule matches; copies take the values of *values*."""
         changed = dict(values)
         for key, operation in self.transformation.items():
             if isinstance(operation, Drop):
@@ -266,7 +266,7 @@ class Rule:
         return changed
 
     def specificity(self) -> tuple[int, ...]:
-        """More specific contexts are greater: first by literals, then sets, then classes, then mere presence."""
+        """Sort key, greater for more specific contexts: numbers of literals, sets, classes, and keys of any value."""
         matchers = list(self.context.values())
         n_literals = sum(isinstance(matcher, Literal) for matcher in matchers)
         n_sets = sum(isinstance(matcher, OneOf) for matcher in matchers)
@@ -275,17 +275,12 @@ class Rule:
 
     @property
     def evidence(self) -> MergeEvidence:
-        """Merge groups that it made at training."""
+        """Merge groups of the rule in training."""
         return self.statistics.evidence
 
     def identity(self) -> tuple[object, ...]:
-        """Key of dictionaries that two rules share if they are the same."""
-        return (
-            self.host,
-            frozenset(self.context.items()),
-            self.absent,
-            frozenset(self.transformation.items()),
-        )
+        """Hashable key: equal for two rules that do the same in the same context."""
+        return self.host, frozenset(self.context.items()), self.absent, frozenset(self.transformation.items())
 
     def __str__(self) -> str:
         """One line for a person."""
@@ -296,7 +291,7 @@ class Rule:
 
 
 def covers(general: Matcher, special: Matcher) -> bool:
-    """Return True if *general* matches whatever *special* matches, as far as can be told by looking at them."""
+    """Return True if *general* surely matches every value that *special* matches."""
     if isinstance(special, Literal):
         return general.matches(special.value)
     if isinstance(special, OneOf):
@@ -305,7 +300,7 @@ def covers(general: Matcher, special: Matcher) -> bool:
 
 
 def repeated_keys(values: Mapping[str, str | None], key: str) -> list[str]:
-    """Keys of a map that hold the values of a query key, in their order: ``query[f]``, ``query[f]#2``, ...
+    """Keys that hold the values of a repeated query key, in order: ``query[f]``, ``query[f]#2``, ...
 
     >>> repeated_keys({"query[f]": "a", "query[g]": "", "query[f]#2": "b"}, "query[f]")
     ['query[f]', 'query[f]#2']
@@ -318,15 +313,19 @@ def repeated_keys(values: Mapping[str, str | None], key: str) -> list[str]:
     return found
 
 
+def sorted_values(values: Iterable[str | None]) -> list[str | None]:
+    """Sort values, with None first."""
+    return sorted(values, key=lambda value: (value is not None, value or ""))
+
+
 def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
     keys = repeated_keys(values, key)
-    told = [values.pop(name) for name in keys]
-    ordered = sorted(set(told) if is_set else told, key=lambda value: (value is not None, value or ""))
-    values.update(zip(keys, ordered, strict=False))
+    found = [values.pop(name) for name in keys]
+    values.update(zip(keys, sorted_values(set(found) if is_set else found), strict=False))
 
 
 def _check_operation(key: str, operation: Operation) -> None:
-    """Keys that say how a URL is built take few values: anything else would make no URL of the host."""
+    """Raise BadInputError if the result of the operation would be no URL of the same host."""
     allowed = _LITERAL_ONLY.get(key)
     if isinstance(operation, Cut) and len(operation.delimiter) != 1:
         raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")

@@ -1,6 +1,6 @@
-"""Rules as JSON that a person can read and write: ``rules.json`` is a list of rules such as this one.
+"""Rules as JSON that a person can read and write.
 
-::
+``rules.json`` is a list of rules such as this one::
 
     {"host": "forum.example",
      "context": {"path[0]": {"literal": "topic"}, "query[t]": {"class": "digits"}, "query[page]": {"in": ["0", "1"]}},
@@ -10,8 +10,8 @@
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
-Host and transformation have to be there; a text ``null`` is the value of a query key without ``=``. A substring rule
-has other parts between host and origin; ``at`` lists none, one or both of ``start`` and ``end``::
+Only host and transformation are required. ``null`` is the value of a query key without ``=``. A substring rule has a
+``substring`` in place of context, absent and transformation; ``at`` lists none, one or both of ``start`` and ``end``::
 
     {"host": "news.example", "substring": {"old": "story?id=", "new": "story_", "at": []}}
 """
@@ -39,6 +39,7 @@ from dedup_crawler.rules.language.rule import (
     Set,
     Star,
     Unordered,
+    sorted_values,
 )
 from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
@@ -59,12 +60,12 @@ def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
 
 
 def rules_from_json(value: JsonValue) -> list[AnyRule]:
-    """Read what :func:`rules_to_json` wrote, or what somebody wrote by hand.
+    """Read rules that :func:`rules_to_json` or a person wrote.
 
     Raises
     ------
     BadInputError
-        If a rule cannot be read; the text names the file, the number of the rule and the word that is not known.
+        If a rule cannot be read; the text names the file, the number of the rule and the unknown word.
     """
     return [_rule_from_json(entry) for entry in value.values()]
 
@@ -100,7 +101,7 @@ def _matcher_to_json(matcher: Matcher) -> dict[str, Any]:
         return {"literal": matcher.value}
     if isinstance(matcher, (OneOf, NoneOf)):
         word = "in" if isinstance(matcher, OneOf) else "not_in"
-        return {word: sorted(matcher.values, key=lambda value: (value is not None, value or ""))}
+        return {word: sorted_values(matcher.values)}
     return {"class": matcher.name}
 
 
@@ -165,7 +166,7 @@ def _matcher(said: JsonValue) -> Matcher:
         return ANY if value.raw == "any" else OfClass(_known(value, CLASSES))
     values = frozenset(map(_text, value.values()))
     if not values:
-        value.refuse("a value at least")
+        value.refuse("at least one value")
     return OneOf(values) if word == "in" else NoneOf(values)
 
 

@@ -1,4 +1,4 @@
-"""Short names of rules that last: a digest of what a rule says and of its host, not of what was counted of it.
+"""Identifiers of rules: a short digest of the host and the rule, without its origin and statistics.
 
 The same rule has the same identifier in every process, after loading, and when it is learnt again.
 """
@@ -14,7 +14,7 @@ from dedup_crawler.rules.language.rule_files import rules_to_json
 from dedup_crawler.rules.language.site_rules import HostAlias, ReferrerRule, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
-_N_BYTES = 6  # of 5,000 rules, one pair in 20 million models has one identifier
+_N_BYTES = 6  # two of 5,000 rules have the same identifier in one model of 20 million
 _COUNTED = ("origin", "statistics")
 _MAX_CACHED = 10_000
 
@@ -30,20 +30,20 @@ def identifier(*said: Any) -> str:
 
 
 def rule_identifier(rule: AnyRule) -> str:
-    """Identifier of a rule that gives URLs another form."""
+    """Identifier of a rule that changes URLs."""
     (said,) = rules_to_json([rule])
     return identifier("rule", {part: value for part, value in said.items() if part not in _COUNTED})
 
 
 @lru_cache(_MAX_CACHED)
 def order_identifier(host: str) -> str:
-    """Identifier of the sorting of queries, which changes URLs of *host* where no rule does."""
+    """Identifier of the sorting of queries on *host*, which changes URLs without a rule."""
     return identifier("query-order", host)
 
 
 @lru_cache(_MAX_CACHED)
 def site_identifier(host: str, rule: SiteRule) -> str:
-    """Identifier of a rule about a site, told of the links on *host*."""
+    """Identifier of a rule about a site; *host* is the host of the links."""
     if isinstance(rule, HostAlias):
         return identifier("alias", rule.host, rule.target)
     if isinstance(rule, ReferrerRule):

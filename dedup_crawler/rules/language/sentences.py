@@ -1,4 +1,4 @@
-"""Rules as sentences with their evidence, for a person who has to decide whether to trust them."""
+"""Rules as English sentences with their evidence, for a person who decides whether to trust them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dedup_crawler.rules.language.rule import (
     Rule,
     Set,
     Star,
+    sorted_values,
 )
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
@@ -28,7 +29,7 @@ _SHOWN_VALUES = 4
 
 
 def sentence_of(rule: AnyRule | SiteRule) -> str:
-    """Sentence of a rule of any kind: what it does, where, and its evidence.
+    """Sentence of a rule of any kind: its transformation, its context and its evidence.
 
     >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
@@ -47,7 +48,7 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
     if isinstance(rule, SubstringRule):
         return str(rule).partition(": ")[2], "groups"
     if isinstance(rule, Rule):
-        does = _listed([_done(key, operation) for key, operation in sorted(_told(rule).items())], n_shown=9)
+        does = _listed([_done(key, operation) for key, operation in sorted(_told_operations(rule).items())], n_shown=9)
         return f"{does}{_place(rule)}", "groups"
     if isinstance(rule, ReferrerRule):
         says = f"a link to {written(rule.shape)} on {written(rule.referrer)} leads back to that page"
@@ -58,9 +59,9 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
 
 
 def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
-    """The refused hypotheses with most merge groups for them, each sentence once, at most :data:`MAX_REFUSALS`.
+    """Choose the refused hypotheses with most right merge groups, each sentence once, at most :data:`MAX_REFUSALS`.
 
-    Those that are mostly wrong are left out.
+    Hypotheses that are mostly wrong are left out.
     """
     said: dict[str, Refusal] = {}
     found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
@@ -72,8 +73,8 @@ def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
     return list(said.values())
 
 
-def _told(rule: Rule) -> Mapping[str, Operation]:
-    """Key -> what is done to it, where that does not go without saying: a path without its last part is shorter."""
+def _told_operations(rule: Rule) -> Mapping[str, Operation]:
+    """Operations of a rule, without the new path length if the rule drops the last path part: that is implied."""
     changed = rule.transformation
     length = changed.get("path.length")
     if isinstance(length, Set) and isinstance(changed.get(f"path[{length.value}]"), Drop):
@@ -98,12 +99,12 @@ def _done(key: str, operation: Operation) -> str:
 
 
 def _place(rule: Rule) -> str:
-    """Context of a rule, in words that follow its transformation."""
+    """Words for the context of a rule, to stand behind those for its transformation."""
     where, unless = [], []
     for key, matcher in sorted(rule.context.items()):
         if isinstance(matcher, NoneOf):
             unless.append(_condition(key, OneOf(matcher.values)))
-            if not _goes_without_saying(key, rule):
+            if not _is_implied(key, rule):
                 where.append(_condition(key, ANY))
         elif (matcher != ANY and key != "slash") or key not in rule.transformation:
             where.append(_condition(key, matcher))
@@ -112,8 +113,8 @@ def _place(rule: Rule) -> str:
     return f"{place} (unless {', or '.join(unless)})" if unless else place
 
 
-def _goes_without_saying(key: str, rule: Rule) -> bool:
-    """Return True if a URL that a rule changes has a key anyway: what is changed, or a part before another one."""
+def _is_implied(key: str, rule: Rule) -> bool:
+    """Return True if every URL that a rule changes has *key*: the rule changes the key or needs a later path part."""
     named = {*rule.transformation, *rule.context} - {key}
     return (
         key == "path.length"
@@ -130,7 +131,7 @@ def _condition(key: str, matcher: Matcher) -> str:
     if isinstance(matcher, Literal):
         values = [matcher.value]
     elif isinstance(matcher, (OneOf, NoneOf)):
-        values = sorted(matcher.values, key=lambda value: (value is not None, value or ""))
+        values = sorted_values(matcher.values)
     else:
         return f"{name} is {'present' if matcher == ANY else matcher.name}"
     if key == "slash" and values == ["/"]:

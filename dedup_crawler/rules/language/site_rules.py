@@ -1,7 +1,6 @@
-"""Rules that no URL alone can tell: hosts that are one, links that lead back, shapes that show nothing new.
+"""Rules about a whole site, not about single URLs: host aliases, referrer rules and coverage rules.
 
-How they are learnt is told in :mod:`dedup_crawler.rules.learning.host_aliases` and
-:mod:`dedup_crawler.rules.learning.link_rules`.
+:mod:`dedup_crawler.rules.learning.host_aliases` and :mod:`dedup_crawler.rules.learning.link_rules` learn them.
 """
 
 from __future__ import annotations
@@ -14,32 +13,33 @@ from dedup_crawler.rules.language.url_shapes import Shape
 
 @dataclass(frozen=True)
 class HostAlias:
-    """A host that is another one."""
+    """A host that shows the pages of another host."""
 
     host: str
     target: str
     evidence: MergeEvidence
-    """Evidence counted in pages that were met on both hosts."""
+    """Evidence in pages that were found on both hosts."""
 
 
 @dataclass(frozen=True)
 class ReferrerRule:
-    """A link of one shape on a page of another shows that same page."""
+    """Links of one shape on pages of another shape lead back to the page that holds them."""
 
     referrer: Shape
     shape: Shape
+    """Shape of the links."""
     evidence: MergeEvidence
-    """Evidence counted in pages that hold such links."""
+    """Evidence in pages that hold such links."""
     n_urls: int
 
 
 @dataclass(frozen=True)
 class CoverageRule:
-    """All pages of a shape are reached under other shapes."""
+    """URLs of a shape show only pages that URLs of other shapes show too."""
 
     shape: Shape
     evidence: MergeEvidence
-    """Evidence counted in pages of the shape."""
+    """Evidence in pages of the shape."""
     n_urls: int
 
 

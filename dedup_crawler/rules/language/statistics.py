@@ -1,9 +1,8 @@
-"""Evidence of the crawl for one rule: pairs, as WWW'10 counts them, and merge groups, as the judge does.
+"""Evidence for one rule: pairs of URLs, as WWW'10 counts them, and merge groups, as our judge counts them.
 
-T. Lei et al., WWW 2010, section 4.3: a *support pair* is two URLs that a rule gives one form, a *false pair* such a
-pair that shows two pages, and the false-positive rate is their ratio. Pairs are counted by groups: a group of n URLs,
-n_c of them showing page c, has n(n-1)/2 pairs of which sum n_c(n_c-1)/2 are true, so that a cluster of 300,000 URLs
-costs 300,000 steps.
+T. Lei et al., WWW 2010, section 4.3: a *support pair* is two URLs to which a rule gives one form. A *false pair* is a
+support pair that shows two pages. The false-positive rate is the share of false pairs. The pairs are not listed: n URLs
+with one form make n(n-1)/2 pairs, and n_c(n_c-1)/2 of them show page c, so n URLs cost n steps.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from dedup_crawler.rules.judging.bounds import jeffreys_bound
 
 @dataclass(frozen=True, slots=True)
 class MergeEvidence:
-    """Number of merge groups that a mapping made, and of the wrong ones among them."""
+    """Numbers of merge groups, and of wrong ones among them."""
 
     n_groups: int = 0
     n_wrong: int = 0
 
     def error_bound(self) -> float:
-        """Upper bound (0-1) of the share of wrong groups, with 95 % confidence; 1 without evidence."""
+        """Upper bound (0-1) of the share of wrong groups at 95 % confidence; 1 without groups."""
         return jeffreys_bound(self.n_groups, self.n_wrong)
 
 
@@ -32,7 +31,7 @@ NO_EVIDENCE = MergeEvidence()
 
 
 def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
-    """The evidence in a table of a file, under *groups* and ``wrong``; BadInputError if there is none."""
+    """Read the evidence in a table of a file, under the keys *groups* and ``wrong``; BadInputError without them."""
     n_groups, n_wrong = entry[groups].count(), entry["wrong"].count()
     if n_wrong > n_groups:
         entry["wrong"].refuse(f"at most as many as {groups!r}, {n_groups}")
@@ -41,14 +40,14 @@ def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RuleStatistics:
-    """Counts of one rule on the URLs that it was learnt from."""
+    """Counts of one rule on the training URLs."""
 
     n_urls: int = 0
-    """URLs that it changes."""
+    """Number of URLs that the rule changes."""
     n_support_pairs: int = 0
     n_false_pairs: int = 0
     evidence: MergeEvidence = NO_EVIDENCE
-    """Merge groups with at least one URL that it changes."""
+    """Merge groups with at least one URL that the rule changes."""
 
     @property
     def false_positive_rate(self) -> float:
@@ -56,7 +55,7 @@ class RuleStatistics:
         return self.n_false_pairs / self.n_support_pairs if self.n_support_pairs else 1.0
 
     def is_within(self, max_fpr: float) -> bool:
-        """Return True if the rule merges something and is wrong in at most that share of its pairs."""
+        """Return True if the rule has support pairs, and at most the share *max_fpr* (0-1) of them is false."""
         return self.n_support_pairs > 0 and self.false_positive_rate <= max_fpr
 
 
@@ -66,14 +65,14 @@ NO_STATISTICS = RuleStatistics()
 def count_merges(
     forms: Sequence[str], pages: Sequence[Hashable], others: Iterable[tuple[str, Hashable]]
 ) -> RuleStatistics:
-    """Count what a rule merges.
+    """Count the pairs and merge groups of a rule.
 
     Parameters
     ----------
     forms, pages
         New form and page of every URL that the rule changes.
     others
-        Form and page of the URLs that it does not change, at least of those whose form is one of the new forms.
+        Form and page of the other URLs, at least of those whose form is among *forms*.
     """
     groups: dict[str, list[Hashable]] = defaultdict(list)
     for form, page in zip(forms, pages, strict=True):

@@ -1,7 +1,7 @@
-"""The shape of a URL: its map with the values that tell pages apart left out.
+"""The shape of a URL: its map, with ``*`` for the values that tell pages apart.
 
 ``/topic/7-a-title?page=2`` has the shape ``/topic/*?page=*``. A value stays if many URLs have it and it is no number:
-numbers count pages and things, whatever their frequency.
+numbers tell pages apart, however frequent they are.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from dedup_crawler.rules.language.rule import STAR, values_of
 from dedup_crawler.urls.keyvalue import rest_of
 
 MIN_URLS = 8
+"""Smallest number of URLs with a value that stays in shapes."""
 MIN_SHARE = 0.01
-"""A value with fewer URLs, or with a smaller share of all, is left out."""
+"""Smallest share (0-1) of the URLs with a value that stays in shapes."""
 MAX_KNOWN = 10_000
-"""URLs whose shapes are remembered: most links of a crawl lead where others have led, and each is asked for thrice."""
+"""Most URLs whose shapes are remembered: links repeat, and a crawl asks for the shape of each link three times."""
 MAX_URL = 300
-"""Characters of such a URL: a shape may be large where a stranger writes hundreds of names into a query."""
+"""Characters of the longest URL that is remembered: a query with hundreds of names would have a large shape."""
 
 Shape = tuple[tuple[str, str], ...]
 
 
 class Shapes:
-    """The values of each key that belong to the shape."""
+    """Finds the shapes of URLs; *literals* holds the values of each key that stay."""
 
     def __init__(self, literals: Mapping[str, frozenset[str]]) -> None:
         self.literals = dict(literals)
         self._known: dict[str, Shape] = {}
-        self._same: dict[Shape, Shape] = {}  # each shape is kept once
+        self._same: dict[Shape, Shape] = {}  # equal shapes share one object
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> Shapes:
@@ -78,12 +79,12 @@ class Shapes:
 
     @classmethod
     def from_json(cls, value: JsonValue) -> Shapes:
-        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
 
 
 def written(shape: Shape) -> str:
-    """A shape as a person would write it.
+    """Write a shape as a URL without scheme and host.
 
     >>> written((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
     '/topic/*?page=*'

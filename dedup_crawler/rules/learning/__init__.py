@@ -1,5 +1,5 @@
 """Learns the rules of our own method from a crawl.
 
-Read ``host_crawl.py`` first, then ``columns.py``, ``hypotheses.py``, ``trials.py`` and ``contexts.py``. Miners of the
-papers do not belong here.
+Read ``host_crawl.py`` first, then ``columns.py``, ``hypotheses.py``, ``trials.py`` and ``contexts.py``. The miners of
+the papers are in ``miners/``.
 """

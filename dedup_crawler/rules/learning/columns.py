@@ -1,7 +1,7 @@
-"""The URL maps of one host as columns of numbers, so that a hypothesis about all of them is a few array operations.
+"""The URL maps of one host as columns of numbers, so that a few array operations test a hypothesis on all of them.
 
-Every item (key and value) has a 64-bit hash, a map the sum of those of its items: what a map becomes when an item goes
-or changes is a subtraction, whatever the size of the map.
+Every item (key and value) has a 64-bit hash. The hash of a map is the sum of the hashes of its items, so removing or
+changing an item is one subtraction.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Column:
     def __init__(self, key: str, n_rows: int) -> None:
         self.key = key
         self.numbers: Integers = np.full(n_rows, -1, np.int64)
-        """Number of the value of each row; -1 where the key is missing."""
+        """Number of the value in each row, (n_rows,); -1 if the key is missing."""
         self.values: list[str | None] = []
         self._number: dict[str | None, int] = {}
         self._hashes: list[int] = []
 
     def number(self, value: str | None) -> int:
-        """Number of a value, a new one if it has not been seen."""
+        """Number of a value; a new value gets the next number."""
         found = self._number.get(value)
         if found is None:
             found = self._number[value] = len(self.values)
@@ -45,23 +45,23 @@ class Column:
 
     @property
     def hashes(self) -> Hashes:
-        """Hash of the item of each value number."""
+        """Hash of the item of each value, (values,)."""
         return np.array(self._hashes, np.uint64)
 
 
 class UrlColumns:
-    """Distinct maps of the URLs of one host, in crawl order; rules change them, and rows that become equal become one.
+    """Distinct maps of the URLs of one host, one a row, in crawl order. Rules change rows; equal rows are merged.
 
     Parameters
     ----------
     host
-        With its port.
+        Host with its port.
     urls
-        In normal form, all of this host.
+        URLs of the host, in normal form.
     clusters
-        ``clusters[i]`` names the page that ``urls[i]`` shows; :data:`UNKNOWN` where that is not known.
+        ``clusters[i]`` is the page that ``urls[i]`` shows; :data:`UNKNOWN` if it is not known.
     evidence
-        Compares the pages, where they are known; else different clusters are different pages.
+        Compares the pages. Without it, different clusters are different pages.
     """
 
     def __init__(
@@ -73,27 +73,26 @@ class UrlColumns:
     ) -> None:
         self.host = host
         self.evidence = evidence
-        self.n_urls = len(urls)
         self.columns: dict[str, Column] = {}
+        self.first: Integers = np.arange(len(urls))
+        """Place in the crawl of the first URL of each row, (rows,)."""
         self._maps: list[KeyValues] = []
-        self._rests: list[str] | None = None  # written when they are first asked for
+        self._rests: list[str] | None = None  # written when they are first needed
         for row, url in enumerate(urls):
             self._maps.append(values_of(url))
-            self._write(row, self._maps[row], len(urls))
-        self.clusters: Integers = np.array(clusters, np.int64)
+            self._write(row, self._maps[row])
+        self.clusters: Integers = np.array(clusters, np.int64)  # (rows,)
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
-        """Clusters that also join pages that may well be the same: proposals are made from them."""
+        """Clusters joined with others whose pages are probably the same, (rows,). Only proposals use them."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
-        self.first: Integers = np.arange(len(urls))
-        """Place in the crawl of the first URL of each row."""
-        self.hashes: Hashes = self._hashed()
+        self.hashes: Hashes = self._hashed()  # (rows,)
         self._merge_equal_rows()
 
     def __len__(self) -> int:
         return len(self.first)
 
     def row(self, row: int) -> KeyValues:
-        """Map of one row; not to be changed."""
+        """Map of one row; do not change it."""
         return self._maps[row]
 
     def rest(self, row: int) -> str:
@@ -103,7 +102,7 @@ class UrlColumns:
         return self._rests[row]
 
     def changed(self, rule: AnyRule) -> Iterator[tuple[int, KeyValues]]:
-        """Rows that a rule changes, and what it makes of them."""
+        """Rows that a rule changes, and their new maps."""
         if isinstance(rule, SubstringRule):
             yield from self._replaced(rule)
             return
@@ -121,7 +120,7 @@ class UrlColumns:
                 yield row, KEY_VALUES.read(found[1], str(values["scheme"]))
 
     def matching(self, rule: Rule) -> Mask:
-        """Rows that a rule may be applied to."""
+        """Mask (rows,) of the rows that a rule matches."""
         found = np.ones(len(self), bool)
         for key in rule.required():
             column = self.columns.get(key)
@@ -143,31 +142,31 @@ class UrlColumns:
             for key in self._maps[row].keys() - after.keys():
                 self.columns[key].numbers[row] = -1
             self._maps[row] = after
-            self._write(row, after, len(self))
+            self._write(row, after)
         self.hashes = self._hashed()
         self._merge_equal_rows()
 
-    def _write(self, row: int, values: Mapping[str, str | None], n_rows: int) -> None:
+    def _write(self, row: int, values: Mapping[str, str | None]) -> None:
         for key, value in values.items():
             column = self.columns.get(key)
             if column is None:
-                column = self.columns[key] = Column(key, n_rows)
+                column = self.columns[key] = Column(key, len(self))
             column.numbers[row] = column.number(value)
 
     def _hashed(self) -> Hashes:
-        total = np.zeros(len(self.first) if hasattr(self, "first") else self.n_urls, np.uint64)
+        total = np.zeros(len(self), np.uint64)
         for column in self.columns.values():
             total += np.append(column.hashes, np.uint64(0))[column.numbers]
         return total
 
     def _merge_equal_rows(self) -> None:
-        """Keep the first row of equal ones; it keeps its page, unless nobody knew it."""
-        _, first, group = np.unique(self.hashes, return_index=True, return_inverse=True)
+        """Keep the first of equal rows, with the first known page among them."""
+        _, first, group = np.unique(self.hashes, return_index=True, return_inverse=True)  # (groups,), (rows,)
         if len(first) == len(self.hashes):
             return
-        known = np.where(self.clusters == UNKNOWN, len(self.hashes), np.arange(len(self.hashes)))
+        known = np.where(self.clusters == UNKNOWN, len(self.hashes), np.arange(len(self.hashes)))  # (rows,)
         earliest = np.full(len(first), len(self.hashes))
-        np.minimum.at(earliest, group, known)
+        np.minimum.at(earliest, group, known)  # (groups,): the first row with a known page
         pages = np.append(self.clusters, UNKNOWN)[earliest]
         order = np.argsort(first)
         kept = first[order]
@@ -185,5 +184,5 @@ def item_hash(key: str, value: str | None) -> int:
 
 
 def map_hash(values: Mapping[str, str | None]) -> int:
-    """Hash of a map: the sum of those of its items."""
+    """Hash of a map: the sum of the hashes of its items."""
     return sum(item_hash(key, value) for key, value in values.items()) & (2**64 - 1)

@@ -1,8 +1,8 @@
-"""Contexts in which a hypothesis holds, coarse to fine: anywhere, for one value, under one other item, under two.
+"""Finds the contexts in which a hypothesis holds, coarse to fine: anywhere, for one value, or with a few conditions.
 
-Sequential covering, as rule learners do it (P. Clark, T. Niblett, "The CN2 induction algorithm", 1989): of all
-conditions that make the hypothesis believable the one with most merge groups is taken, its trials are put aside, and
-the rest is looked at again.
+The search is sequential covering (P. Clark, T. Niblett, "The CN2 induction algorithm", 1989). Of all conditions with
+which the hypothesis is believed, it takes the one with most right merge groups. Then it removes the trials of that
+context and goes on with the rest.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dedup_crawler.rules.learning.trials import Trials, weighed
 MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
 FEW_VALUES = 10
-"""Least number of compared values of a key, for a rule to be about any value."""
+"""Smallest number of compared values of a key, for a rule to be about any value."""
 EXPLAINED = 0.5
-"""Share of wrong merge groups where a condition does not hold, at least."""
-_BEAM = 8  # contexts that hold in part and are refined further
-_MAX_FOUND = 200  # of one hypothesis; a site that needs more is better left alone
+"""Smallest share (0-1) of wrong merge groups outside of a condition."""
+_BEAM = 8  # conditions that are refined further
+_MAX_FOUND = 200  # contexts of one hypothesis
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,12 @@ class Context:
 
     conditions: tuple[Condition, ...]
     gone_values: frozenset[str | None] | None
-    """Values that go; None for any."""
+    """Values that the rule removes; None for any value."""
     evidence: Evidence
     trials: Mask
+    """Mask of the trials in this context, (trials,)."""
     is_crowd: bool = False
-    """True if these are few groups of many values: its conditions say which, and nothing is known of others."""
+    """True if the context is a few groups with many values each. Its conditions describe only these groups."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,18 @@ class _Option:
 
 
 class ContextSearch:
-    """Finds contexts of one hypothesis.
+    """Finds the contexts of one hypothesis.
 
     Parameters
     ----------
     trials
-        Of the hypothesis.
+        Trials of the hypothesis.
     columns
-        What the trials were made from.
+        Columns from which the trials were made.
     hypothesis
-        The keys that it changes cannot be conditions.
+        The hypothesis; keys that it changes cannot be conditions.
     belief
-        Decides, and counts what is tried.
+        Decides about each context.
     """
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
@@ -92,7 +93,7 @@ class ContextSearch:
         self.found: list[Context] = []
 
     def search(self, depth: int) -> list[Context]:
-        """Contexts of at most *depth* conditions on other keys, and at depth 2 single groups of very many values."""
+        """Contexts of at most *depth* conditions on other keys; at the largest depth also groups of many values."""
         self._search((), np.ones(len(self._trials), bool), depth)
         if depth == MAX_DEPTH and self._has_values:
             self._find_crowds()
@@ -126,18 +127,17 @@ class ContextSearch:
         return False
 
     def _explains(self, live: Mask, chosen: Mask) -> bool:
-        """Return True if the hypothesis is mostly wrong where the condition does not hold.
+        """Return True if the hypothesis is mostly wrong outside of the condition.
 
-        A condition that only leaves out the few lists that happen to differ explains nothing, and will not hold
-        tomorrow.
+        A condition that leaves out only a few groups, which happen to be wrong, will not hold in the next crawl.
         """
         rest = self._trials.evidence(live & ~chosen)
         return rest.n_wrong >= EXPLAINED * rest.n_groups
 
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
-        """Take a context if it is believable; where few values were compared, for those alone that were right.
+        """Take a context if it is believed. If few values were compared, only take those that were never wrong.
 
-        That one key repeats another is a coincidence where the other has one value only.
+        A copied key must have several values: with a single value, two keys agree by chance.
         """
         trials = self._trials
         if not self._belief.holds(evidence):
@@ -165,7 +165,7 @@ class ContextSearch:
         self._live &= ~context.trials
 
     def _value_options(self, live: Mask) -> Iterator[_Option]:
-        """Options in which one value says as much as no value."""
+        """Options for one value that the hypothesis removes, where the reference of the group has no value."""
         if self._has_values:
             compared = live & self._trials.has_base
             for number, weight, wrong in self._counts(self._trials.gone, compared):
@@ -197,7 +197,7 @@ class ContextSearch:
         return _Option(condition, mask, *self._trials.weigh(chosen))
 
     def _counts(self, numbers: Integers, chosen: Mask) -> Iterator[tuple[int, float, float]]:
-        """Number, weight and wrong weight of each value whose groups weigh enough."""
+        """Number, weight and wrong weight of each value with enough weight."""
         if not chosen.any():
             return
         weights, wrong, values = weighed(self._trials.groups, self._trials.is_right, chosen, numbers)
@@ -207,7 +207,7 @@ class ContextSearch:
             yield number, float(weight_of[number]), float(wrong_of[number])
 
     def _promising(self, live: Mask, options: list[_Option]) -> list[_Option]:
-        """Conditions under which the hypothesis is right often enough to look further, the best first."""
+        """Conditions that are worth refining, because the hypothesis is often right under them, the best first."""
         is_right = self._trials.is_right
         n_live = int(live.sum())
         rated: list[tuple[float, int, _Option]] = []
@@ -219,10 +219,9 @@ class ContextSearch:
         return [option for _, _, option in sorted(rated, key=lambda entry: entry[:2])[:_BEAM]]
 
     def _find_crowds(self) -> None:
-        """Single groups in which very many values were seen to make no difference: what goes says nothing there.
+        """Take single groups in which very many values made no difference.
 
-        A group is one piece of evidence about other groups, but each of its values is one about the group's own next
-        value: nothing is concluded for any other group.
+        Each value is evidence about the next value of the same group, but not about other groups.
         """
         trials, live = self._trials, self._live
         pairs = np.unique(np.stack([trials.groups[live], trials.gone[live]]), axis=1)
@@ -236,7 +235,7 @@ class ContextSearch:
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
-        """All items that some trials were met with, but for those that every URL of the host has."""
+        """Conditions for all items that the *chosen* trials have in common, except those of every URL of the host."""
         conditions = []
         for key, met in self._items.items():
             numbers = np.unique(met[chosen])

@@ -1,9 +1,8 @@
-"""Hosts that are one site: ``www.example.com`` is ``example.com``, a mirror is what it mirrors.
+"""Learns host aliases: ``www.example.com`` shows the pages of ``example.com``, and a mirror those of its original.
 
-A rule never leaves its host, so this is none: it says which hosts are read as one before any rule is asked, and speaks
-of hosts alone that were both crawled. The unit of evidence is a page that both show under the same path and query;
-however many addresses a log-in page has on both, it is one. A wrong alias would lose half a site, so it is judged more
-strictly than a rule.
+A rule never changes the host, so aliases are replaced before rules are applied. Both hosts must have been crawled. The
+unit of evidence is a page that both hosts show under the same path and query; a page with many addresses (a log-in
+form) counts once. A wrong alias would lose half a site, so aliases are judged more strictly than rules.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
-"""An alias may be wrong so many times less often than a rule."""
-_MAX_HOSTS = 20  # that one path is compared on: a crawl of very many hosts is no crawl of one site
+"""The allowed error of an alias is that of a rule, divided by this number."""
+_MAX_HOSTS = 20  # hosts on which one path is compared: a crawl of more hosts is no crawl of one site
 
 
 def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> HostAliases:
-    """Pairs of hosts that show the same under the same paths; each host becomes the one with the shortest name.
+    """Find hosts that show the same pages under the same paths; the shortest name of them is the target.
 
     Parameters
     ----------
     urls
-        In normal form and crawl order, of all hosts.
+        URLs of all hosts, in normal form and crawl order.
     pages
-        ``pages[i]`` is what ``urls[i]`` shows, :data:`UNKNOWN` where nobody knows.
+        ``pages[i]`` is the page that ``urls[i]`` shows, :data:`UNKNOWN` if it is not known.
     belief
-        Decides, and counts the pairs that are tried.
+        Decides about each pair of hosts.
     """
     met = _met_on_both(urls, pages)
     evidence = {}
@@ -45,7 +44,7 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     return HostAliases(_to_shortest(evidence))
 
 
-_Found = set[tuple[int, int]]  # pages that two hosts show under one path
+_Found = set[tuple[int, int]]  # pairs of pages that two hosts show under one path
 
 
 def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str, str], _Found]:
@@ -65,9 +64,9 @@ def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str
 
 
 def _counted(found: _Found) -> tuple[int, int]:
-    """Different pages met on both hosts, and how many of them are two pages.
+    """Number of pages that were found on both hosts, and how many of them differ.
 
-    Of a log-in page on the one host that stands for many pages on the other, all these are counted.
+    If one page of the one host (a log-in form) stands for many pages of the other, all of these count as wrong.
     """
     n_right = len({one for one, other in found if one == other})
     wrong = [(one, other) for one, other in found if one != other]
@@ -76,7 +75,7 @@ def _counted(found: _Found) -> tuple[int, int]:
 
 
 def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[HostAlias]:
-    """Each host of a connected group with the one that has the shortest name, and what speaks for it."""
+    """Aliases from each host of a connected group to the host with the shortest name."""
     beside: dict[str, set[str]] = defaultdict(set)
     for one, other in evidence:
         beside[one].add(other)

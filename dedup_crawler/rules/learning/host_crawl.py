@@ -1,6 +1,6 @@
-"""One host's crawl as ``verified`` learns from it: rules first, then what they leave to the links.
+"""Learns from the crawl of one host for ``verified``: rules first, then link rules about the URLs that are left.
 
-The order of the keys in a query matters almost nowhere, but that too is for the crawl to say.
+The order of the keys in a query hardly ever matters. The crawl decides that too.
 """
 
 from __future__ import annotations
@@ -25,32 +25,31 @@ from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 
 MIN_WRONG = 3
-"""Least number of contradictions of the order of a query that are no accident."""
+"""Smallest number of wrong groups, for the order of queries to matter."""
 MAX_WRONG = 0.1
-"""Share (0-1) of the groups that may be contradicted."""
+"""Largest share (0-1) of wrong groups with which the order of queries does not matter."""
 
 
 @dataclass(frozen=True)
 class HostCrawl:
-    """URLs of one host in crawl order; all lists have one entry a URL."""
+    """URLs of one host in crawl order; all lists have one entry for each URL."""
 
     host: str
     urls: Sequence[str]
     """URLs in normal form."""
     pages: Sequence[int]
-    """Page that each URL shows; UNKNOWN where it redirects to a URL that was not crawled: nobody saw what is there."""
+    """Page that each URL shows; UNKNOWN if it redirects to a URL that was not crawled."""
     targets: Sequence[str | None]
-    """Target that each URL redirects to."""
+    """URL that each URL redirects to; None if it does not redirect."""
     referrers: Sequence[str | None]
     evidence: PairJudge | None = None
-    """Compares the pages by their places in these lists, where they are known."""
+    """Compares pages, given their places in these lists."""
 
 
 def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
-    """Rules that the crawl confirms, as many as may be expected to lose no more pages than the risk allows.
+    """Learn the rules that the crawl confirms, within the budget of lost pages that the risk allows.
 
-    What others propose is asked last, about the duplicates that are left: the miners of the literature, and *proposed*
-    rules.
+    The proposals of the miners and the *proposed* rules come last, for the duplicates that are left.
     """
     columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.evidence)
     learner = RuleLearner(columns, belief, origin)
@@ -72,7 +71,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
 
 
 def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:
-    """Learn from the links, and learn which URLs the rules are applied to at all."""
+    """Learn the link rules, and the query names and order to which rules apply."""
     forms = [engine.form(url) for url in crawl.urls]
     shapes = Shapes.learn(crawl.urls)
     place_of: dict[str, int] = {}
@@ -99,7 +98,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
 
 
 def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> list[int]:
-    """Pages of the URLs; what redirects to a URL that was not crawled shows what the form of that URL shows."""
+    """Pages of the URLs; a redirect to a URL that was not crawled shows the page with the form of that URL."""
     page_of: dict[str, int] = {}
     for form, page in zip(forms, crawl.pages, strict=True):
         if page != UNKNOWN:
@@ -110,7 +109,7 @@ def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> lis
         if page == UNKNOWN and target is not None:
             form = engine.form(target)
             if form not in page_of:
-                unknown -= 1  # a page of its own, that nothing else is known to show
+                unknown -= 1  # the number of a page that no other URL is known to show
                 page_of[form] = unknown
             page = page_of[form]
         pages.append(page)
@@ -127,9 +126,9 @@ def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
 
 
 def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence[int]) -> MergeEvidence:
-    """Groups of URLs that differ in the order of their query alone, and those that show several pages.
+    """Count groups of URLs that differ only in the order of their query; a wrong group shows several pages.
 
-    *forms* are the URLs with their queries sorted; *pages* are negative where nobody knows them.
+    *forms* are the URLs with their queries sorted.
     """
     orders: dict[str, dict[str, int]] = defaultdict(dict)
     for form, url, page in zip(forms, urls, pages, strict=True):
@@ -140,5 +139,5 @@ def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence
 
 
 def order_matters(evidence: MergeEvidence) -> bool:
-    """Return True if URLs have to keep their order: it is sorted, as Scrapy itself does, until that is contradicted."""
+    """Return True if the order of queries matters; by default it does not, as in Scrapy itself."""
     return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > MAX_WRONG * evidence.n_groups

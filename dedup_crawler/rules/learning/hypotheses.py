@@ -1,7 +1,7 @@
-"""Hypotheses about what a URL says twice or for nothing, each a rule without a context of its own.
+"""Makes hypotheses about the URLs of a host, each a rule for the whole host.
 
-The coarsest come first: that a whole key does not matter anywhere on the host. Where that is contradicted, contexts are
-looked for (:mod:`dedup_crawler.rules.learning.contexts`); only what is left then is looked at in pieces.
+The coarsest come first: a whole key does not matter anywhere. For contradicted hypotheses,
+:mod:`dedup_crawler.rules.learning.contexts` looks for contexts. Hypotheses about pieces of values come last.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dedup_crawler.rules.learning.joins import prefix_aliases, template_joins
 
 STAGES = 3
 MIN_URLS = 8
-"""A key, a value or a delimiter that fewer URLs have is not asked about."""
+"""Smallest number of URLs with a key, a value or a delimiter, for a hypothesis about it."""
 _MAX_DELIMITERS = 3
-_MAX_SAMPLE = 2_000  # values of a key that delimiters are looked for in
+_MAX_SAMPLE = 2_000  # values of a key that are searched for delimiters
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Hypothesis:
 
     rule: AnyRule
     key: str | None
-    """The key whose value goes, where one does: what it may be can be part of the context."""
+    """The key whose value the rule removes, if there is one. Its values can be part of the context."""
     stage: int = 0
-    """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value: each waits for those before it."""
+    """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value. Stages are tested in this order."""
 
     def is_exact(self) -> bool:
-        """Return True if the rule says of every value that it takes away which one it is."""
+        """Return True if the rule removes only literal values."""
         if isinstance(self.rule, SubstringRule):
             return False
         gone = [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
@@ -46,14 +46,14 @@ class Hypothesis:
         return frozenset(each.key for each in self.rule.transformation.values() if isinstance(each, Copy))
 
     def touched(self) -> frozenset[str] | None:
-        """Keys that the rule changes or copies: no context can be told by them; None for all."""
+        """Keys that the rule changes or copies, which cannot be conditions; None for all keys."""
         if isinstance(self.rule, SubstringRule):
             return None
         return self.copied() | self.rule.transformation.keys()
 
 
 def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
-    """All hypotheses about the URLs of a host that enough URLs can speak for, in a fixed order."""
+    """All hypotheses about the URLs of a host that concern enough URLs, in a fixed order."""
     common = [column for column in columns.columns.values() if (column.numbers >= 0).sum() >= MIN_URLS]
     common.sort(key=lambda column: column.key)
     for column in common:
@@ -93,7 +93,7 @@ def _changing(columns: UrlColumns, key: str, operation: Operation, *, stage: int
 
 
 def _shorter_paths(columns: UrlColumns) -> Iterator[Hypothesis]:
-    """Hypotheses that the last component of a path does not matter (a title behind an id)."""
+    """Hypotheses that the last path part does not matter (a title behind an id)."""
     column = columns.columns.get("path.length")
     if column is None:
         return

@@ -1,12 +1,12 @@
-"""Hypotheses that one kind of URL is another: ``/index.php?title=X&printable=yes`` is ``/X``, ``/pub/...`` is ``/...``.
+"""Hypotheses that turn one kind of URL into another: ``/index.php?title=X&printable=yes`` into ``/X``.
 
-Pairs of URLs of one page propose them, as in A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules",
-KDD 2008: a value of the target that the source has somewhere is copied, what else the target has is written, what it
-has not is dropped. So do examples of what another model makes of URLs, where a value may also be cut.
+They come from pairs of URLs of one page, as in A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules",
+KDD 2008: a value of the target that the source also has is copied, other values of the target are set, and other keys
+of the source are dropped. They also come from examples of the forms of another model; there a value may be cut too.
 
-The keys of a map stand at their places, so that a folder with an alias of another depth moves them all. A substring
-rule at the start of the path says that once (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW
-2007). A proposal that enough pages make is a hypothesis; it is judged like any other.
+If a folder has an alias of another depth (``/pub/...`` is ``/...``), all path keys move. One substring rule at the
+start of the path says that (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007). A proposal
+of enough pages becomes a hypothesis and is judged like any other.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from dedup_crawler.urls.keyvalue import KeyValues
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_PAGES = 8
-"""Pages (or examples) that make a proposal, at least."""
+"""Smallest number of pages (or examples) behind a proposal."""
 MAX_PROPOSALS = 60
 MAX_ALIASES = 10
-_MAX_URLS = 6  # of one page
+_MAX_URLS = 6  # URLs of one page
 
 
 def template_joins(columns: UrlColumns) -> list[Rule]:
     """Rules between different kinds of URLs, those that most pages propose first."""
     pages = []
     for rows in _kinds_of_pages(columns):
-        # from the map with more items to that with fewer; of two that have as many, to the one that comes first
+        # rules lead from the larger map to the smaller one; of equally large maps, to the first one
         maps = sorted((columns.row(row) for row in rows), key=lambda values: (-len(values), sorted(values)))
         pages.append([rule for pair in combinations(maps, 2) for rule in _joins(columns.host, *pair)])
     return _most_proposed(pages)
 
 
 def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: str) -> list[Rule]:
-    """Rules that turn URLs into their forms, those that most examples show first.
+    """Rules that turn URLs into their forms, those of most examples first.
 
     Parameters
     ----------
     host
-        Of all the URLs.
+        Host of the URLs.
     examples
-        URLs and forms, both in normal form; a form that is the URL itself, or of another host, shows nothing.
+        URLs and forms, both in normal form. A form that is the URL itself, or has another host, is ignored.
     origin
-        Who said so.
+        Name of the method that gave the forms.
     """
     shown = []
     for url, form in examples:
@@ -113,7 +113,7 @@ def _operations(source: KeyValues, target: KeyValues) -> dict[str, Operation]:
 def _joins(host: str, source: KeyValues, target: KeyValues) -> Sequence[Rule]:
     operations = _operations(source, target)
     if len(operations) < 2:
-        return ()  # about one key: the coarse hypotheses ask that
+        return ()  # a rule about one key is among the other hypotheses
     return _rules_between(host, source, target, operations, (("query[",), ()))
 
 
@@ -125,7 +125,7 @@ def _rules_between(
     any_of: Iterable[tuple[str, ...]],
     origin: str = "",
 ) -> list[Rule]:
-    """A rule for each choice of kinds: for any value of their changed keys, for the values of the others alone."""
+    """A rule for each entry of *any_of*: any value for changed keys with these prefixes, literals for the others."""
     absent = frozenset(key for key in target if key not in source)
     copied: dict[str, Matcher] = {each.key: ANY for each in operations.values() if isinstance(each, Copy)}
     changed = [key for key in operations if key in source and key not in copied]
@@ -140,7 +140,7 @@ def _rules_between(
 
 
 def _as_cut(value: str | None, operation: Operation) -> Operation:
-    """A cut, if one leaves of *value* what the operation would write."""
+    """Replace an operation by a cut of *value* with the same result, if there is one."""
     if isinstance(operation, Set) and value and operation.value and operation.value in value:
         for delimiter in sorted({each for each in value if not each.isalnum() and each != "%"}):
             for is_last in (False, True):

@@ -1,12 +1,12 @@
-"""Rules about links: pages that are the page they are linked from, and shapes that show nothing of their own.
+"""Learns rules about links: referrer rules and coverage rules. No paper has either.
 
-``/post/4537`` redirects to a page of its topic; which one, only the site's database knows. But each such link on a page
-of a topic leads to that same page (a *referrer rule*), and every page that ``/post/...`` ever showed is shown under
-``/topic/...`` as well (a *coverage rule*: the whole template may be skipped). No paper has either.
+``/post/4537`` redirects to a page of its topic, and the URL does not say to which. But a link to ``/post/...`` on a
+page of a topic leads back to that page (a *referrer rule*). And every page that ``/post/...`` shows is shown under
+``/topic/...`` too (a *coverage rule*), so all URLs of this shape can be skipped.
 
-A wrong coverage rule loses a whole class of pages, so it is judged more strictly, and never believed where links are
-mostly found behind the template. Where a crawl was ended early, its last pages were not reached both ways yet: then
-those of the first half decide.
+A wrong coverage rule loses a whole class of pages. So it is judged more strictly, and refused if URLs of another shape
+are mostly found behind its shape. In a crawl that was stopped early, the last pages were found only one way. Then the
+pages of the first half decide.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shape
 
 STRICTER = 5
-"""A coverage rule may be wrong so many times less often than any other."""
+"""The allowed error of a coverage rule is that of another rule, divided by this number."""
 OLD = 0.5
-"""Pages met in this share (0-1) of the crawl, from its start, are old enough to have been reached both ways."""
+"""Share (0-1) of the crawl, from its start, whose pages are old enough to have been found both ways."""
 MAX_BEHIND = 0.5
-"""Share of the URLs of a shape that may have been found first behind a template that is skipped."""
+"""Largest share (0-1) of the URLs of another shape that may have been found first behind a skipped shape."""
 MIN_LINKED = 0.5
-"""Share of the URLs that need a known referrer: without, nobody can say what is found behind a template."""
+"""Smallest share (0-1) of URLs with a known referrer; with fewer, nobody knows what is found behind a shape."""
 
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
@@ -37,22 +37,22 @@ Way = tuple[Shape, "tuple[Shape, str] | None", str]
 
 @dataclass(frozen=True)
 class Links:
-    """One host's crawl, as link rules look at it; sequences have one entry a URL, in crawl order."""
+    """The crawl of one host; each sequence has one entry for each URL, in crawl order."""
 
     urls: Sequence[str]
     forms: Sequence[str]
-    """Canonical form of each URL, by the rules that were found before."""
+    """Canonical form of each URL, by the rules that were learnt before."""
     pages: Sequence[int]
-    """Page that each URL shows; negative where that is not known."""
+    """Page that each URL shows; negative if it is not known."""
     referrers: Sequence[int]
-    """Place of the referrer, where it was crawled earlier; else -1."""
+    """Place of the referrer if it was crawled earlier, else -1."""
     shapes: Sequence[Shape]
     targets: Sequence[tuple[Shape, str] | None]
-    """Shape and form of the URL that each one redirects to; None for a page."""
+    """Shape and form of the URL that each URL redirects to; None if it does not redirect."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
-    """Pairs of shapes whose links show the page they stand on; only links that no other rule explains count."""
+    """Learn referrer rules; only links that no other rule explains count."""
     trials: dict[tuple[Shape, Shape], list[int]] = defaultdict(list)
     for place, referrer in enumerate(links.referrers):
         is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
@@ -69,7 +69,7 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
 
 
 def _evidence_of_links(links: Links, places: Sequence[int]) -> MergeEvidence:
-    """A page that holds links is one piece of evidence, however many links it holds."""
+    """Count the pages that hold these links as merge groups."""
     is_wrong: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
     for place in places:
@@ -82,9 +82,9 @@ def _evidence_of_links(links: Links, places: Sequence[int]) -> MergeEvidence:
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
-    """Shapes that may be skipped, the one with most URLs first; what one is covered by is not skipped later.
+    """Learn coverage rules, for shapes with most URLs first. Pages of a skipped shape cover no other shape.
 
-    A URL that a rule gives the same form covers nothing: that rule knows already when the page was seen.
+    A URL of the same canonical form covers nothing: another rule already merges the two.
     """
     ways_to: dict[int, set[Way]] = defaultdict(set)
     pages_of: dict[Shape, set[int]] = defaultdict(set)
@@ -110,7 +110,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
             if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
                 break
         rule = CoverageRule(shape, evidence, n_urls)
-        doubt = "other pages are mostly found behind it" if is_covered and _leads_further(links, shape) else ""
+        doubt = "other pages are mostly found through its links" if is_covered and _leads_further(links, shape) else ""
         if belief.believes(rule, Evidence.of(evidence), STRICTER, doubt):
             skipped.add(shape)
             found.append(rule)
@@ -118,7 +118,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 
 
 def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
-    """Return True if a page is shown under other forms, neither by what is skipped nor by a redirect to that."""
+    """Return True if a page is shown under another form, and neither that URL nor its redirect target is skipped."""
     own = {form for its, _, form in ways if its == shape}
     return any(
         its not in gone and form not in own and (target is None or (target[0] not in gone and target[1] not in own))
@@ -127,13 +127,13 @@ def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
 
 
 def _leads_further(links: Links, shape: Shape) -> bool:
-    """Return True if URLs of some shape are mostly found behind this one, and show what nothing else shows."""
+    """Return True if URLs of another shape are mostly found behind this one, and show pages of their own."""
     n_linked: Counter[Shape] = Counter()
     behind: dict[Shape, list[int]] = defaultdict(list)
     elsewhere: set[int] = set()
     for place, referrer in enumerate(links.referrers):
         if referrer < 0:
-            continue  # it may have been found behind anything
+            continue
         n_linked[links.shapes[place]] += 1
         if links.shapes[referrer] == shape:
             behind[links.shapes[place]].append(place)

@@ -1,7 +1,7 @@
-"""Proposals of the miners of the literature, about the duplicates that nothing explains yet.
+"""Proposals of the miners of the literature, about the duplicates that no rule explains yet.
 
-Each of them looks at these URLs alone, which keeps it cheap, and none is believed: what it says is a hypothesis like
-any other. Their own filters are not asked, only whether enough of the URLs that are left fall together rightly.
+The miners read only these URLs, which keeps them cheap. Their own filters are not used: a proposal needs enough right
+merge groups among these URLs, and is then judged like any other hypothesis.
 """
 
 from __future__ import annotations
@@ -24,29 +24,12 @@ from dedup_crawler.rules.miners.node_rules import node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 
 MAX_URLS = 2_000
-"""URLs of unexplained duplicates that are looked at; of more, whole pages are drawn."""
+"""Most URLs of unexplained duplicates that miners read; of more, whole pages are drawn."""
 MAX_PROPOSALS = 10
-"""Most proposals of one proposer, those that make most duplicates one."""
+"""Most proposals of one miner, those with most right merge groups."""
 _MAX_PER_PAGE = 6
 _FAN_OUT = 10  # of KDD'08
 _SEED = 0
-
-
-def _pairs(crawl: MappedCrawl) -> list[AnyRule]:
-    return [*rewrite_rules(crawl, "rewrite-rules", fan_out=_FAN_OUT, max_per_cluster=_MAX_PER_PAGE, seed=_SEED)]
-
-
-def _leaves(crawl: MappedCrawl) -> list[AnyRule]:
-    return [*leaf_rules(crawl, "decision-tree", seed=_SEED)]
-
-
-def _nodes(crawl: MappedCrawl) -> list[AnyRule]:
-    return [found.rule for found in node_rules(crawl, "pattern-tree")]
-
-
-def _consensus(crawl: MappedCrawl) -> list[AnyRule]:
-    rules = consensus_rules(crawl, "duster", min_clusters=MIN_GROUPS, max_per_cluster=_MAX_PER_PAGE, seed=_SEED)
-    return [*rules]
 
 
 def _dust(crawl: MappedCrawl) -> list[AnyRule]:
@@ -58,17 +41,21 @@ def _dust(crawl: MappedCrawl) -> list[AnyRule]:
 
 
 PROPOSERS: Mapping[str, Callable[[MappedCrawl], Iterable[AnyRule]]] = {
-    "rewrite-rules": _pairs,
-    "decision-tree": _leaves,
-    "pattern-tree": _nodes,
+    "rewrite-rules": lambda crawl: rewrite_rules(
+        crawl, "rewrite-rules", fan_out=_FAN_OUT, max_per_cluster=_MAX_PER_PAGE, seed=_SEED
+    ),
+    "decision-tree": lambda crawl: leaf_rules(crawl, "decision-tree", seed=_SEED),
+    "pattern-tree": lambda crawl: [found.rule for found in node_rules(crawl, "pattern-tree")],
     "dustbuster": _dust,
-    "duster": _consensus,
+    "duster": lambda crawl: consensus_rules(
+        crawl, "duster", min_clusters=MIN_GROUPS, max_per_cluster=_MAX_PER_PAGE, seed=_SEED
+    ),
 }
-"""Name of the method -> its mining, with no filter but the one that it needs to end."""
+"""Name of the method -> its miner, without the filter of the method."""
 
 
 def proposals(columns: UrlColumns) -> list[AnyRule]:
-    """Rules about duplicates that are left, of all proposers, in a fixed order."""
+    """Rules of all miners about the duplicates that are left, in a fixed order."""
     crawl = _unexplained(columns)
     if not crawl.urls:
         return []
@@ -87,7 +74,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
 
 
 def _unexplained(columns: UrlColumns) -> MappedCrawl:
-    """The rows whose page other rows show as well, of not too many pages."""
+    """Rows whose page other rows show too; a sample of the pages if there are many."""
     rows_of_page: dict[int, list[int]] = defaultdict(list)
     for row, page in enumerate(columns.alike.tolist()):
         if page != UNKNOWN:

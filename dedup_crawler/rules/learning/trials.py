@@ -1,8 +1,8 @@
-"""Trials of a hypothesis: the groups of URLs that it would make one, and whether each shows one page.
+"""Trials of a hypothesis: the URLs that it would merge with others, and whether each shows the same page.
 
-A *trial* is a URL that a rule would change to the form of another one: a fetch that would be saved if it shows the
-same page as the group's reference, the URL that has the form already, else the first one; a page that would be lost if
-not. The unit of evidence is the merge group, not the trial: a page of 300 URLs speaks once.
+A *trial* is a URL that the rule changes to the form of another URL. It is compared with the *reference* of its merge
+group: the URL that has the form already, or else the first URL. If both show the same page, the rule saves a fetch;
+otherwise it loses a page. The unit of evidence is the merge group: a page of 300 URLs counts once.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ Weights = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of a hypothesis; all arrays have one entry a trial."""
+    """The trials of a hypothesis; all arrays have the shape (trials,)."""
 
     rows: Integers
-    """Rows of the columns."""
+    """Row of each trial in the columns."""
     groups: Integers
+    """Number of its merge group."""
     is_right: Mask
-    """True if it shows the same page."""
+    """True if it shows the page of the reference."""
     has_base: Mask
-    """True if the group's reference has the form already: the key's value is compared with no value."""
+    """True if the reference has the form already: then the removed value is compared with no value."""
     gone: Integers
-    """Number of what the rule takes away."""
+    """Number of the value that the rule removes from the trial; its place in *gone_values*."""
     gone_values: list[str | None]
     beside: Integers
-    """Number of what it takes away of the group's reference; -1 where that is no value."""
+    """Number of the value that the rule removes from the reference; -1 for none."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def evidence(self, mask: Mask) -> Evidence:
-        """Merge groups of some of the trials."""
+        """Evidence of the trials in *mask*."""
         return Evidence(*self._counted(mask), *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
-        """Weight of the groups of some of the trials, and of the wrong ones among them."""
+        """Weight of the groups of the trials in *mask*, and weight of the wrong trials."""
         weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
 
@@ -58,48 +59,49 @@ class Trials:
 
 
 def weighed(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
-    """Weights, wrong weights, and value of each pair of value and group among some trials.
+    """Weights, wrong weights and values of the pairs of value and group among the trials in *mask*, (pairs,) each.
 
-    A group weighs the square root of its trials; of these, as much is wrong as their share says, and one at least.
+    A pair weighs the square root of its number of trials. Its wrong weight is the share of wrong trials of that, and at
+    least 1 if any is wrong.
     """
     width = int(groups.max()) + 1 if len(groups) else 1
-    pairs, place, sizes = np.unique(
+    pairs, place, sizes = np.unique(  # (pairs,), (trials in mask,), (pairs,)
         values[mask].astype(np.int64) * width + groups[mask], return_inverse=True, return_counts=True
     )
-    n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))
+    n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))  # (pairs,)
     weights = np.sqrt(sizes)
     wrong = np.where(n_wrong > 0, np.maximum(1.0, weights * n_wrong / sizes), 0.0)
     return weights, wrong, pairs // width
 
 
 def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
-    """Apply a hypothesis wherever it can be applied, and look what falls together."""
-    rows, hashes, gone, gone_values = _changed(hypothesis, columns)
+    """Apply a hypothesis to all rows that it matches, and compare the rows of each merge group."""
+    rows, hashes, gone, gone_values = _changed(hypothesis, columns)  # (changed,)
     known = columns.clusters[rows] != UNKNOWN
-    rows, hashes, gone = rows[known], hashes[known], gone[known]
-    is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)
+    rows, hashes, gone = rows[known], hashes[known], gone[known]  # (known,)
+    is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)  # rows that have such a form already
     is_other[rows] = False
-    others = np.flatnonzero(is_other)
-    _, group = np.unique(np.concatenate([hashes, columns.hashes[others]]), return_inverse=True)
+    others = np.flatnonzero(is_other)  # (others,)
+    _, group = np.unique(np.concatenate([hashes, columns.hashes[others]]), return_inverse=True)  # (known + others,)
     n_groups = int(group.max()) + 1 if len(group) else 0
     members = np.concatenate([rows, others])
-    size = np.bincount(group, minlength=n_groups)
+    size = np.bincount(group, minlength=n_groups)  # (groups,)
     reference = np.full(n_groups, len(columns))
-    np.minimum.at(reference, group, members)
+    np.minimum.at(reference, group, members)  # (groups,): the first row
     own_reference = reference.copy()
     has_base = np.zeros(n_groups, bool)
     of_others = group[len(rows) :]
     has_base[of_others] = True
     reference[of_others] = others
-    of_rows = group[: len(rows)]
+    of_rows = group[: len(rows)]  # (known,): group of each changed row
     gone_of = np.full(len(columns), -1)
     if gone_values:
         gone_of[rows] = gone
     beside = gone_of[reference[of_rows]]
     may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
-    is_trial = np.flatnonzero(may_tell)
+    is_trial = np.flatnonzero(may_tell)  # (candidates,)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
-    is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]
+    is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]  # (trials,)
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
     return Trials(
         rows=rows,
@@ -113,7 +115,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
 
 
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
-    """Verdict of each trial: 1 the same page, 0 another one, -1 nothing to tell by."""
+    """Verdict on each trial: 1 the same page, 0 another page, -1 silent."""
     verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
     asked = np.flatnonzero(verdicts == 0)
     if columns.evidence is not None and len(asked):
@@ -124,7 +126,7 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
 
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
-    """Rows that the rule changes, the hashes of their maps then, and what goes."""
+    """Rows that the rule changes, the hashes of their new maps, and numbers and texts of the removed values."""
     rule = hypothesis.rule
     if isinstance(rule, Rule):
         (key, operation), *more = rule.transformation.items()

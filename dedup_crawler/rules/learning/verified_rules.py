@@ -1,12 +1,12 @@
-"""Rules that a crawl confirms: every hypothesis is tested on merge groups, coarse to fine, and the believed ones stay.
+"""Learns the rules that a crawl confirms: tests every hypothesis on its merge groups, coarse to fine.
 
-A believed rule changes what the next hypotheses are tested on, so that two parameters that do not matter are found one
-after the other.
+A believed rule is applied to the columns before the next hypothesis is tested. So two parameters that do not matter are
+found one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from dataclasses import replace
 
 import numpy as np
@@ -22,12 +22,16 @@ from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, trials_of
 
 MAX_ROUNDS = 3
-"""A rule may make others visible; so often all hypotheses are asked again."""
-
+"""Most rounds through all hypotheses: a believed rule may reveal others."""
 MIN_TESTED = 2
-"""URLs of one depth that a rule has to be right with, to be about that depth."""
+"""Smallest number of right trials at a path length, for a rule to be about paths of that length."""
 KIND_SHARE = 0.01
-"""An extension of fewer URLs than this share (0-1) is a name with a dot in it."""
+"""Smallest share (0-1) of the URLs with an extension; a rarer one is a name with a dot."""
+_STEPS = (
+    *((stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)),
+    *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1)),
+)
+"""Stages of hypotheses with the depths of their contexts: no conditions first, pieces of values last."""
 
 
 class RuleLearner:
@@ -38,29 +42,27 @@ class RuleLearner:
         self.belief = belief
         self.rules: list[AnyRule] = []
         self._origin = origin
-        self._asked: list[Hypothesis] | None = None  # until a rule changes the columns
+        self._asked: list[Hypothesis] | None = None  # None after a rule has changed the columns
         self._known_trials: dict[tuple[object, ...], Trials] = {}
 
     def learn(self) -> list[AnyRule]:
-        """Rules in the order in which they were found; each was tested on what those before it had left."""
+        """Learn rules, in the order in which they are applied."""
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
-            for stage, depth in _coarse_to_fine():
-                self._ask(stage, depth)
+            for stage, depth in _STEPS:
+                if self._asked is None:
+                    self._asked = list(hypotheses(self.columns))
+                self._ask([hypothesis for hypothesis in self._asked if hypothesis.stage == stage], depth)
             if len(self.rules) == n_before:
                 break
         return self.rules
 
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
-        """Learn rules that others propose, each asked as any other hypothesis is; they bring their contexts along."""
-        asked = [Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host]
-        self._ask_all(asked, 0)
+        """Learn proposed rules; each is judged in its own context."""
+        self._ask([Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host], 0)
         return self.rules
 
-    def _ask(self, stage: int, depth: int) -> None:
-        self._ask_all([hypothesis for hypothesis in self._hypotheses() if hypothesis.stage == stage], depth)
-
-    def _ask_all(self, asked: Iterable[Hypothesis], depth: int) -> None:
+    def _ask(self, asked: Iterable[Hypothesis], depth: int) -> None:
         """Test hypotheses, those with most right trials first."""
         rated = []
         for place, hypothesis in enumerate(asked):
@@ -69,11 +71,6 @@ class RuleLearner:
                 rated.append((-n_right, place, hypothesis))
         for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
             self._test(hypothesis, self._trials(hypothesis), depth)
-
-    def _hypotheses(self) -> list[Hypothesis]:
-        if self._asked is None:
-            self._asked = list(hypotheses(self.columns))
-        return self._asked
 
     def _trials(self, hypothesis: Hypothesis) -> Trials:
         identity = hypothesis.rule.identity()
@@ -96,11 +93,11 @@ class RuleLearner:
             self._refuse(hypothesis, trials)
 
     def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
-        """Say of a hypothesis that holds nowhere what is counted of it everywhere."""
+        """Note a hypothesis that holds in no context, with its evidence on the whole host."""
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"it speaks of all values, and fewer than {FEW_VALUES} were met"
+        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
         self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
@@ -112,11 +109,10 @@ class RuleLearner:
         return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
 
     def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:
-        """The rule with nothing of what it never met, and without conditions that change nothing.
+        """Narrow the rule to the kinds of URLs on which it was right, and drop conditions that change nothing.
 
-        What it never met are query keys, and sections of the site whose URLs it matches but never compared, and query
-        keys with which it was only ever wrong. What the query says is kept in any case, for the next URL may say it
-        elsewhere, and so is all that says where a crowd is.
+        The rule then excludes query keys and path parts of many matched URLs, if no right trial has them, and query
+        keys of wrong trials. Conditions on the query and the conditions of a crowd always stay.
         """
         rows = trials.rows[context.trials & trials.is_right]
         wrong = trials.rows[context.trials & ~trials.is_right]
@@ -145,10 +141,7 @@ class RuleLearner:
         return self._of_observed_kinds(rule, rows, touched)
 
     def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
-        """The rule without the file extensions that many URLs of the site have and none that it was tested on.
-
-        Nobody knows what it does to a feed where only pages were compared.
-        """
+        """Exclude file extensions that many URLs have and no right trial has, such as feeds."""
         column = self.columns.columns.get("ext")
         if column is None or "ext" in touched | rule.context.keys() | rule.absent:
             return rule
@@ -165,7 +158,7 @@ class RuleLearner:
         return replace(rule, context={**rule.context, "ext": met})
 
     def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
-        """Conditions on the path that leave out what many of the *matched* URLs have and none of the tested *rows*."""
+        """Conditions that exclude path parts of many *matched* URLs that none of the tested *rows* has."""
         sections: dict[str, Matcher] = {}
         for key, column in self.columns.columns.items():
             tested = column.numbers[rows]
@@ -178,7 +171,7 @@ class RuleLearner:
         return sections
 
     def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
-        """A condition that leaves out depths of the site that the rule matches and was hardly tested with."""
+        """A condition that excludes path lengths of *matched* URLs on which the rule was hardly tested."""
         column = self.columns.columns.get("path.length")
         if column is None or "path.length" in known:
             return {}
@@ -187,14 +180,8 @@ class RuleLearner:
         return {"path.length": NoneOf(frozenset(column.values[number] for number in strange))} if strange else {}
 
 
-def _coarse_to_fine() -> list[tuple[int, int]]:
-    """Stages of hypotheses with the depths of their contexts: what needs no context comes first, pieces come last."""
-    whole = [(stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)]
-    return [*whole, *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1))]
-
-
 def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
-    """A rule with the conditions that were found for it."""
+    """Add the conditions of a context to a rule."""
     matchers: dict[str, Matcher] = dict(rule.context)
     absent = set(rule.absent)
     for condition in context.conditions:
@@ -213,7 +200,5 @@ def _statistics(context: Context, trials: Trials) -> RuleStatistics:
     return RuleStatistics(n_urls, n_urls, n_wrong, MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong))
 
 
-def _one_of(values: Sequence[str | None] | frozenset[str | None]) -> Matcher:
-    if len(values) == 1:
-        return Literal(next(iter(values)))
-    return OneOf(frozenset(values))
+def _one_of(values: frozenset[str | None]) -> Matcher:
+    return Literal(*values) if len(values) == 1 else OneOf(values)

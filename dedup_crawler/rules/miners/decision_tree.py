@@ -1,21 +1,21 @@
-"""The decision-tree approach: chosen pairs of duplicates, their contexts generalised by a tree.
+"""The decision-tree approach: rules from chosen pairs of duplicates, with contexts generalised by a tree.
 
 H. S. Koppula, K. P. Leela, A. Agarwal, K. P. Chitrapura, S. Garg, A. Sasturkar, "Learning URL patterns for webpage
-de-duplication", WSDM 2010; a short version is A. Agarwal et al., CIKM 2009. Their texts could not be had: what is here
-follows the abstract, patents of the same group, and SIGIR'17, who discard rules that are wrong in more than 10 %.
+de-duplication", WSDM 2010; a short version is A. Agarwal et al., CIKM 2009. We could not get these papers. This file
+follows the abstract, patents of the same group, and SIGIR'17, which discards rules that are wrong in more than 10 %.
 
-Contexts of pairwise rules are rows, their transformation is the class; a path of tests from the root to a leaf is the
-generalised context of the leaf's transformation. Their tree is ID3; here the *gain ratio* (C4.5) chooses the tests,
-because plain gain picks keys with a value for every URL. A missing key is a value; values that few rows have are
-pooled, and their branch takes any value but those that have branches of their own.
+The contexts of pairwise rules are rows, and their transformations are classes. The tests from the root to a leaf are
+the generalised context of the leaf's transformation. Their tree is ID3. Here the *gain ratio* (C4.5) chooses the tests,
+because plain gain prefers keys with a different value in each URL. A missing key counts as a value. Rare values share a
+branch, which matches all values without a branch of their own.
 
-Decided here: the target of a cluster is the URL with the fewest values that no other of its URLs has (they could not be
-derived), then one without a query, of the key pattern of most clusters, with the fewest keys. From each set of keys ten
-sources at most are taken. URLs of singleton clusters and targets are rows that stay as they are: the negatives.
-A rare value of the target that comes from nowhere does not matter if the source has the same key pattern: both lose it;
-else the pair is left out. What is drawn for a cluster depends on the seed and the cluster alone.
+We decided the following. The target of a cluster is the URL with the fewest values that no other URL of the cluster
+has, because these cannot be derived. Ties go to a URL without a query, then to the key pattern of most clusters, then
+to the fewest keys. Each set of keys gives at most ten sources. Singletons and targets are rows without a change: the
+negative examples. If a rare value of the target occurs nowhere in the source, both ignore it if they have the same key
+pattern; otherwise the pair is left out. The draw for a cluster depends only on the seed and the cluster.
 
-Cost: O(n k d log n) for n rows of k keys in a tree of depth d; a cluster gives at most ten rows a set of keys.
+Cost: O(n k d log n) for n rows of k keys in a tree of depth d; a cluster gives at most ten rows for each set of keys.
 """
 
 from __future__ import annotations
@@ -40,18 +40,20 @@ from dedup_crawler.rules.miners.pairs import (
 )
 from dedup_crawler.urls.keyvalue import KeyValues
 
-_MAX_SOURCES = 10  # of one set of keys and cluster
+_MAX_SOURCES = 10  # sources for each set of keys in a cluster
 MIN_PURITY = 0.9
+"""Smallest share (0-1) of the rows of a leaf that have its transformation."""
 MIN_ROWS = 10
-_MIN_VALUE_ROWS, _MIN_VALUE_SHARE = 3, 0.01
-_OTHERS = "\0others"  # no value of a URL in normal form
+"""Smallest number of rows of a leaf."""
+_MIN_VALUE_ROWS, _MIN_VALUE_SHARE = 3, 0.01  # a value of fewer rows has no branch of its own
+_OTHERS = "\0others"  # no URL in normal form has this value
 
 Transformation = frozenset[tuple[str, Operation]]
-"""Empty: the URL stays as it is."""
+"""Keys and operations; empty if the URL does not change."""
 
 
 class Row(NamedTuple):
-    """One pairwise rule, or a URL that is to stay as it is."""
+    """One pairwise rule, or a URL that does not change."""
 
     context: KeyValues
     transformation: Transformation
@@ -66,10 +68,10 @@ class Leaf(NamedTuple):
 
 
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
-    """Rules of the leaves of a host's tree, uncounted."""
+    """Rules of the leaves of a host's tree, without statistics."""
     clusters = {cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()}
     constants = constants_of([url.values for url in crawl.urls])
-    several = [maps for maps in clusters.values() if len(maps) > 1]  # a single URL has no choice
+    several = [maps for maps in clusters.values() if len(maps) > 1]
     votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
     rows = [
         row
@@ -89,14 +91,15 @@ def rows_of_cluster(
     constants: Constants,
     seed: int,
 ) -> list[Row]:
-    """Pairwise rules from the sources of a cluster to its target, and the target's own row.
+    """Pairwise rules from the sources of a cluster to its target, and the row of the target itself.
 
     Parameters
     ----------
     cluster, maps
-        Its number and its URLs.
+        Number and URLs of the cluster.
     votes
-        Key pattern -> clusters that hold it: key patterns are chosen before URLs, lest clusters contradict each other.
+        Key pattern -> number of clusters that have it. The most frequent pattern is the target, so that clusters do not
+        contradict each other.
     """
     draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
     n_urls = Counter(item for values in maps for item in set(values.values()))
@@ -119,7 +122,7 @@ def rows_of_cluster(
 
 
 def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
-    """Smaller is the better target; all but the last two are the same for all URLs of a key pattern."""
+    """Sort key, smaller for a better target; only the last two parts differ between URLs of one key pattern."""
     is_dynamic = any(key.startswith("query[") for key in values)
     written = sorted((key, value or "") for key, value in values.items())
     length = sum(len(value) for _, value in written)
@@ -138,7 +141,7 @@ def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) 
 def _transformation(
     operations: Mapping[str, Operation], constants: Constants, *, is_alike: bool
 ) -> Transformation | None:
-    """Operations with rare literals ignored between URLs of one key pattern; None where one would be made up."""
+    """Operations with :class:`Star` for rare literals if both URLs have one key pattern; None if they do not."""
     said: dict[str, Operation] = {}
     for key, operation in operations.items():
         if isinstance(operation, Set) and key not in STRUCTURE and (key, operation.value) not in constants:
@@ -150,7 +153,7 @@ def _transformation(
 
 
 def generalized(rows: Sequence[Row]) -> Iterator[Leaf]:
-    """Leaves with a transformation that is nearly the only one of their rows."""
+    """Leaves of the tree: most of their rows have one transformation, which changes the URL."""
     classes = {row.transformation: number for number, row in enumerate(rows)}
     labels = [classes[row.transformation] for row in rows]
     said = {number: transformation for transformation, number in classes.items()}
@@ -182,7 +185,7 @@ def generalized(rows: Sequence[Row]) -> Iterator[Leaf]:
 def _best_test(
     rows: Sequence[Row], labels: Sequence[int], places: Sequence[int], keys: Iterable[str]
 ) -> tuple[str, dict[str | None, list[int]]] | None:
-    """The key with the highest gain ratio, and the rows of each of its values; None where nothing is gained."""
+    """The key with the highest gain ratio, and the rows of each of its values; None if no key gains anything."""
     before = _entropy(Counter(labels[place] for place in places).values())
     present = Counter(key for place in places for key in rows[place].context)
     best: tuple[float, str] | None = None

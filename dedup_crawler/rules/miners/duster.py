@@ -1,20 +1,19 @@
-"""DUSTER: all URLs of a page are aligned at once, and columns are compared across pages.
+"""DUSTER: aligns all URLs of a page, and compares the columns of the alignments across pages.
 
 K. W. L. Rodrigues, M. Cristo, E. S. de Moura, A. S. da Silva, "Learning URL normalization rules using multiple
-alignment of sequences", SPIRE 2013; "Removing DUST using multiple alignment of sequences", TKDE 2015. Only the
-abstracts could be had: the alignment is theirs, the rest is decided here.
+alignment of sequences", SPIRE 2013; "Removing DUST using multiple alignment of sequences", TKDE 2015. We could only get
+the abstracts: the alignment is theirs, the rest is our decision.
 
-Sequences are aligned in pairs (Needleman-Wunsch), the most alike first, and an alignment is from then on one sequence
-whose places hold sets of tokens (progressive alignment). The score of two places is the Jaccard coefficient of their
-tokens if they are of one kind; places of different kinds are never aligned; a gap costs 0.5.
+Two sequences are aligned at a time (Needleman-Wunsch), the most similar ones first. The result is one sequence whose
+places hold sets of tokens, and is aligned further (progressive alignment). The score of two places is the Jaccard
+coefficient of their tokens if they are of one kind; places of different kinds are never aligned; a gap costs 0.5.
 
-A column with one token in all URLs of a page is part of what the page is; any other does not matter, though its tokens
-may be constants of the site. The page's URL with the fewest tokens of its own is the target. The same rule from at
-least *min_clusters* pages is a candidate: a value that is the same on all of them is its context, one that differs from
-page to page is a slot of the page's own.
+A column with one token in all URLs of a page identifies the page; any other column does not matter. The target is the
+URL with the fewest tokens that only it has. A rule that at least *min_clusters* pages share is a candidate. A value
+that is the same on all these pages is part of the context; a value that differs is free.
 
-Cost: O(K^2 n^2) for a page of K URLs with n tokens; at most *max_per_cluster* URLs of a page are aligned, drawn evenly
-from their shapes, and at most 10,000 pages of a host.
+Cost: O(K^2 n^2) for a page of K URLs with n tokens. At most *max_per_cluster* URLs of a page are aligned, drawn evenly
+from their sets of keys, and at most 10,000 pages of a host.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from dedup_crawler.urls.keyvalue import KeyValues
 
 _GAP = -0.5
 _MAX_CLUSTERS = 10_000
-_MAX_SEEN = 20  # values of a column that does not matter
+_MAX_SEEN = 20  # most values in the context of a column that does not matter
 _DIGITS = OfClass("digits")
 
 
@@ -52,9 +51,9 @@ class Candidate(NamedTuple):
     """Common part of the rules of several pages."""
 
     pattern: KeyPattern
-    """Pattern of the source, without the columns that do not matter."""
+    """Key pattern of the source, without the columns that do not matter."""
     free: frozenset[str]
-    """Keys of those columns."""
+    """Keys of the columns that do not matter."""
     transformation: frozenset[tuple[str, Operation]]
     absent: frozenset[str]
 
@@ -62,7 +61,7 @@ class Candidate(NamedTuple):
 def consensus_rules(
     crawl: MappedCrawl, origin: str, *, min_clusters: int, max_per_cluster: int, seed: int
 ) -> list[Rule]:
-    """Rules that *min_clusters* pages say alike, uncounted."""
+    """Rules that at least *min_clusters* pages share, without statistics."""
     draw = random.Random(seed)  # noqa: S311 - draws examples, guards nothing
     constants = constants_of([url.values for url in crawl.urls])
     repeated = [cluster for cluster, places in crawl.clusters.items() if len(places) > 1]
@@ -81,7 +80,7 @@ def consensus_rules(
 
 
 def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tuple[Candidate, KeyValues]]:
-    """Rules that lead from each URL of a page to its target, with that URL."""
+    """Rules from the URLs of a page to its target, each with its source URL."""
     columns = align(maps)
     of_key: list[dict[str, int]] = [{} for _ in maps]
     for place, column in enumerate(columns):
@@ -99,9 +98,8 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
     target = min(range(len(maps)), key=rank)
     for number, source in enumerate(maps):
         own_key = {at: key for key, at in of_key[number].items()}
-        fixed_keys = {
-            key: own_key[at] for key, at in of_key[target].items() if is_fixed[at]
-        }  # of the target -> of the source
+        # key of the target -> key of the source
+        fixed_keys = {key: own_key[at] for key, at in of_key[target].items() if is_fixed[at]}
         operations = _operations(source, maps[target], fixed_keys, constants)
         if operations:
             free = frozenset(key for key, at in of_key[number].items() if not is_fixed[at])
@@ -113,7 +111,7 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
 def _operations(
     source: KeyValues, target: KeyValues, fixed_keys: Mapping[str, str], constants: Constants
 ) -> dict[str, Operation] | None:
-    """Turn *source* into *target*, but for keys that do not matter; None where a value would have to be made up."""
+    """Operations that turn *source* into *target*, except for keys that do not matter; None if a value is missing."""
     operations: dict[str, Operation] = {key: Drop() for key in source if key not in target}
     for key, value in target.items():
         if key in fixed_keys:
@@ -130,9 +128,9 @@ def _operations(
 
 
 def _rule(host: str, origin: str, candidate: Candidate, sources: Sequence[KeyValues]) -> Rule:
-    """The column test: what is the same on all pages is context, what differs is a slot.
+    """Make the rule of a candidate: a value that is the same in all sources is a literal, any other is free.
 
-    Of a column that does not matter the context is what was seen in it, if that is little, else anything.
+    For a column that does not matter, the context lists the values if they are few.
     """
     context: dict[str, Matcher] = {}
     for key in sources[0]:
@@ -151,9 +149,9 @@ class Column:
     """A place of an alignment."""
 
     kind: str
-    """``path``, ``ext``, ``slash`` or the name of a query key: what may be aligned."""
+    """``path``, ``ext``, ``slash`` or a query key; only columns of one kind are aligned."""
     keys: Mapping[int, str]
-    """Number of a URL -> the key of its token; a URL that is missing has a gap."""
+    """Number of a URL -> the key of its token; a URL with a gap is missing."""
     tokens: frozenset[str | None]
 
 
@@ -161,7 +159,7 @@ Profile = list[Column]
 
 
 def align(maps: Sequence[KeyValues]) -> Profile:
-    """Align the URLs of one page (one at least); cost O(K^2 n^2) for K URLs of n tokens."""
+    """Align the URLs of one page (at least one)."""
     profiles = {number: _sequence(number, values) for number, values in enumerate(maps)}
     pairs = {(a, b): _aligned(profiles[a], profiles[b]) for a in profiles for b in profiles if a < b}
     while len(profiles) > 1:
@@ -178,7 +176,7 @@ def align(maps: Sequence[KeyValues]) -> Profile:
 
 
 def joined(profile: Profile) -> Profile:
-    """Columns that hold one and the same token, each for other URLs, are one: the token moved (path to query)."""
+    """Join columns that hold the same single token for different URLs: the token moved, say from path to query."""
     columns: Profile = []
     for column in profile:
         for i, other in enumerate(columns):
@@ -192,7 +190,7 @@ def joined(profile: Profile) -> Profile:
 
 
 def _sequence(number: int, values: KeyValues) -> Profile:
-    """Tokens of one URL: path pieces in their order, then extension, slash and query."""
+    """Tokens of one URL: path parts in their order, then extension, slash and query."""
     path = [key for key in values if key.startswith("path[")]
     path.sort(key=lambda key: [int(part) for part in key[5:].replace("]", "").split("@")])
     query = sorted(key for key in values if key.startswith("query["))
@@ -202,7 +200,7 @@ def _sequence(number: int, values: KeyValues) -> Profile:
 
 
 def _aligned(left: Profile, right: Profile) -> tuple[float, Profile]:
-    """Score per place and alignment of two profiles."""
+    """Align two profiles; returns the mean score of a place, and the alignment."""
     scores = [[_GAP * j for j in range(len(right) + 1)]]
     for i, one in enumerate(left, start=1):
         row = [_GAP * i]

@@ -1,12 +1,13 @@
-"""Choice of the destinations among the nodes of a pattern tree: the graph selection of WWW'10.
+"""The graph selection of WWW'10: chooses destinations among the nodes of a pattern tree, and rules that lead to them.
 
-T. Lei et al., WWW 2010, section 4.4: nodes are vertices, a rule is an edge of weight 1 - fpr, and so is the way from a
-node to an ancestor (weight 1). A random walk that starts with the number of URLs of each node gathers energy where
-rules lead to; nodes with much energy are destinations, rules that start at one are deleted, and chains of rules become
-direct ones.
+T. Lei et al., WWW 2010, section 4.4: nodes are vertices. A rule is an edge of weight 1 - fpr, and each node has an edge
+of weight 1 to each ancestor. A random walk starts with the number of URLs of each node as its energy. Nodes that end
+with much energy are destinations. Rules that start at a destination are deleted, and chains of rules become direct
+rules.
 
-As printed, a node without edges loses its energy and a circle oscillates. Here it has an edge to itself, and the walk
-rests every second step. A direct rule is counted anew: the false-positive rate of a chain is not that of its parts.
+As printed, a node without edges loses its energy, and a circle oscillates. Here such a node has an edge to itself, and
+half of the energy stays in each step. A direct rule is counted anew, because the false-positive rate of a chain is not
+that of its parts.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _N_STEPS = 200
 
 
 def graph_selection(found: Sequence[NodeRule], crawl: MappedCrawl, *, max_fpr: float) -> list[Rule]:
-    """Rules that lead to destinations directly, and those that say what does not matter within a node."""
+    """Rules that lead directly to destinations, and rules that stay within a node."""
     own = [each.rule for each in found if each.source is each.target]
     between = [each for each in found if each.source is not each.target]
     nodes = list({id(node): node for each in between for node in (each.source, each.target)}.values())
     numbers = {id(node): number for number, node in enumerate(nodes)}
     edges: dict[int, dict[int, Rule | None]] = defaultdict(dict)
     for each in sorted(between, key=lambda each: -each.rule.statistics.false_positive_rate):
-        edges[numbers[id(each.source)]][numbers[id(each.target)]] = each.rule  # of two, the one wrong less often stays
+        edges[numbers[id(each.source)]][numbers[id(each.target)]] = each.rule  # the lowest rate overwrites the others
     for number, node in enumerate(nodes):
         for ancestor in node.ancestors():
             if id(ancestor) in numbers:
@@ -78,7 +79,7 @@ def _energy(nodes: Sequence[Node], edges: Mapping[int, Mapping[int, Rule | None]
 
 
 def _direct_rules(energy: Sequence[float], edges: Mapping[int, Mapping[int, Rule | None]]) -> list[Rule]:
-    """Return, for every node that is no destination, the rule to the destination with most energy that it can reach."""
+    """For each node, the rule to the destination with most energy that it can reach; destinations have no rule."""
     into: dict[int, list[int]] = defaultdict(list)
     for number, its in edges.items():
         for other in its:

@@ -1,7 +1,7 @@
-"""The URL maps of one host key by key, as small numbers: a node of a pattern tree is counted without a map being read.
+"""The URL maps of one host as one array of small numbers for each key, to count the nodes of a pattern tree fast.
 
-Maps of 100,000 URLs lie all over the memory, and asking each of them for one value costs more the more there are; a row
-of numbers is read from one end to the other.
+Reading one value from each of 100,000 dictionaries is slow, because they are scattered over the memory. An array is
+read from one end to the other.
 """
 
 from __future__ import annotations
@@ -21,16 +21,22 @@ Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 MISSING = "\0missing"
-"""Number 0 of every key; no value of a URL in normal form."""
+"""Value with the number 0 in every column; no URL in normal form has this value."""
 ANY_DIGITS, ANY_HEX = -1, -2
-"""Beside the numbers of values: any number, any hexadecimal string of 8 characters or more (shorter: often words)."""
-_MIN_HEX = 8
-_DENSE = 16  # a key that one of so many URLs has is a number for each URL, any other one only where it is there
-_BLOCK = 4_096  # maps that are read at once
+"""Numbers that stand for any number, and for any hexadecimal string of 8 characters or more."""
+_MIN_HEX = 8  # shorter hexadecimal strings are often words
+_DENSE = (
+    16  # a key that at least one URL in 16 has is stored for all URLs, any other key only for the URLs that have it
+)
+_BLOCK = 4_096  # maps that are read in one step
 
 
 class KeyColumn:
-    """The values of one key; 0 is the number of a missing one."""
+    """The values of one key in *n_rows* URLs; 0 is the number of a missing key.
+
+    *rows* and *numbers*, (URLs with the key,), are the places of the URLs that have the key, sorted, and the numbers of
+    their values.
+    """
 
     def __init__(self, rows: Numbers, numbers: Numbers, values: Iterable[str | None], n_rows: int) -> None:
         self.values: list[str | None] = [MISSING, *values]
@@ -38,13 +44,13 @@ class KeyColumn:
         self._rows: Numbers | None = None
         self._numbers = numbers
         if len(rows) * _DENSE >= n_rows:
-            self._numbers = np.zeros(n_rows, np.int32)
+            self._numbers = np.zeros(n_rows, np.int32)  # (n_rows,)
             self._numbers[rows] = numbers
         else:
             self._rows = rows
 
     def of(self, places: Numbers) -> Numbers:
-        """Numbers of the values at some places."""
+        """Numbers of the values at *places*, of the same shape."""
         if self._rows is None:
             return self._numbers[places]
         at = np.minimum(np.searchsorted(self._rows, places), len(self._rows) - 1)
@@ -52,17 +58,17 @@ class KeyColumn:
 
     @cached_property
     def is_digits(self) -> Flags:
-        """Mask of the values that are numbers."""
+        """Mask (values,) of the values that are numbers."""
         return self._of_class(OfClass("digits"))
 
     @cached_property
     def is_hex(self) -> Flags:
-        """Mask of the values that are hexadecimal strings."""
+        """Mask (values,) of the values that are hexadecimal strings."""
         return self._of_class(OfClass("hex"))
 
     @cached_property
     def pools(self) -> Numbers:
-        """The class that each value may be counted with; 0 where there is none."""
+        """Class of each value, (values,): ANY_DIGITS, ANY_HEX or 0."""
         is_long = np.fromiter((value is not None and len(value) >= _MIN_HEX for value in self.values), bool)
         pools = np.where(self.is_digits, ANY_DIGITS, np.where(self.is_hex & is_long, ANY_HEX, 0))
         return pools.astype(np.int32)
@@ -72,7 +78,7 @@ class KeyColumn:
 
 
 def key_columns(maps: Sequence[KeyValues]) -> dict[str, KeyColumn]:
-    """Key -> its values in all maps; numbers count from 1 in order of appearance."""
+    """Key -> column of its values in all maps; values are numbered from 1 in order of appearance."""
     by_keys: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, values in enumerate(maps):
         by_keys[tuple(values)].append(place)
@@ -89,7 +95,7 @@ def key_columns(maps: Sequence[KeyValues]) -> dict[str, KeyColumn]:
 def _transposed(
     maps: Sequence[KeyValues], places: Sequence[int]
 ) -> Iterator[tuple[Numbers, Iterable[tuple[str | None, ...]]]]:
-    """Maps with the same keys in the same order: where they are, and the values of each key."""
+    """Read maps with the same keys in the same order, in blocks: their places, and the values of each key."""
     for begin in range(0, len(places), _BLOCK):
         some = places[begin : begin + _BLOCK]
         yield np.array(some, np.int32), zip(*[maps[place].values() for place in some], strict=True)

@@ -1,4 +1,4 @@
-"""The URLs of one host as maps, with the page that each shows: what miners read, and what speaks for a rule."""
+"""The input of the miners: the URLs of one host as maps, with their pages; also counts the evidence for a rule."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class MappedUrl:
 
 
 class MappedCrawl:
-    """Distinct URLs of one host, in crawl order; those that differ in the order of the query are one.
+    """Distinct URLs of one host, in crawl order. URLs that differ only in the order of the query are the same.
 
     Parameters
     ----------
     host
-        With its port.
+        Host with its port.
     urls
-        In normal form, all of this host.
+        URLs of the host, in normal form.
     clusters
-        ``clusters[i]`` names the page that ``urls[i]`` shows.
+        ``clusters[i]`` is the page that ``urls[i]`` shows.
     url_map
-        How URLs are read.
+        Map that reads the URLs.
     """
 
     def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = KEY_VALUES) -> None:
@@ -44,7 +44,7 @@ class MappedCrawl:
         self.url_map = url_map
         self.urls: list[MappedUrl] = []
         self.pages: list[int] = []
-        """The cluster of each URL."""
+        """Cluster of each URL."""
         self._place: dict[str, int] = {}
         self._counted: dict[tuple[object, ...], RuleStatistics] = {}
         for url, cluster in zip(urls, clusters, strict=True):
@@ -63,11 +63,11 @@ class MappedCrawl:
         return members
 
     def matching(self, rule: Rule) -> list[int]:
-        """Places of the URLs that *rule* may be applied to."""
+        """Places of the URLs that *rule* matches."""
         return [place for place in self._candidates(rule) if rule.matches(self.urls[place].values)]
 
     def counted(self, rule: Rule) -> Rule:
-        """The rule with what these URLs say of it, applied once and alone."""
+        """The rule with its statistics on these URLs, applied once and without other rules."""
         statistics = self._counted.get(rule.identity())
         if statistics is None:
             places: list[int] = []
@@ -92,7 +92,7 @@ class MappedCrawl:
         return found
 
     def _candidates(self, rule: Rule) -> Sequence[int]:
-        """Places of the URLs that have what a rule asks for first: the key, and values, that fewest URLs have."""
+        """Places of the URLs that meet the rarest condition of a rule."""
         best: Sequence[int] = range(len(self.urls))
         for key in rule.required():
             its = self._places_of.get(key, {})
@@ -103,7 +103,7 @@ class MappedCrawl:
         return best
 
     def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
-        """Count the merges where the URLs at *places* get these forms."""
+        """Count the merges if the URLs at *places* get these forms."""
         changed = set(places)
         known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
         others = [(form, self.pages[place]) for form, place in known if place not in changed]

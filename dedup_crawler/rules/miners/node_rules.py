@@ -1,15 +1,16 @@
 """Rules between the nodes of a pattern tree: WWW'10, algorithms 2 and 3.
 
-T. Lei et al., WWW 2010, section 4: two nodes that show the same pages are *duplicate nodes*; from each such pair a rule
-is made that says, key by key of the target, whether its value is kept (one literal), replaced (by that of a key of the
-source) or ignored. A node may be its own duplicate: then some of its keys do not matter.
+T. Lei et al., WWW 2010, section 4: two nodes that show the same pages are *duplicate nodes*. Each such pair gives a
+rule. For each key of the target it says whether the value is kept (a literal), replaced (by the value of a source key)
+or ignored. A node may be its own duplicate: then some of its keys do not matter.
 
-The paper's overlap threshold of 0.5 is made for sites where every URL has a duplicate; in an ordinary crawl it rejects
-true rules. Here ten common pages are enough if 5 % of the nodes' URLs show them; what is wrong is found by counting.
-Key-key mappings are found page by page (whole columns of small numbers always have values in common).
+The paper's overlap threshold of 0.5 fits sites where every URL has a duplicate; in an ordinary crawl it rejects true
+rules. Here ten common pages are enough if 5 % of the nodes' URLs show them; wrong rules are discarded later, when they
+are counted. Mappings between keys are found page by page, because whole columns of small numbers always have values in
+common.
 
-Cost: O(n k d) for n URLs of k keys in a tree of depth d; pairs of nodes are found by their pages, not tried. A page
-shown by more than 100 nodes, or by more than 50 URLs of one node, is looked at in part.
+Cost: O(n k d) for n URLs of k keys in a tree of depth d; pairs of nodes are found through their pages. Of a page with
+more than 100 nodes, or more than 50 URLs in one node, only a part is used.
 """
 
 from __future__ import annotations
@@ -28,22 +29,24 @@ from dedup_crawler.urls.keyvalue import KeyValues
 
 _MIN_CLUSTERS = 10
 _MIN_OVERLAP = 0.05
-_PAPERS_OVERLAP = 0.5  # enough by itself, however few the pages are
+_PAPERS_OVERLAP = 0.5  # enough for any number of pages
 _MIN_MAPPING = 0.5
 _MIN_FAKE, _MIN_FAKE_CLUSTERS = 0.5, 5
-_MAX_NODES = 100  # of one page: pairs grow with the square
-_MAX_CLUSTERS = 300  # looked at for one pair of nodes
-_MAX_URLS = 50  # of one page in one node
+_MAX_NODES = 100  # nodes of one page: the number of pairs grows with the square
+_MAX_CLUSTERS = 300  # pages of one pair of nodes
+_MAX_URLS = 50  # URLs of one page in one node
 
 _Clusters = Mapping[int, list[int]]
+"""Page -> places of its URLs in a node."""
 _Shown = Sequence[tuple[list[KeyValues], list[KeyValues]]]
+"""URLs of each common page in the source and in the target."""
 _Wanted = Sequence[set["str | None"]]
-"""Values of a key on each page, in the target."""
+"""Values of a key on each common page, in the target."""
 
 
 @dataclass(frozen=True)
 class NodeRule:
-    """A rule and the nodes that it leads from and to."""
+    """A rule, with its source and target nodes."""
 
     rule: Rule
     source: Node
@@ -51,7 +54,7 @@ class NodeRule:
 
 
 def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
-    """All rules between duplicate nodes of the crawl's tree, uncounted."""
+    """All rules between duplicate nodes of the crawl's tree, without statistics."""
     nodes = list(build_tree([url.values for url in crawl.urls]).walk())
     clusters = [_clusters(crawl, node.places.tolist()) for node in nodes]
     found = []
@@ -79,7 +82,7 @@ def _maps(crawl: MappedCrawl, places: Sequence[int]) -> list[KeyValues]:
 
 
 def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> Iterable[tuple[int, int, list[int]]]:
-    """Pairs of nodes that show the same pages, and some of those pages; a node with itself where it repeats pages."""
+    """Pairs of duplicate nodes, and some of their common pages; a node that repeats pages is paired with itself."""
     of_cluster: dict[int, list[int]] = defaultdict(list)
     for number, its in enumerate(clusters):
         for cluster in its:
@@ -110,10 +113,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
 
 
 def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operation] | None:
-    """Operations that turn URLs of *source* into those of *target*; None where there are none.
-
-    *shown*: for each common page, its URLs in the one node and in the other.
-    """
+    """Operations that turn URLs of *source* into those of *target*; None if there are none."""
     operations: dict[str, Operation] = {}
     source_keys = _keys(urls for urls, _ in shown)
     target_keys = _keys(urls for _, urls in shown)
@@ -130,7 +130,7 @@ def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operatio
                 return None
             operations[key] = ignored
         elif source is target:
-            continue  # every page agrees with itself
+            continue
         elif (origin := _origin(key, source_keys, wanted, shown)) is not None:
             if origin != key:
                 operations[key] = Copy(origin)
@@ -149,7 +149,7 @@ def _keys(shown: Iterable[list[KeyValues]]) -> dict[str, None]:
 
 
 def _is_fake(wanted: _Wanted, shown: _Shown) -> bool:
-    """Return True if pages of the target have several values of the key: then no value of it is the page's."""
+    """Return True if pages of the target have several values of the key, so that the value does not matter."""
     n_several = sum(len(urls) > 1 for _, urls in shown)
     n_fake = sum(len(values) > 1 for values in wanted)
     n_least = min(_MIN_FAKE_CLUSTERS, len(shown))
@@ -157,7 +157,7 @@ def _is_fake(wanted: _Wanted, shown: _Shown) -> bool:
 
 
 def _origin(key: str, source_keys: Iterable[str], wanted: _Wanted, shown: _Shown) -> str | None:
-    """The source key whose values agree with those of *key* on most pages; *key* itself before others."""
+    """The source key whose values agree with those of *key* on most pages; *key* itself wins ties."""
     candidates = [key] if key in STRUCTURE else [key, *(k for k in source_keys if k != key and k not in STRUCTURE)]
     agreeing: Counter[str] = Counter()
     for candidate in candidates:
@@ -167,8 +167,8 @@ def _origin(key: str, source_keys: Iterable[str], wanted: _Wanted, shown: _Shown
                     agreeing[candidate] += 1
                     break
         if agreeing[key] == len(shown):
-            break  # no other key is asked where its own agrees on all pages
-    # a key that most URLs lack agrees with every other such key by being missing
+            break  # the key itself agrees on all pages
+    # two keys that most URLs lack agree on most pages, so the result must be a key that all URLs have
     best = max(candidates, key=lambda k: (agreeing[k], -candidates.index(k)))
     if agreeing[best] <= _MIN_MAPPING * len(shown):
         return None

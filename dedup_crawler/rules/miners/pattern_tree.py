@@ -1,13 +1,16 @@
 """The tree of URL patterns of a host: WWW'10, algorithm 1.
 
-T. Lei et al., WWW 2010, section 3: URLs are split by the key whose values have the smallest entropy; frequent
-(*salient*) values have a child each, all others (*trivial*) share one, until every value is trivial.
+T. Lei et al., WWW 2010, section 3: URLs are split by the key whose values have the smallest entropy. Each frequent
+(*salient*) value gets a child, and all other (*trivial*) values share one, until every value is trivial.
 
-As printed, equation 5 cuts the sorted frequencies at their smallest drop; it is the largest that is meant. Decided
-here: a missing key is a value; numbers and hexadecimal strings count as one value each, but for those that many URLs
-have (``page=1``); a salient value also has at least 5 URLs and 1 % of the node's; of two values both are salient if
-each has 10 %; a drop to more than two thirds is none; after a split into URLs with and without a key its values
-may split again; a node of less than 20 URLs is a leaf; a key that fewer URLs than that have does not split.
+As printed, equation 5 cuts the sorted frequencies at their smallest drop; the largest drop must be meant. We decided:
+
+* A missing key counts as a value.
+* All numbers count as one value, and so do all hexadecimal strings, except frequent ones (``page=1``).
+* A salient value has at least 5 URLs and 1 % of the node's URLs. Of two values, both are salient if each has 10 %.
+* A drop by less than a third does not count.
+* After a split into URLs with and without a key, the values of the key may split again.
+* A node with fewer than 20 URLs is a leaf. A key that fewer URLs have does not split.
 """
 
 from __future__ import annotations
@@ -24,15 +27,16 @@ from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, OfClass
 from dedup_crawler.rules.miners.key_columns import ANY_DIGITS, ANY_HEX, KeyColumn, Numbers, key_columns
 from dedup_crawler.urls.keyvalue import KeyValues
 
-MIN_NODE = 20  # URLs of a node that may be split
+MIN_NODE = 20
+"""Smallest number of URLs of a node that may be split."""
 _MIN_SALIENT, _MIN_SALIENT_SHARE = 5, 0.01
 _MIN_EACH_OF_TWO = 0.10
 _MIN_DROP = math.log(1.5)  # a smaller drop is chance: mirrors are used about equally often
-_MIN_UNPOOLED_SHARE = 0.10  # of the URLs that have the key
+_MIN_UNPOOLED_SHARE = 0.10  # a number of a smaller share of the URLs with the key counts with its class
 _HEX = OfClass("hex")
 _DIGITS = OfClass("digits")
 
-_TRIVIAL = -3  # beside the numbers of values and of their classes
+_TRIVIAL = -3  # number of the child for trivial values; ANY_DIGITS and ANY_HEX are -1 and -2
 
 Value = TypeVar("Value")
 Columns = Mapping[str, KeyColumn]
@@ -44,11 +48,11 @@ class Node:
     """URLs of one pattern."""
 
     places: Numbers
-    """Places of the node's URLs in the crawl."""
+    """Places of the node's URLs in the crawl, (urls,)."""
     context: dict[str, Matcher]
-    """The pattern: every key that all of its URLs have."""
+    """The pattern: a matcher for every key that all URLs of the node have."""
     absent: frozenset[str]
-    """Keys that none of its URLs has, of those that its ancestors were split by."""
+    """Keys that no URL of the node has, out of the keys by which its ancestors were split."""
     parent: Node | None = None
     children: list[Node] = field(default_factory=list)
 
@@ -67,7 +71,7 @@ class Node:
 
 
 def build_tree(maps: Sequence[KeyValues]) -> Node:
-    """Tree of all URLs of a host; ``places`` are places in *maps*."""
+    """Build the tree of all URLs of a host; ``places`` are places in *maps*."""
     columns = key_columns(maps)
     root = _node(columns, maps, np.arange(len(maps), dtype=np.int32), frozenset(), None)
     may_split = [key for key, column in columns.items() if column.n_having >= MIN_NODE]
@@ -80,7 +84,7 @@ def build_tree(maps: Sequence[KeyValues]) -> Node:
             continue
         key, parts = split
         node.children = [_node(columns, maps, part, done | {key}, node) for part in parts.values()]
-        # where only presence was told apart, the values of the key are still to be looked at
+        # a split into URLs with and without the key leaves its values for a later split
         closed = done if parts.keys() == {0, _TRIVIAL} else done | {key}
         left = [key for key in varying if key not in closed]
         open_nodes += [(child, left, closed) for child in node.children]
@@ -88,7 +92,7 @@ def build_tree(maps: Sequence[KeyValues]) -> Node:
 
 
 def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
-    """Values that have a child of their own: those before the largest drop of the logarithm of the frequency.
+    """Values that get a child of their own: those before the largest drop in the logarithm of the frequency.
 
     >>> salient({"view": 90, "a0": 11, "a1": 10, "a2": 9}, 120)
     {'view'}
@@ -107,20 +111,21 @@ def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
 
 
 class _Counts(NamedTuple):
-    """Number of URLs with each value; numbers and hexadecimal strings count as one value each."""
+    """Number of URLs with each value; rare numbers and hexadecimal strings are counted by class."""
 
     counts: Integers
+    """Numbers of URLs, (names,)."""
     names: Integers
-    """Number of the value, or of its class."""
+    """Number of each value or class, (names,)."""
 
     def entropy(self, n_urls: int) -> float:
-        """Entropy of the key, in nats; equal for two keys that part the URLs alike, whatever their values are."""
+        """Entropy of the key, in nats. Sorting makes it exactly equal for keys that split the URLs in the same way."""
         shares = np.sort(self.counts) / n_urls
         return -float((shares * np.log(shares)).sum())
 
 
 def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str, Numbers]:
-    """Numbers of the values of the keys that may split these URLs, or some of them."""
+    """Keys that may split these URLs, or some of them -> numbers of their values, (places,)."""
     if len(places) < MIN_NODE:
         return {}
     found = {}
@@ -134,7 +139,7 @@ def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str
 def _best_split(
     columns: Columns, varying: Mapping[str, Numbers], places: Numbers
 ) -> tuple[str, dict[int, Numbers]] | None:
-    """The key with the smallest entropy and the parts that it splits the URLs into; None for a leaf."""
+    """The key with the smallest entropy, and the parts into which it splits the URLs; None for a leaf."""
     n_urls = len(places)
     least = max(MIN_NODE, _MIN_SALIENT_SHARE * n_urls)
     best: tuple[float, str] | None = None
@@ -146,7 +151,7 @@ def _best_split(
     if best is None:
         return None
     key = best[1]
-    values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)
+    values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)  # (values,), (places,)
     pooled, names = _pooled(columns[key], values.astype(np.int64, copy=False), n.astype(np.int64, copy=False))
     own = salient(dict(zip(pooled.names.tolist(), pooled.counts.tolist(), strict=True)), n_urls)
     if not own:
@@ -157,7 +162,7 @@ def _best_split(
 
 
 def _counted(numbers: Numbers, n_values: int) -> tuple[Integers, Integers]:
-    """The numbers that there are and how often."""
+    """Distinct numbers, and how often each occurs."""
     if n_values > len(numbers):
         return np.unique(numbers, return_counts=True)
     counts = np.bincount(numbers)
@@ -166,7 +171,7 @@ def _counted(numbers: Numbers, n_values: int) -> tuple[Integers, Integers]:
 
 
 def _pooled(column: KeyColumn, values: Integers, counts: Integers) -> tuple[_Counts, Integers]:
-    """The counts by name, and the name of each value: its number or, where few URLs have it, that of its class."""
+    """Counts by name, and the name of each value: its number, or the number of its class if few URLs have it."""
     n_having = counts.sum() - counts[values == 0].sum()
     is_rare = counts < max(MIN_NODE, _MIN_UNPOOLED_SHARE * n_having)
     kinds = column.pools[values]
@@ -180,7 +185,7 @@ def _pooled(column: KeyColumn, values: Integers, counts: Integers) -> tuple[_Cou
 
 
 def _parted(places: Numbers, names: Integers) -> dict[int, Numbers]:
-    """The places of each part, in order of its first one."""
+    """Places of each part, ordered by the first place."""
     order = np.argsort(names, kind="stable")
     known, firsts = np.unique(names[order], return_index=True)
     parts = dict(zip(known.tolist(), np.split(places[order], firsts[1:]), strict=True))
@@ -190,10 +195,10 @@ def _parted(places: Numbers, names: Integers) -> dict[int, Numbers]:
 def _node(
     columns: Columns, maps: Sequence[KeyValues], places: Numbers, split_by: frozenset[str], parent: Node | None
 ) -> Node:
-    """A node with its pattern: literal where its URLs have one value, a class or anything otherwise."""
+    """A node with its pattern: a literal for keys with one value, otherwise a class or any value."""
     known = parent.context if parent is not None else {}
     context: dict[str, Matcher] = {}
-    for key in maps[places[0]]:  # a key of all URLs is one of the first URL
+    for key in maps[places[0]]:  # the first URL has every key that all URLs have
         inherited = known.get(key)
         matcher = inherited if isinstance(inherited, Literal) else _matcher(columns[key], places)
         if matcher is not None:
@@ -203,7 +208,7 @@ def _node(
 
 
 def _matcher(column: KeyColumn, places: Numbers) -> Matcher | None:
-    """Matcher of what all URLs have; None where some lack the key."""
+    """Matcher of the values at *places*; None if a URL lacks the key."""
     numbers = column.of(places)
     least = int(numbers.min())
     if least == 0:

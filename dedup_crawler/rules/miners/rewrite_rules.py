@@ -1,19 +1,19 @@
-"""The rewrite approach: a rule for every pair of duplicates, generalised where many rules differ in one key.
+"""The rewrite approach: one rule for every pair of duplicates; rules that differ in one key are generalised.
 
-A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules", KDD 2008; its text was read through T. Lei et
-al., WWW 2010, who compare with it. *c* -> context, *t* -> transformation, *f* -> fan-out.
+A. Dasgupta, R. Kumar, A. Sasturkar, "De-duping URLs via rewrite rules", KDD 2008. We read it through T. Lei et al.,
+WWW 2010, who compare with it. *c* -> context, *t* -> transformation, *f* -> fan-out.
 
-Every ordered pair of URLs of a cluster is a rule: the context is all of the first, the transformation says how the
-second comes of it, by reference to a value of the first wherever there is one. Rules that are alike but for one key are
-generalised in that key if it takes *f* values or more among them.
+Every ordered pair of URLs of a cluster gives a rule. Its context is the whole first URL. Its transformation makes the
+second URL of the first; it copies values of the first URL where possible. Rules that differ only in one key are
+generalised in that key if it has *f* values or more.
 
-Decided here: a key that only the target has must be absent from the source; a rule that nothing was generalised in
-(it speaks of one URL) is not kept; where generalised rules set a key to different literals, the key does not matter
+We decided: a key that only the target has must be absent from the source. A rule without any generalised key is
+dropped, because it is about one URL. If the generalised rules set a key to different literals, the key does not matter
 (:class:`Star`).
 
-Cost: c (c - 1) rules for a cluster of c URLs, so that at most *max_per_cluster* of them are taken, drawn evenly from
-its URL shapes: O(R k) per level of generalisation for R rules of k keys, at most k levels; a level of more than
-200,000 rules is sampled.
+Cost: a cluster of c URLs has c (c - 1) rules, so at most *max_per_cluster* of its URLs are used, drawn evenly from
+their sets of keys. A level of generalisation costs O(R k) for R rules of k keys, and there are at most k levels. A
+level of more than 200,000 rules is sampled.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.pairs import STRUCTURE, PairKeys, pair_operations, stratified
 from dedup_crawler.urls.keyvalue import KeyValues
 
-_MAX_RULES = 200_000  # of one level
-_WILD = "\0any"  # no value of a URL in normal form
+_MAX_RULES = 200_000  # rules of one level
+_WILD = "\0any"  # no URL in normal form has this value
 _Row = tuple["str | None", ...]
 _Operations = tuple["Operation | None", ...]
 PairwiseRule = tuple[PairKeys, _Row, _Operations]
 
 
 def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_cluster: int, seed: int) -> list[Rule]:
-    """Generalised rules of a host, uncounted."""
+    """Generalised rules of a host, without statistics."""
     draw = random.Random(seed)  # noqa: S311 - draws examples, guards nothing
     pairwise: set[PairwiseRule] = set()
     for places in crawl.clusters.values():
@@ -59,7 +59,7 @@ def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
 
 def generalized(pairwise: Iterable[PairwiseRule], fan_out: int, draw: random.Random) -> list[PairwiseRule]:
     """All generalisations, level by level: the n-th level has n generalised keys."""
-    level = sorted(pairwise, key=repr)  # sets have no order of their own
+    level = sorted(pairwise, key=repr)  # a fixed order
     found: list[PairwiseRule] = []
     while level:
         if len(level) > _MAX_RULES:
@@ -86,7 +86,7 @@ def as_rule(host: str, found: PairwiseRule, origin: str) -> Rule:
 
 
 def _next_level(level: Sequence[PairwiseRule], fan_out: int) -> list[PairwiseRule]:
-    """Rules that are alike but for one key become one rule, if the key takes enough values."""
+    """Generalise rules that differ only in one key, if the key has at least *fan_out* values."""
     wider: dict[PairwiseRule, None] = {}
     for i in range(max((len(row) for _, row, _ in level), default=0)):
         for rules in _alike(level, i).values():
@@ -101,7 +101,7 @@ def _next_level(level: Sequence[PairwiseRule], fan_out: int) -> list[PairwiseRul
 
 
 def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], list[PairwiseRule]]:
-    """Rules that differ in their key number *i* alone; one key at a time, for memory's sake."""
+    """Group rules that differ only in their key number *i*; one key at a time saves memory."""
     alike: dict[tuple[object, ...], list[PairwiseRule]] = {}
     for rule in level:
         (keys, added), row, operations = rule
@@ -113,5 +113,5 @@ def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], li
 
 
 def _masked(key: str, operation: Operation | None) -> object:
-    """The part of the operation on the generalised key that has to be alike: no literal, unless it builds the URL."""
+    """Part of the operation on the generalised key that must be equal: literals may differ, except in STRUCTURE."""
     return Set if isinstance(operation, Set) and key not in STRUCTURE else operation

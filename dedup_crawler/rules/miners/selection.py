@@ -1,9 +1,9 @@
-"""Choosing among rules: what is wrong too often goes, then what stands in each other's way.
+"""Selection of rules: discards rules that are wrong too often, then resolves conflicts.
 
 T. Lei et al., WWW 2010, section 4.3: a rule whose false-positive rate on the training URLs is too high is discarded
-(SIGIR'17 used 0.10 for the methods of KDD'08 and WSDM'10 as well). Choosing the smallest set of the rest is NP-hard;
-their *naive* strategy: one rule per source pattern, the one with the lowest rate; a rule on a more general pattern
-before one on a more specific pattern that does the same; of a circle, the rule with the smallest support goes.
+(SIGIR'17 used 0.10 for the methods of KDD'08 and WSDM'10 too). Finding the smallest set of the rest is NP-hard. Their
+*naive* strategy keeps one rule for each source pattern, the one with the lowest rate. It prefers a rule on a more
+general pattern to a special case that does the same. In a circle, it drops the rule with the smallest support.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import Drop, Rule, covers
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 
-_MAX_ROUNDS = 100  # of breaking circles; each round takes a rule out of every circle that is left
+_MAX_ROUNDS = 100  # each round drops one rule of every circle that is left
 
 
 def qualified(rules: Iterable[Rule], crawl: MappedCrawl, *, max_fpr: float, min_urls: int = 1) -> list[Rule]:
-    """Count rules on the crawl and keep those that change *min_urls* URLs, merge some and are not wrong too often."""
+    """Count rules on the crawl; keep those with at least *min_urls* URLs and at most the rate *max_fpr* (0-1)."""
     counted = (crawl.counted(rule) for rule in rules)
     return [r for r in counted if r.statistics.n_urls >= min_urls and r.statistics.is_within(max_fpr)]
 
 
 def naive_selection(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
-    """Rules without conflicts, of counted rules with conflicts; the order of *rules* does not matter."""
+    """Choose rules without conflicts; the order of *rules* does not matter."""
     best: dict[object, Rule] = {}
     for rule in sorted(rules, key=_preference):
         best.setdefault((frozenset(rule.context.items()), rule.absent), rule)
@@ -32,7 +32,7 @@ def naive_selection(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
 
 
 def without_circles(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
-    """Take rules with small support out until every URL of the crawl settles."""
+    """Drop rules with small support until no URL of the crawl runs in a circle."""
     kept = list(rules)
     asked = [url.form for url in crawl.urls]
     for _ in range(_MAX_ROUNDS):
@@ -44,7 +44,7 @@ def without_circles(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
                 dropped.add(max(circle, key=lambda number: _worth(kept[number])))
         if not dropped:
             break
-        # whoever did not meet a dropped rule goes the same way again
+        # other URLs have no circle, and the dropped rules do not concern them
         asked = [form for form, circle in traces if circle or not dropped.isdisjoint(engine.trace(form)[1])]
         kept = [rule for number, rule in enumerate(kept) if number not in dropped]
     return kept
@@ -75,6 +75,6 @@ def _preference(rule: Rule) -> tuple[object, ...]:
 
 
 def _worth(rule: Rule) -> tuple[object, ...]:
-    """Smaller is worth more: more support, then what drops more, then what says less."""
+    """Sort key, smaller for better rules: more support, then more dropped keys, then fewer operations."""
     n_dropped = sum(isinstance(operation, Drop) for operation in rule.transformation.values())
     return -rule.statistics.n_support_pairs, -n_dropped, len(rule.transformation), str(rule)

@@ -1,12 +1,11 @@
-"""Target of each template: the pairs that a translator of templates is trained on.
+"""Chooses the target of each template, to train a translator of templates.
 
-Two ways to choose a target:
+There are two ways:
 
-* :func:`cluster_targets`, as SIGIR'17 (section 3) does: each cluster chooses for itself, its URL with the fewest
-  tokens, then with the highest sum of document frequencies. Clusters that hold different templates contradict each
-  other.
-* :func:`global_targets`, the same criterion lifted from URLs to templates: of all templates that clusters link, the one
-  that most URLs can be mapped to is the target of them all, also where a cluster lacks it.
+* :func:`cluster_targets`, as in SIGIR'17 (section 3): each cluster chooses its URL with the fewest tokens, then with
+  the highest sum of document frequencies. Clusters with different templates may contradict each other.
+* :func:`global_targets`: of all templates that clusters connect, the template that most URLs can be mapped to is the
+  target of all, even for clusters that do not have it.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from dataclasses import dataclass
 
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, join
 
-_MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: cost grows with the square
-_MAX_CANDIDATES = 12  # most frequent targets that are tried for one template
+_MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: the cost grows with the square
+_MAX_CANDIDATES = 12  # targets that are tried for one template, the most frequent ones
 _MAX_WRONG = 0.10  # the filter of KDD'08, WSDM'10 and SIGIR'17: false-positive rate of a rule on the training pages
 _CONSTANTS = ("0", "1")
 
 Rank = Callable[["TemplatedUrl"], tuple[float, ...]]
-"""Smaller is the better target: fewest tokens first."""
+"""Sort key, smaller for a better target."""
 
 
 @dataclass(frozen=True, slots=True)
 class TemplatedUrl:
-    """A crawled URL, cut into template and arguments, and the cluster of the page it shows."""
+    """A crawled URL with its template, arguments and cluster."""
 
     url: str
     template: Template
@@ -44,7 +43,7 @@ class TemplateMapping:
     origins: tuple[int | str, ...]
 
     def written(self) -> Template:
-        """The target in the source's placeholders: what a translator has to say.
+        """The target with the placeholders of the source, as a translator writes it.
 
         >>> TemplateMapping("http://a.example/t/<num1>?page=<one2>", (2, "1")).written()
         'http://a.example/t/<num2>?page=1'
@@ -57,7 +56,7 @@ class TemplateMapping:
         return PLACEHOLDER.sub(lambda match: placed(match[0], int(match[1])), self.target)
 
     def then(self, following: TemplateMapping) -> TemplateMapping:
-        """Follow this mapping by one of its target."""
+        """Follow this mapping by a mapping of its target."""
         origins = tuple(origin if isinstance(origin, str) else self.origins[origin - 1] for origin in following.origins)
         return TemplateMapping(following.target, origins)
 
@@ -68,7 +67,7 @@ def identity(template: Template) -> TemplateMapping:
 
 
 def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMapping | None:
-    """Origin of each argument of *target* among those of *source*; None if one of them has none."""
+    """Find each argument of *target* among the arguments of *source*; None if one is missing."""
     numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
     origins: list[int | str] = []
     for argument in target.arguments:
@@ -82,10 +81,10 @@ def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMappi
 
 
 def cluster_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> Counter[tuple[Template, Template]]:
-    """Count the (source, target) pairs of all clusters of two or more URLs, targets mapped to themselves included.
+    """Count the (source, target) pairs of all clusters of two or more URLs; targets are also mapped to themselves.
 
-    An argument of the target that the source lacks gets the next free number: what a translator learns from it cannot
-    be decoded, which is how the paper's method keeps its hands off (``/prev/10135`` -> ``/98579``).
+    An argument of the target that the source lacks gets the next free number. A translation with such a number cannot
+    be decoded; that is how the paper's method leaves such URLs unchanged (``/prev/10135`` -> ``/98579``).
     """
     pairs: Counter[tuple[Template, Template]] = Counter()
     for members in _by_cluster(urls).values():
@@ -96,7 +95,7 @@ def cluster_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> Counter[tuple[T
 
 
 def global_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> dict[Template, TemplateMapping]:
-    """Choose for each template the one target that stands for all templates of the same pages.
+    """Choose one target for all templates of the same pages.
 
     Returns
     -------
@@ -151,7 +150,7 @@ def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, Tem
 
 
 def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
-    """Return True if few of the forms that the mapping gives are shared by different pages."""
+    """Return True if at most 10 % of the merged forms are shared by different pages."""
     written = mapping.written()
     groups: dict[str, set[int]] = defaultdict(set)
     sizes: Counter[str] = Counter()
@@ -168,7 +167,7 @@ def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dic
 
 
 def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Template, TemplateMapping]:
-    """Shortest chain of mappings from every template that reaches *target*, itself included."""
+    """Shortest chain of mappings to *target* from every template that reaches it, itself included."""
     routes = {target: identity(target)}
     frontier = [target]
     while frontier:

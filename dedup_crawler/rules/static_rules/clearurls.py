@@ -1,8 +1,9 @@
-"""The rules of ClearURLs (``data.min.json``): which parameters of which sites only track.
+"""The rules of ClearURLs (``data.min.json``): lists of tracking parameters.
 
-https://docs.clearurls.xyz/1.27.3/specs/rules/. Read are ``urlPattern``, ``exceptions``, ``rules`` and
-``referralMarketing`` (names of parameters) and ``rawRules`` (what is cut out of the URL). What a browser would do with
-``redirections`` and ``completeProvider`` (go elsewhere, block) makes no two URLs one page, and is left out.
+https://docs.clearurls.xyz/1.27.3/specs/rules/. We use ``urlPattern``, ``exceptions``, ``rules`` and
+``referralMarketing`` (names of parameters) and ``rawRules`` (texts that are cut out of the URL). We ignore
+``redirections`` and ``completeProvider``: they make a browser go elsewhere or block the request, and say nothing about
+duplicates.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ class ClearUrls:
     Parameters
     ----------
     value
-        Its JSON.
+        JSON of the file.
     file
-        Its name, for what is said of its rules.
+        Name of the file, for messages about its rules.
 
     Raises
     ------
     BadInputError
-        If it is not in that format.
+        If *value* is not in this format.
     """
 
     kind = "ClearURLs"
@@ -41,31 +42,31 @@ class ClearUrls:
     def __init__(self, value: Any, file: str) -> None:
         self.file = file
         self.refused: list[str] = []
-        """Reasons why rules were left out: RE2 cannot match them."""
+        """Reasons why rules were left out because RE2 cannot match them."""
         self._kept: dict[str, dict[str, Any]] = {}
         self._providers: list[_Provider] = []
         self.sentences: dict[str, str] = {}
-        """Identifier -> what the rule does."""
+        """Identifier -> description of the rule."""
         for name, said in _checked_providers(value, file):
             self._take(name, said)
         self._set = PatternSet([provider.url_pattern for provider in self._providers])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        """A URL in normal form without what the rules take from it, and which did; *off* are left out."""
+        """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
         fired: list[str] = []
         for place in self._set.matching(url):
             changed, its = self._providers[place].applied(url, off)
-            if its and host_of(changed) == host_of(url):  # a pattern that eats the host is not meant so
+            if its and host_of(changed) == host_of(url):  # a pattern may cut into the host by mistake
                 url = changed
                 fired += its
         return url, fired
 
     def to_json(self) -> Any:
-        """The rules that are used, in the format of the file."""
+        """The used rules, in the format of the file."""
         return {"providers": self._kept}
 
     def _take(self, name: str, said: Mapping[str, Any]) -> None:
-        # an exception protects: without it the whole provider would do too much
+        # an exception protects URLs: if it cannot be used, the whole provider is left out
         reasons = filter(None, map(why_not, [said["urlPattern"], *said.get("exceptions", ())]))
         if (reason := next(reasons, None)) is not None:
             self.refused.append(f"{self.file}, provider {_plain(name)}: {reason}")
@@ -143,5 +144,5 @@ def _is_list(value: Any) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Text of strangers, on one line of a terminal."""
+    """Make the text of a stranger safe for one line of a terminal."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text[:80])

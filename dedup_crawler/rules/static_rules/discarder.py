@@ -1,7 +1,7 @@
 """Rules in the JSON of duplicate-url-discarder, applied by that package's own matcher and processors.
 
-As there, rules for all hosts are left aside where one is meant for the host. Its *normalizer* would also take ``www.``
-from the host; here a rule never changes the host, for that other host may be another site.
+As in that package, rules for all hosts are not used on a host that has rules of its own. Its *normalizer* also removes
+``www.`` from the host. Here a rule never changes the host, because the other host may be another site.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dedup_crawler.urls.normal import host_of, normal_form
 _PARTS = ("include", "exclude")
 _MAX_RULES = 100_000
 _MAX_PATTERN = 2_000
-_MAX_STARS = 2  # each costs a power of the URL's length
+_MAX_STARS = 2  # wildcards of a pattern; with each, the time grows by a factor of the URL's length
 _MAX_URL = 2_000
-"""A longer URL is left alone: with two wildcards it would take a second."""
+"""Characters of the longest URL to which rules are applied: matching takes a second with two wildcards."""
 _SAYS = {
     "queryRemoval": "drops the parameters {}",
     "queryRemovalExcept": "drops all parameters but {}",
@@ -37,14 +37,14 @@ class DiscarderRules:
     Parameters
     ----------
     value
-        Its JSON.
+        JSON of the file.
     file
-        Its name, for what is said of its rules.
+        Name of the file, for messages about its rules.
 
     Raises
     ------
     BadInputError
-        If it is not in that format.
+        If *value* is not in this format.
     MissingExtraError
         If the package is not installed.
     """
@@ -60,7 +60,7 @@ class DiscarderRules:
         self._matcher = matcher_of()
         self._processors: list[tuple[str, Any]] = []
         self.sentences: dict[str, str] = {}
-        """Identifier -> what the rule does."""
+        """Identifier -> description of the rule."""
         if not isinstance(value, list) or len(value) > _MAX_RULES:
             raise BadInputError(f"{file}: expected a list of rules, as duplicate-url-discarder has them.")
         parsed: dict[Any, tuple[Any, dict[str, Any]]] = {}
@@ -76,7 +76,7 @@ class DiscarderRules:
             self._take(rule, *parsed[rule])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        """A URL in normal form as the rules write it, and which did; *off* are left out."""
+        """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
         if len(url) > _MAX_URL:
             return url, []
         start = url
@@ -91,19 +91,19 @@ class DiscarderRules:
                 if changed != url:
                     fired.append(known)
                     url = changed
-        except ValueError:  # what no request could be sent to, such as a bad port
+        except ValueError:  # no request could be sent to this URL: it may have a bad port
             return start, []
         return url, fired
 
     def to_json(self) -> Any:
-        """The rules that are used, in the format of the file."""
+        """The used rules, in the format of the file."""
         return self._kept
 
     def _take(self, rule: Any, processor: Any, said: dict[str, Any]) -> None:
         number = len(self._processors)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a wildcard where it has no meaning is left out
+                warnings.simplefilter("ignore")  # the matcher ignores a meaningless wildcard
                 self._matcher.add_or_update(number, rule.url_pattern)
         except ValueError as error:  # a pattern without a domain
             self.refused.append(f"{self.file}: {error}")
@@ -125,12 +125,12 @@ def _package() -> tuple[Any, Any, Any]:
         raise MissingExtraError(
             "reading the rules of duplicate-url-discarder", "duplicate-url-discarder", "static"
         ) from None
-    tldextract.TLD_EXTRACTOR.suffix_list_urls = ()  # a form must not depend on what can be reached
+    tldextract.TLD_EXTRACTOR.suffix_list_urls = ()  # no download: a form must not depend on the network
     return URLMatcher, UrlRule.from_dict, get_processor
 
 
 def _read(said: Any, rule_of: Any, processor_of: Any) -> tuple[Any, Any, dict[str, Any]] | str:
-    """A rule, what applies it, and its JSON; or why it is left out."""
+    """A rule, its processor and its JSON; or the reason why it is left out."""
     try:
         checked = _checked(said)
         rule = rule_of(checked)
@@ -140,7 +140,7 @@ def _read(said: Any, rule_of: Any, processor_of: Any) -> tuple[Any, Any, dict[st
 
 
 def _checked(said: Any) -> dict[str, Any]:
-    """A rule whose patterns can be matched in time; TypeError or ValueError says why not."""
+    """Check the JSON of a rule; TypeError or ValueError if it is malformed, or its patterns may take too long."""
     if not isinstance(said, dict) or not isinstance(said.get("urlPattern"), dict):
         raise TypeError("a rule has 'order', 'processor', 'urlPattern' and 'args'")
     if said.get("processor") not in _SAYS or type(said.get("order")) is not int:
@@ -151,7 +151,7 @@ def _checked(said: Any) -> dict[str, Any]:
     for pattern in [each for part in _PARTS for each in _strings(patterns.get(part) or [])]:
         if len(pattern) > _MAX_PATTERN or len(re.findall(r"\*+", pattern)) > _MAX_STARS:
             raise ValueError(f"{pattern[:80]!r} has more than {_MAX_STARS} wildcards, or {_MAX_PATTERN} characters")
-    single = {part: [_single_stars(each) for each in patterns.get(part) or []] for part in _PARTS}
+    single = {part: [re.sub(r"\*+", "*", each) for each in patterns.get(part) or []] for part in _PARTS}
     return {**said, "urlPattern": {**patterns, **single}}
 
 
@@ -161,12 +161,8 @@ def _strings(values: Any) -> Sequence[str]:
     return values
 
 
-def _single_stars(pattern: str) -> str:
-    return re.sub(r"\*+", "*", pattern)
-
-
 def _at(start: str, changed: str) -> str:
-    """Result of a rule, in normal form and at the host that the URL had."""
+    """Result of a rule, in normal form and with the host of *start*."""
     changed = normal_form(changed)
     if host_of(changed) == host_of(start):
         return changed

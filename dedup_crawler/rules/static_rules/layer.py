@@ -1,7 +1,7 @@
-"""All static rules in front of a model, file after file, until nothing changes.
+"""The static rules in front of a model, applied file after file until nothing changes.
 
-Whoever wrote a rule meant it to be applied once. Where it would change what it has made again (take one more path
-part), no form is its own form, and the URL is left alone.
+The author of a rule expects it to be applied once. If a rule fires again on its own result (to drop one more path part,
+say), the URL keeps its own form.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class RuleFile(Protocol):
     sentences: dict[str, str]
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        """A URL in normal form, changed by the rules that are not *off*, and the identifiers of those that did."""
+        """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
 
     def to_json(self) -> Any:
-        """The rules that are used, in the format of the file."""
+        """The used rules, in the format of the file."""
 
 
 class StaticLayer:
-    """Gives URLs the form that static rules say.
+    """Gives URLs their forms by static rules.
 
     Parameters
     ----------
     files
-        In the order in which they are applied.
+        Files in the order in which they are applied.
     off
         Identifiers of rules that are not used.
     """
@@ -49,12 +49,12 @@ class StaticLayer:
     def __init__(self, files: Sequence[RuleFile], off: frozenset[str] = frozenset()) -> None:
         self.files = tuple(files)
         self.off = off
-        self._last: tuple[str, str, tuple[str, ...]] = ("", "", ())  # most URLs are asked about several times in a row
+        self._last: tuple[str, str, tuple[str, ...]] = ("", "", ())  # callers often ask several times about one URL
 
     def trace(self, url: str) -> tuple[str, tuple[str, ...]]:
-        """Form of a URL in normal form, of the same host, and the identifiers of the rules that made it.
+        """Form of a URL in normal form, on the same host, and the identifiers of the rules that led to the form.
 
-        The URL itself where the rules do not come to an end with each applied once.
+        The form is the URL itself if a rule fires twice, or the rules do not end.
         """
         last, form, fired = self._last
         if url != last:
@@ -63,7 +63,7 @@ class StaticLayer:
         return form, fired
 
     def sentences(self) -> Mapping[str, str]:
-        """Identifier -> what the rule does; of all rules."""
+        """Identifier -> description, for all used rules."""
         return {known: said for file in self.files for known, said in file.sentences.items() if known not in self.off}
 
     def without(self, identifiers: Collection[str]) -> StaticLayer:
@@ -71,16 +71,16 @@ class StaticLayer:
         return StaticLayer(self.files, self.off.union(identifiers))
 
     def behind(self, first: StaticLayer) -> StaticLayer:
-        """The rules of this layer after those of another one."""
+        """A layer with the rules of *first*, and then those of this layer."""
         return StaticLayer([*first.files, *self.files], self.off | first.off)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """All files with the rules that are used."""
+        """All files with their used rules."""
         return [{"file": file.file, "rules": file.to_json()} for file in self.files]
 
     @classmethod
     def from_json(cls, value: Any, name: str) -> StaticLayer:
-        """Read what :meth:`to_json` gave; BadInputError if it cannot have."""
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         if not isinstance(value, list) or not all(isinstance(each, dict) and "rules" in each for each in value):
             raise BadInputError(f"{name} is no list of rule files.")
         return cls([rules_of(each["rules"], str(each.get("file", name))) for each in value])
@@ -102,31 +102,31 @@ class StaticLayer:
 
 
 def rules_of(value: Any, file: str) -> RuleFile:
-    """The rules in the JSON of a file.
+    """Rules in the JSON of a file.
 
     Raises
     ------
     BadInputError
-        If it is in none of the known formats.
+        If *value* is in no known format.
     MissingExtraError
-        If what applies them is not installed.
+        If a package that applies the rules is not installed.
     """
     if isinstance(value, list):
         return DiscarderRules(value, file)
     if isinstance(value, dict) and "providers" in value:
         return ClearUrls(value, file)
-    raise BadInputError(f"{file} holds no rules that are known: expected {EXPECTED}.")
+    raise BadInputError(f"{file} is in no known format of rules: expected {EXPECTED}.")
 
 
 def read_rule_files(paths: Sequence[Path]) -> StaticLayer:
-    """The rules of some files.
+    """Read the rules of some files.
 
     Raises
     ------
     BadInputError
-        If one cannot be read, or is in none of the known formats.
+        If a file cannot be read, or is in no known format.
     MissingExtraError
-        If what applies them is not installed.
+        If a package that applies the rules is not installed.
     """
     return StaticLayer([rules_of(_json_of(path), path.name) for path in paths])
 

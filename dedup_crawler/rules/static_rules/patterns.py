@@ -1,4 +1,4 @@
-"""Regular expressions of strangers, matched by RE2: in time that grows with the text, whoever wrote them."""
+"""Regular expressions of strangers, matched by RE2 in time linear in the length of the text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MAX_MEMORY = 2**26
 
 
 def compiled(pattern: str) -> Any:
-    """Compile a pattern with :func:`re2.compile`, without regard to letter case.
+    """Compile a pattern with :func:`re2.compile`, ignoring letter case.
 
     Raises
     ------
     ValueError
-        If RE2 cannot match it in linear time (looking ahead, back references), or it is no pattern.
+        If the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
     MissingExtraError
         If RE2 is not installed.
     """
@@ -44,14 +44,14 @@ def why_not(pattern: str) -> str | None:
 
 
 class PatternSet:
-    """Some patterns that were compiled one by one before, asked at once.
+    """Matches several patterns at once.
 
     Parameters
     ----------
     patterns
-        Known to compile.
+        Patterns that :func:`compiled` accepts.
     is_whole
-        Whether a pattern has to match the whole text.
+        True if a pattern has to match the whole text.
     """
 
     def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
