@@ -26,13 +26,14 @@ def build(site: Site, n_pages: int) -> None:
     site.page("/", *(f"/page{n}?v=1" for n in range(0, n_pages, 10)))
     for n in range(n_pages):
         links = [f"/page{(n + step) % n_pages}?v={version}" for step in (1, 2, 5) for version in (1, 2)]
+        text = f"<p>{chr(ord('a') + n % 26) * (1 + n // 26)}</p>"  # pages that all look alike could be a wall
         for version in (1, 2):
-            site.page(f"/page{n}?v={version}", *links)
+            site.page(f"/page{n}?v={version}", *links, html=text)
         if n % 10 == 3:
             site.page(f"/page{n}?v=1", status=404)
         elif n % 7 == 5:
             site.redirect(f"/page{n}?v=1", f"/page{n}?v=3")
-            site.page(f"/page{n}?v=3", *links)
+            site.page(f"/page{n}?v=3", *links, html=text)
 
 
 @dataclass

@@ -109,7 +109,7 @@ def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
     assert dropped["rules"] == ["strip-query"]
     assert dropped["owner"] == f"{site.url}/twin0?a"
     assert dropped["dedup_canonical"] == f"{site.url}/twin0"
-    assert "the query is dropped" in str(dropped["dedup_reason"])
+    assert "every query is dropped" in str(dropped["dedup_reason"])
     assert "dedup_reason" in crawl.seen["/twin0?a"]
     assert crawl.seen["/twin0?a"]["dedup_reason"] is None
 

@@ -163,7 +163,7 @@ def test_other_programs_are_told_nothing_of_such_a_host():
     export = to_discarder(fitted_to(list(dict(rows).items())).model_rules(), with_guards=False)
 
     assert (export.n_said, len(export.left_out)) == (0, 2)
-    assert any("by name" in left.reason for left in export.left_out)
+    assert any("names in paths" in left.reason for left in export.left_out)
 
 
 def test_learns_from_a_database_of_a_crawl(tmp_path: Path):

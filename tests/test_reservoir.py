@@ -77,9 +77,9 @@ def test_a_sample_is_taken_at_even_distances_and_once():
 
 def test_no_long_row_of_drops_stays_untested():
     """
-    Of forty drops of a rule five in a row may stay without a test. It was tested after thirty of them, so the last of
-    each sixth of those comes back, and of the ten since then the middle one and the last; a rule whose few drops were
-    tested in time has to give nothing. What came back is a test, so nothing is given twice.
+    Of forty drops of a rule eight in a row may stay without a test. It was tested after thirty of them, so four of
+    those come back at even distances, and of the ten since then the middle one and the last. A rule whose few drops
+    were tested in time has to give nothing. What came back is a test, so nothing is given twice.
     """
     reservoir: Reservoir[int] = Reservoir()
     for i in range(40):
@@ -91,11 +91,11 @@ def test_no_long_row_of_drops_stays_untested():
         if i == 103:
             reservoir.tested(["b"])
     given = [request for request, _ in reservoir.sample({"a": 0, "b": 0})]
-    assert given == [5, 11, 17, 23, 29, 34, 39]
+    assert given == [6, 14, 21, 29, 34, 39]
     assert reservoir.sample({"a": 0, "b": 0}) == []
-    for i in range(40, 46):
+    for i in range(40, 52):
         reservoir.add(["a"], i)
-    assert [request for request, _ in reservoir.sample({"a": 0})] == [45]
+    assert [request for request, _ in reservoir.sample({"a": 0})] == [45, 51]
 
 
 def test_all_are_taken_at_once():
