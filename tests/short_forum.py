@@ -12,11 +12,11 @@ import zstandard
 
 _RECORD = b"WARC/1.0\r\n"
 _ORIGIN = b"https://forum.example.org"
-_LINK = re.compile(rb'href="(/[^"]*)"')
+_LINK = re.compile(rb"""href=["'](/[^"']*)""")
 
 
 def short_recording(recording: Path, n_answers: int) -> bytes:
-    """The first answers of a recording; of the links that lead out of these, every tenth."""
+    """The first answers of a recording; of the links that lead out of these, every hundredth."""
     whole = zstandard.ZstdDecompressor().decompressobj().decompress(recording.read_bytes())
     start, *records = whole.split(_RECORD)
     kept = _RECORD.join([start, *records[: 2 * n_answers]])  # each in two records: it, and its request
@@ -35,7 +35,7 @@ def _urls(recording: bytes) -> set[bytes]:
 
 
 def _linked(urls: set[bytes], link: re.Match[bytes]) -> bytes:
-    """A link to a page that is not among *urls* is none any more, unless its checksum ends in 0."""
+    """A link to a page that is not among *urls* is none any more, unless its checksum ends in 00."""
     leads_to = link[1].partition(b"#")[0]
     if _ORIGIN + leads_to in urls or zlib.crc32(leads_to) % 10 == 0:
         return link[0]
