@@ -181,4 +181,4 @@ def test_what_all_pages_of_one_time_show_is_no_difference():
 
     found = judged(pages, replies(200))
     assert found[77] is DIFFERENT
-    assert found.count(SAME) >= 90  # around a change too few pages tell
+    assert found.count(SAME) >= 190  # the very last pages have none after them

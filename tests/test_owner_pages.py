@@ -45,15 +45,17 @@ def test_the_least_recently_used_go_first():
 
 
 def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
-    """The nearest first, whoever was asked for meanwhile; of no form, the latest; of one that is not kept, none."""
+    """The nearest first on both sides, whoever was asked for meanwhile; of a form that is not kept, none."""
     pages = OwnerPages()
     for n in range(100):
         pages.put(bytes([n]), page(b"%d" % n))
     pages.get(bytes([51]))
-    assert [each.body for each in pages.beside(bytes([50]))][:4] == [b"49", b"51", b"48", b"52"]
-    assert len(pages.beside(bytes([50]))) == 2 * N_BESIDE
-    assert [each.body for each in pages.beside()][:2] == [b"99", b"98"]
-    assert pages.beside(b"unknown") == []
+    before, after = pages.beside(bytes([70]))
+    assert [each.body for each in before][:2] == [b"69", b"68"]
+    assert [each.body for each in after][:2] == [b"71", b"72"]
+    assert (len(before), len(after)) == (N_BESIDE, 29)
+    assert [each.body for each in pages.latest()][:2] == [b"99", b"98"]
+    assert pages.beside(b"unknown") == ([], [])
 
 
 def test_a_page_larger_than_all_memory_is_not_kept():

@@ -121,8 +121,9 @@ def test_the_pages_beside_one_come_nearest_first(db: Path):
     """Those stored just before and after it, however they are spread; none beside a page that is not there."""
     with PageStore(db) as store:
         store.add_many(Page(f"http://a.example/{n}", content=b"%d" % n) for n in range(10))
-        assert [page.content for page in store.beside("http://a.example/8", 2)] == [b"7", b"9", b"6"]
-        assert store.beside("http://a.example/none", 2) == []
+        assert [page.content for page in store.before("http://a.example/8", 2)] == [b"7", b"6"]
+        assert [page.content for page in store.after("http://a.example/8", 2)] == [b"9"]
+        assert store.before("http://a.example/none", 2) == store.after("http://a.example/none", 2) == []
 
 
 def test_a_page_that_was_just_added_can_be_seen(db: Path):

@@ -67,6 +67,20 @@ def test_a_key_may_be_neutral_but_beside_one_value_of_another_key():
     assert form("/wiki?do=diff&id=5&s=1") == "/wiki?do=diff&id=5&s=1"
 
 
+def test_a_rule_that_waits_for_a_key_to_be_absent_applies_after_that_key_is_dropped():
+    """
+    The slash is dropped first, but not beside ``reply``, with which no pair of it was seen. To drop ``reply`` leads to
+    an address with a slash, and so to the first rule again: there are the pages to compare with.
+    """
+    visits = [(n, f"/{n}{slash}") for n in range(60) for slash in ("", "/")]
+    visits += [(n, f"/{n}/?reply={n + 1000}") for n in range(0, 60, 2)]
+    rules = rules_of(shuffled(visits))
+
+    assert [set(rule.transformation) for rule in rules] == [{"slash"}, {"query[reply]"}]
+    assert rules[0].absent == {"query[reply]"}
+    assert rules[1].evidence.n_groups == 30
+
+
 def repeated(n_topics, told):
     """Lists filtered by a repeated key, each in all its orders; *told* says what the page depends on."""
     draw = random.Random(0)

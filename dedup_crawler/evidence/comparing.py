@@ -50,7 +50,6 @@ MIN_NAMED = 25
 """Words of their own that two pages of different times share, if they call themselves differently."""
 
 _MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
-_PAGES_OF_TIME = 8  # pages in a row that have one frame of their time
 _MAX_PAIRS = 50_000  # pairs whose remaining lines are remembered: each is asked about by some four hypotheses
 
 
@@ -198,14 +197,16 @@ class PageEvidence:
         )
 
     def _frame_of_time(self, place: int) -> frozenset[int]:
-        """Lines that nearly all pages show which were fetched just before and after some of a crawl."""
-        number = place // _PAGES_OF_TIME
-        found = self._frames.get(number)
+        """Lines that nearly all pages show which were fetched just before one of a crawl, or just after it.
+
+        The two sides speak for themselves, for such a line may come or go with this very page.
+        """
+        found = self._frames.get(place)
         if found is None:
-            middle = number * _PAGES_OF_TIME + _PAGES_OF_TIME // 2
-            first, end = max(0, middle - N_BESIDE), min(len(self.digests.pages), middle + N_BESIDE)
-            nearest = sorted(range(first, end), key=lambda each: abs(each - middle))
-            found = self._frames[number] = frame_of_time(self.digests.pages[each] for each in nearest)
+            pages = self.digests.pages
+            before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
+            after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
+            found = self._frames[place] = before | after
         return found
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Lines that all pages of one time show, whatever they are about: the latest comments beside the text.
 
 The text of a site cannot know them, for they change while it is crawled. They stand on nearly all pages that were
-fetched just before and after.
+fetched just before one, or on nearly all that were fetched just after it: each side speaks for itself, because such a
+line may come or go with that very page.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterable, Set
 
 from dedup_crawler.evidence.digests import PageDigest
 
-N_BESIDE = 20
-"""Pages before one, and behind it, that count as of its time."""
+N_BESIDE = 60
+"""Pages before one, and after it, among which those of its time are looked for."""
 MIN_TITLES = 6
 """Pages of other titles that are needed to tell the frame of a time."""
 MAX_TITLES = 8

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,9 +48,9 @@ class EarlierPages:
         """The page that was answered to *url*; None if there is none, or it cannot be read."""
         return next(iter(self._fetched(lambda store: [store.get(url)])), None)
 
-    def beside(self, url: str, n: int) -> list[FetchedPage]:
-        """At most *n* pages that came just before that of *url*, and *n* behind it, the nearest first."""
-        return self._fetched(lambda store: store.beside(url, n))
+    def beside(self, url: str, n: int) -> Beside:
+        """At most *n* pages that came just before that of *url*, and *n* just after it, the nearest first."""
+        return self._fetched(lambda store: store.before(url, n)), self._fetched(lambda store: store.after(url, n))
 
     def _fetched(self, asked: Callable[[PageStore], Iterable[Page | None]]) -> list[FetchedPage]:
         """Good answers among the pages that the database gives; none where it cannot be read."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import xxhash
@@ -58,6 +58,10 @@ class FetchedPage(NamedTuple):
         return self.n_bytes > MAX_BODY
 
 
+Beside = tuple[Sequence[FetchedPage], Sequence[FetchedPage]]
+"""Pages that were fetched just before one, and just after it; the nearest first."""
+
+
 class OwnerPages:
     """Pages by the digest of the canonical form that they answer for; the least recently used go first.
 
@@ -102,14 +106,25 @@ class OwnerPages:
         self._pages.move_to_end(form_digest)
         return FetchedPage(*page[:-1])
 
-    def beside(self, form_digest: bytes | None = None) -> list[FetchedPage]:
-        """The pages that came just before and after that of a form, the nearest first; of None: the latest ones."""
-        page = self._pages.get(form_digest) if form_digest is not None else None
-        if form_digest is not None and page is None:
-            return []
-        place = self._n_put if page is None else page[-1]
-        near = (each for each in self._pages.values() if abs(each[-1] - place) <= N_BESIDE and each is not page)
-        return [FetchedPage(*each[:-1]) for each in sorted(near, key=lambda each: abs(each[-1] - place))]
+    def beside(self, form_digest: bytes) -> Beside:
+        """The pages that came just before that of a form, and those just after it, the nearest first."""
+        page = self._pages.get(form_digest)
+        if page is None:
+            return [], []
+        place = page[-1]
+        near = sorted(
+            (each for each in self._pages.values() if abs(each[-1] - place) <= N_BESIDE),
+            key=lambda each: abs(each[-1] - place),
+        )
+        return (
+            [FetchedPage(*each[:-1]) for each in near if each[-1] < place],
+            [FetchedPage(*each[:-1]) for each in near if each[-1] > place],
+        )
+
+    def latest(self) -> list[FetchedPage]:
+        """The pages that came last, the latest first."""
+        near = (each for each in self._pages.values() if self._n_put - each[-1] <= N_BESIDE)
+        return [FetchedPage(*each[:-1]) for each in sorted(near, key=lambda each: -each[-1])]
 
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
         """All pages that are kept, with the forms that they answer for."""

@@ -77,7 +77,7 @@ def read(page: FetchedPage) -> LabelledPage | None:
 def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[Sequence[FetchedPage]]) -> set[int]:
     """Lines (by their hashes) that nearly all pages of the time of one of two pages show.
 
-    *beside* are the pages that were fetched just before and after either of them, the nearest first.
+    *beside* are the pages that were fetched just before one of them, or just after it, the nearest first.
     """
     from dedup_crawler.evidence.digests import PageDigests
     from dedup_crawler.evidence.frame_of_time import frame_of_time

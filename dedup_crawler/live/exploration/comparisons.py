@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
 from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
@@ -33,14 +33,14 @@ class Comparisons:
     site_text_of
         Gives what the model of a host knows of its pages; None if it knows nothing.
     stored_beside
-        Gives the pages that were stored just before and after that of a URL, at most so many either way.
+        Gives the pages that were stored just before and just after that of a URL, at most so many either way.
     """
 
     def __init__(
         self,
         on_verdict: Verdict,
         site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Sequence[FetchedPage]],
+        stored_beside: Callable[[str, int], Beside],
     ) -> None:
         self._on_verdict = on_verdict
         self._stored_beside = stored_beside
@@ -154,7 +154,10 @@ class Comparisons:
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
             # the database knows when a page came that it has given back
-            beside = [self._stored_beside(owner.url, N_BESIDE) or self._owners.beside(form), self._owners.beside()]
+            before, after = self._stored_beside(owner.url, N_BESIDE)
+            if not before and not after:
+                before, after = self._owners.beside(form)
+            beside = [before, after, self._owners.latest()]
             if frame := frames_of_time(owner, duplicate.page, beside):
                 is_same = same_page(owner, duplicate.page, site.with_frame(frame), duplicate.rules)
         rules = dict.fromkeys([*duplicate.rules, *self._stand_ins.get(form, ())])

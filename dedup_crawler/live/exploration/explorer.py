@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
 from dedup_crawler.live.comparing.shown_text import ShownText, texts_of
 from dedup_crawler.live.exploration.alternatives import Alternatives
 from dedup_crawler.live.exploration.awaited_owners import Duplicate
@@ -64,7 +64,7 @@ class Explorer:
         evidence: RuleEvidence,
         report: DropReport,
         site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Sequence[FetchedPage]],
+        stored_beside: Callable[[str, int], Beside],
         epsilon: float,
         *,
         is_dry_run: bool,

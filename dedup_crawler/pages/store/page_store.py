@@ -139,14 +139,20 @@ class PageStore:
             rows = self._execute(connection, _with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url)))
         return row_page(rows[0]) if rows else None
 
-    def beside(self, url: str, n: int) -> list[Page]:
-        """At most *n* pages that were stored just before the page of *url*, and *n* behind it, the nearest first."""
-        self.flush()
+    def before(self, url: str, n: int) -> list[Page]:
+        """At most *n* pages that were stored just before the page of *url*, the nearest first."""
         key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
-        near = _with_digests(PAGE_COLUMNS).where(PageRow.id != key, PageRow.id.between(key - n, key + n))
+        return self._near(_with_digests(PAGE_COLUMNS).where(PageRow.id < key).order_by(PageRow.id.desc()).limit(n))
+
+    def after(self, url: str, n: int) -> list[Page]:
+        """At most *n* pages that were stored just after the page of *url*, the nearest first."""
+        key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
+        return self._near(_with_digests(PAGE_COLUMNS).where(PageRow.id > key).order_by(PageRow.id).limit(n))
+
+    def _near(self, asked: Select[Unpack[tuple[Any, ...]]]) -> list[Page]:
+        self.flush()
         with self._database.reading() as connection:
-            rows = self._execute(connection, near.order_by(func.abs(PageRow.id - key)))
-        return [*map(row_page, rows)]
+            return [*map(row_page, self._execute(connection, asked))]
 
     def urls(self) -> Iterator[str]:
         """All URLs in crawl order."""

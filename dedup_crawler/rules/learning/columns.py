@@ -7,11 +7,13 @@ changing an item is one subtraction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from dedup_crawler.rules.applying.rule_index import RuleIndex
 from dedup_crawler.rules.applying.substring_index import SubstringIndex
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Rule, values_of
@@ -21,6 +23,8 @@ from dedup_crawler.urls.keyvalue import KeyValues
 Integers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+
+_MAX_PASSES = 10
 
 
 class Column:
@@ -78,6 +82,8 @@ class UrlColumns:
         """Place in the crawl of the first URL of each row, (rows,)."""
         self._maps: list[KeyValues] = []
         self._rests: list[str] | None = None  # written when they are first needed
+        self._applied: list[Rule] = []
+        self._index = RuleIndex(())
         for row, url in enumerate(urls):
             self._maps.append(values_of(url))
             self._write(row, self._maps[row])
@@ -134,9 +140,31 @@ class UrlColumns:
                 found &= self.columns[key].numbers < 0
         return found
 
+    def freed(self, rule: Rule) -> Mask:
+        """Mask (rows,) of the rows that an applied rule may match only after *rule* has changed them."""
+        found = np.zeros(len(self), bool)
+        touched = rule.transformation.keys()
+        for applied in self._applied:
+            if not touched.isdisjoint(applied.absent | applied.context.keys()):
+                others = {key: matcher for key, matcher in applied.context.items() if key not in touched}
+                found |= self.matching(replace(applied, context=others, absent=applied.absent - touched))
+        return found
+
+    def settled(self, values: KeyValues) -> KeyValues:
+        """Apply the applied rules to a map that another rule has changed, as a crawl does, until none fires."""
+        for _ in range(_MAX_PASSES):
+            fired = self._index.fire(values)
+            if fired is None:
+                break
+            values = fired[1]
+        return values
+
     def apply(self, rule: AnyRule) -> None:
-        """Apply a rule once to all rows that it changes."""
-        changed = list(self.changed(rule))
+        """Apply a rule to all rows that it changes, and then the earlier rules that fire again."""
+        changed = [(row, self.settled(after)) for row, after in self.changed(rule)]
+        if isinstance(rule, Rule):
+            self._applied.append(rule)
+            self._index = RuleIndex(enumerate(self._applied))
         self._rests = None
         for row, after in changed:
             for key in self._maps[row].keys() - after.keys():

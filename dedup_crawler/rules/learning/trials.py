@@ -127,6 +127,15 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     """Rows that the rule changes, the hashes of their new maps, and numbers and texts of the removed values."""
+    rows, hashes, gone, gone_values = _changed_once(hypothesis, columns)
+    if isinstance(hypothesis.rule, Rule):
+        for place in np.flatnonzero(columns.freed(hypothesis.rule)[rows]).tolist():
+            after = hypothesis.rule.apply(columns.row(int(rows[place])))
+            hashes[place] = map_hash(columns.settled(after))
+    return rows, hashes, gone, gone_values
+
+
+def _changed_once(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     rule = hypothesis.rule
     if isinstance(rule, Rule):
         (key, operation), *more = rule.transformation.items()
