@@ -13,7 +13,7 @@ MAX_OF_RULE = 5_000
 """Most requests kept for one rule."""
 MAX_ALL = 20_000
 """Most requests kept for all rules together."""
-UNTESTED = 6
+UNTESTED = 4
 """Drops of a rule in a row that may stay without a test ..."""
 UNTESTED_SHARE = 0.2
 """... or this share (0-1) of all that are kept of it, whichever is more."""

@@ -45,11 +45,9 @@ SETTLED = 20
 MAX_UNDECIDED = 20
 """Undecided explorations in a row, after which a rule is held back."""
 
-FIRST_DROPS = 4
-"""First drops of a rule that are worth testing, whatever its training and earlier processes say. More are tested while
-that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 FIRST_RATE = 0.99
-"""Share (0-1) of the drops that is explored until then."""
+"""Share (0-1) of a rule's drops that is explored until HELD tests were decided, whatever its training, earlier
+processes and other rules say. More are tested while that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 MORE_WRONG = 2
 """Multiple of its granted error; a rule whose explorations go wrong more often than that is not verified."""
 
@@ -200,7 +198,7 @@ class RuleEvidence:
         n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
         if not life.n_wrong:
             n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
-        n_missing = max(self._n_first(rule) - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_missing = max(HELD - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:
@@ -322,14 +320,10 @@ class RuleEvidence:
         life = self._life_of(rule)
         if life.n_undecided >= MAX_UNDECIDED or self.is_doubted(rule):
             return 1.0
-        if life.n_here + life.n_under_way < self._n_first(rule):
+        if life.n_here + life.n_under_way < HELD:
             return max(self._epsilon, FIRST_RATE)
         floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
         return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
-
-    def _n_first(self, rule: str) -> int:
-        """Tests that the first drops of a rule are worth."""
-        return tests_worth(0, 0, FIRST_DROPS, self._share(rule))
 
     def _share(self, rule: str) -> float:
         """Share (0-1) of the rules of a rule's site that holds, by what this process has tested of the others."""

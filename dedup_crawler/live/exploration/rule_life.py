@@ -14,7 +14,7 @@ WINDOW = 50
 SUSPECTED = 5
 """Number of latest trials of which a wrong one makes the rule suspected."""
 HELD = 3
-"""Tests of this process after which a rule without a wrong one counts as one that holds."""
+"""Tests of this process that every rule needs; without a wrong one it counts as one that holds."""
 
 
 class Trial(NamedTuple):
