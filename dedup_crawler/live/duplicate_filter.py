@@ -19,6 +19,7 @@ from dedup_crawler.live.collecting.crawl_database import database_of, models_fol
 from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.exploration.explorer import Explorer
+from dedup_crawler.live.exploration.shared_tests import SharedTests
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.models.live_models import LiveModels
@@ -103,6 +104,7 @@ class DuplicateFilter:
         self.decide = self._decisions.decide
         self._database = database_of(crawler)
         self._earlier = EarlierPages(self._database)
+        self._shared_tests = SharedTests(models.evidence, seen)
         self._learner = self._new_learner(options)
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
@@ -218,6 +220,7 @@ class DuplicateFilter:
         self._report.close()
         self._show_status(ended=reason)
         await self._note_facts()
+        await self._shared_tests.exchange()
         if reason == "finished":
             self.seen.forget_dropped()  # whatever had to be verified was
             await self.answers.forget_rows()
@@ -247,6 +250,7 @@ class DuplicateFilter:
     async def _ran_dry(self) -> bool:
         self._report.flush()
         self._judge_waiting(is_idle=True)
+        await self._share_tests()
         try:
             has_sent = await self.answers.look_after(is_idle=True)
             has_sent = has_sent or self.answers.verify(self._explorer.to_verify())
@@ -344,6 +348,11 @@ class DuplicateFilter:
             len(dropped),
         )
         self.answers.recover(dropped)
+        self.go_on(self._share_tests())
+
+    async def _share_tests(self) -> None:
+        for rule in await self._shared_tests.exchange():
+            self._switch_off(rule)
 
     def _flush(self) -> None:
         if self.seen.is_durable:
@@ -368,6 +377,7 @@ class DuplicateFilter:
         self._judge_waiting(is_idle=False)
         if not self.seen.is_local and not self._is_looking:
             self.go_on(self.answers.look_after(is_idle=False))
+            self.go_on(self._share_tests())
 
     def _say_progress(self) -> None:
         if self.answers.n_fetched != self._n_said:

@@ -91,6 +91,7 @@ class RuleEvidence:
         self._epsilon = epsilon
         self._training = dict(training or {})
         self._lives = {rule: Life.of(counts) for rule, counts in (known or {}).items()}
+        self._foreign = dict(known or {})  # counts of earlier crawls, or of the other crawlers of this one
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> how many of its rules
@@ -129,7 +130,43 @@ class RuleEvidence:
         """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule] = Life.of(counts)
+                self._lives[rule], self._foreign[rule] = Life.of(counts), counts
+
+    def own_counts(self) -> dict[str, RuleCounts]:
+        """Counts of this process alone, by rule."""
+        own = {}
+        for rule, counts in self.counts().items():
+            foreign = self._foreign.get(rule, RuleCounts())
+            n_agreed = max(0, counts.n_agreed - foreign.n_agreed)
+            n_disagreed = max(0, counts.n_disagreed - foreign.n_disagreed)
+            if n_agreed or n_disagreed or counts.is_switched_off:
+                own[rule] = RuleCounts(n_agreed, n_disagreed, counts.is_switched_off)
+        return own
+
+    def take_in(self, others: Mapping[str, RuleCounts]) -> list[str]:
+        """Count the tests of the other crawlers of this crawl; gives the rules that go because these switched them off.
+
+        What an evidence file said may be theirs: the larger of both counts. Rules that no model here has are left out.
+        """
+        off = []
+        for rule, counts in others.items():
+            if rule not in self._training:
+                continue
+            life, known = self._life_of(rule), self._foreign.get(rule, RuleCounts())
+            n_agreed = max(0, counts.n_agreed - known.n_agreed)
+            n_disagreed = max(0, counts.n_disagreed - known.n_disagreed)
+            life.n_agreed += n_agreed
+            life.n_disagreed += n_disagreed
+            life.n_wrong += n_disagreed
+            life.n_here += n_agreed + n_disagreed
+            life.n_explored += n_agreed + n_disagreed
+            if n_agreed or n_disagreed:
+                self._held_and_failed.clear()
+            self._foreign[rule] = RuleCounts(known.n_agreed + n_agreed, known.n_disagreed + n_disagreed)
+            if counts.is_switched_off and not life.is_switched_off:
+                self.switch_off(rule)
+                off.append(rule)
+        return off
 
     def promised_error(self, rule: str) -> float:
         """Share (0-1) of wrong drops that the rule is granted."""

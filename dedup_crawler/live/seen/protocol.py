@@ -19,7 +19,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -234,6 +234,14 @@ class SeenSet(ABC, Generic[T]):
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
         """Let go of the drops of verified *rules*; None: of all that this process has kept or was given."""
+
+    async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
+        """Tell the other crawlers how tests of this one ended; gives how those of all others ended, taken together.
+
+        Rule -> tests that agreed, tests that disagreed, and whether the rule was switched off. What this process has
+        told of a rule before is replaced. Nothing in a set that nobody shares.
+        """
+        return {}
 
     @abstractmethod
     async def note(self, key: str, text: str) -> None:

@@ -18,7 +18,7 @@ from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claimant, Cleared, Hol
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -147,6 +147,20 @@ class RedisSeenSet(SeenSet[str]):
         """Mark the form as seen, unless it is claimed; Redis hears of it before the next claim."""
         self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
         self._is_urgent = True
+
+    async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
+        """Write the tests of this process; gives the sums of all others, those that have ended included."""
+        if own:
+            fields = {f"{self.process} {rule}": " ".join(str(int(each)) for each in told) for rule, told in own.items()}
+            await self._link.command("HSET", self._key("tests"), *itertools.chain.from_iterable(fields.items()))
+        others: dict[str, tuple[int, int, bool]] = {}
+        for field, told in (await self._link.command("HGETALL", self._key("tests"))).items():
+            process, _, rule = _as_text(field).partition(" ")
+            if process != self.process:
+                n_agreed, n_disagreed, is_off = others.get(rule, (0, 0, False))
+                agreed, disagreed, off = map(int, told.split())
+                others[rule] = n_agreed + agreed, n_disagreed + disagreed, is_off or bool(off)
+        return others
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""

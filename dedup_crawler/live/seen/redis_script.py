@@ -5,7 +5,8 @@ them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawl
 ``requests`` (digest -> text), ``substitutes:DIGEST`` (tag -> number, text; of awaited forms), ``substitute`` (the last
 number), ``owners`` (digest -> text, of the forms seen last) and ``owned`` (their digests in order), ``of:CRAWLER``
 (digests that a crawler awaits), ``dropped:CRAWLER`` (codes of rules) and ``dropped:CRAWLER:RULES`` (texts of kept
-drops), ``crawlers``, ``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
+drops), ``tests`` (crawler and rule -> tests that agreed, that did not, and 1 if the rule is switched off),
+``crawlers``, ``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
 
 A crawler is 8 hexadecimal digits, rules are 2 bytes, a tag is 4 bytes, of which a seen form keeps the last 2. The
 state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed to the crawler to be sent) or ``H``
