@@ -341,6 +341,34 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
     assert all(len(each) > 1 for each in got)
 
 
+def test_what_one_crawler_has_switched_off_no_other_uses(tmp_path: Path, redis: RedisServer):
+    """
+    Where the first crawler is, the query matters, and it switches the rule off. The second is where it does not matter,
+    with a model of its own: its tests would all go well, but the set tells it, and it fetches all.
+    """
+
+    def pages(site: Site, first: int) -> list[str]:
+        links = [f"/{n}{query}" for n in range(first, first + 20) for query in ("", "?v=1", "?v=2")]
+        for link in links:
+            shown = link if first == 0 else link.partition("?")[0]
+            text = " ".join(f"{shown} says sentence {n} of twelve" for n in range(12))
+            site.answers[link] = Answer(body=f"<html><title>{shown}</title><body><p>{text}</p></body></html>".encode())
+        return links
+
+    with Site() as site:
+        settings = {"DEDUP_SEEN": redis.url("judged"), "DEDUP_EXPLORATION": 0.02}
+        crawls = []
+        for name, first in (("one", 0), ("two", 100)):
+            (tmp_path / name).mkdir()
+            links = pages(site, first)
+            site.page("/", *links)
+            model = strip_query_model(tmp_path / name / "model", site.host)
+            crawls.append(walk(site, tmp_path / name, DEDUP_MODEL=model, **settings))
+            assert set(links) <= set(site.asked)
+    found = [("(0 of " in crawl.log, "switched off" in crawl.log) for crawl in crawls]
+    assert found == [(False, True), (True, True)]  # whether all its own tests went well, and the rule went
+
+
 @pytest.mark.parametrize("pause_s", [0.0, 3.0])
 def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path, redis: RedisServer, pause_s: float):
     """It forgets all it knew; while it is away nothing is dropped, and afterwards the crawl filters again."""

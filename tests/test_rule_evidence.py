@@ -336,3 +336,30 @@ def test_a_rule_that_is_never_decided_drops_nothing():
     explored(evidence, [True])
     assert evidence.rate(("r",)) < 1
     assert RuleEvidence(0).rate(("r",)) == 0
+
+
+def test_tests_of_other_crawlers_count_once():
+    """
+    An evidence file may hold what the others did before: the larger of both counts. What they tell is never told on as
+    this crawler's own, and rules that no model here has are left out.
+    """
+    evidence = RuleEvidence(0.02)
+    evidence.add_training({"r": (40, 0), "s": (40, 0)})
+    evidence.add_known({"r": RuleCounts(5, 0)})
+    explored(evidence, [True, True])
+    others = {"r": RuleCounts(8, 1), "other model's": RuleCounts(9, 9)}
+    for _ in range(2):
+        assert evidence.take_in(others) == []
+        assert evidence.counts() == {"r": RuleCounts(10, 1)}
+        assert evidence.own_counts() == {"r": RuleCounts(2, 0)}
+
+
+def test_a_rule_that_others_have_found_wrong_is_doubted_or_goes():
+    """What they switched off goes at once; one wrong test of theirs is a wrong test here."""
+    evidence = RuleEvidence(0.02)
+    evidence.add_training({"r": (9, 0), "s": (9, 0), "t": (9, 0)})
+    assert evidence.take_in({"r": RuleCounts(0, 1), "s": RuleCounts(3, 2, True), "t": RuleCounts(30, 0)}) == ["s"]
+    assert evidence.is_doubted("r")
+    assert evidence.switched_off == {"s"}
+    evidence.dropped(("t",))
+    assert evidence.is_verified(("t",))

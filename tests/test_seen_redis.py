@@ -464,6 +464,25 @@ def test_a_redis_that_cannot_be_used(own_server):
             RedisLink(url, timeout_s=1.0)
 
 
+def test_tests_of_rules_are_told_to_the_others(redis_server):
+    """Each is given the sum of the others, those that have ended included; to tell the same again changes nothing."""
+
+    async def main():
+        one, two, three = [await opened(redis_server.url("tests")) for _ in range(3)]
+        await one.share_tests({"a": (3, 0, False), "b": (1, 1, False)})
+        await two.share_tests({"a": (2, 1, False)})
+        assert await three.share_tests({}) == {"a": (5, 1, False), "b": (1, 1, False)}
+        await one.share_tests({"a": (4, 0, False)})
+        await one.share_tests({"a": (4, 0, False), "b": (1, 2, True)})
+        await one.close(is_clean=True)
+        assert await two.share_tests({}) == {"a": (4, 0, False), "b": (1, 2, True)}
+        assert await three.share_tests({}) == {"a": (6, 1, False), "b": (1, 2, True)}
+        await two.close(is_clean=True)
+        await three.close(is_clean=True)
+
+    asyncio.run(main())
+
+
 def test_crawls_with_different_names_share_nothing(redis_server):
     """The name in the address is the prefix of all keys."""
 
