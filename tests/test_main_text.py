@@ -172,7 +172,8 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) 
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
 
-    assert result.stderr == ""
+    # stderr is not looked at: a worker that was just starting when the pool was stopped may complain there
+    assert result.returncode == 0
     assert result.stdout.splitlines() == [
         f"{n_pages} texts",
         "http://site.example/hangs it killed its worker process or took it more than 1 s",
