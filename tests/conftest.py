@@ -19,10 +19,12 @@ from tests import fork_server
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
 
 # No test depends on the machine's speed: examples have no deadline, and slow ones are no failure. Continuous
-# integration tries the same examples each time, so that a change is to blame where it fails.
+# integration tries the same examples each time, so that a change is to blame where it fails; half as many as the
+# default, because a law that fails does so within a few.
 settings.register_profile(
     "tests",
     deadline=None,
+    max_examples=50,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],
 )
