@@ -39,6 +39,10 @@ def _without_stage(stage: int) -> Callable[[UrlColumns], Iterator[Hypothesis]]:
     return lambda columns: (each for each in hypotheses(columns) if each.stage != stage)
 
 
+def _until_depth(depth: int) -> tuple[tuple[int, int], ...]:
+    return tuple(step for step in verified_rules.STEPS if step[1] <= depth)
+
+
 def _nothing(*_: object) -> Iterator[Any]:
     return iter(())
 
@@ -74,8 +78,8 @@ def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatis
 PARTS: Mapping[str, tuple[Swap, ...]] = {
     "all of it": (),
     "no value conditions": ((ContextSearch, "_value_options", _nothing),),
-    "no contexts": ((verified_rules, "MAX_DEPTH", 0),),
-    "one condition at most": ((verified_rules, "MAX_DEPTH", 1),),
+    "no contexts": ((verified_rules, "STEPS", _until_depth(0)),),
+    "one condition at most": ((verified_rules, "STEPS", _until_depth(1)),),
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),

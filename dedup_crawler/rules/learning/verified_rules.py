@@ -27,7 +27,7 @@ MIN_TESTED = 2
 """Smallest number of right trials at a path length, for a rule to be about paths of that length."""
 KIND_SHARE = 0.01
 """Smallest share (0-1) of the URLs with an extension; a rarer one is a name with a dot."""
-_STEPS = (
+STEPS = (
     *((stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)),
     *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1)),
 )
@@ -49,7 +49,7 @@ class RuleLearner:
         """Learn rules, in the order in which they are applied."""
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
-            for stage, depth in _STEPS:
+            for stage, depth in STEPS:
                 if self._asked is None:
                     self._asked = list(hypotheses(self.columns))
                 self._ask([hypothesis for hypothesis in self._asked if hypothesis.stage == stage], depth)
