@@ -236,7 +236,7 @@ def test_methods_without_rules_have_a_table_only(tmp_path):
     refused = run("--model", folder, "--format", "duplicate-url-discarder")
 
     assert refused.exit_code == 1
-    assert refused.stderr.strip().endswith("cannot express what this method learns; use --format table.")
+    assert refused.stderr.strip().endswith("cannot express the rules of this method; use --format table.")
     assert run("--model", folder, "--format", "table").stdout.splitlines()[1].startswith("strip-query\t0\t0\t\t")
 
 
