@@ -26,14 +26,14 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     """
     from dedup_crawler.pages.serving import RecordedSite
 
-    # a shell keeps Ctrl-C from what it runs in the background: there `kill` is the way to end it
+    # a shell ignores Ctrl-C in background jobs, so `kill` must end them
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(RecordedSite(paths, port=port, host=host)) as site:
         with suppress(KeyboardInterrupt):
             say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
             site.serve_forever()
         for again in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(again, signal.SIG_IGN)  # who is impatient must not leave the temporary store behind
+            signal.signal(again, signal.SIG_IGN)  # a second Ctrl-C must not leave the temporary store behind
 
 
 @main.command("import")

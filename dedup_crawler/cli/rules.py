@@ -1,4 +1,4 @@
-"""Commands that learn rules from logs, bring rules into a model, and out of it."""
+"""Commands that learn rules from logs, import rules into a model, and export them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def mine_log(
         try:
             report = miner.mine(logs, delay_s=delay, max_fetches=max_fetches, progress=advance)
         finally:
-            folder = miner.save(model)  # also after Ctrl-C: the rules that held until then
+            folder = miner.save(model)  # also after Ctrl-C: the rules that held so far
     for record in report.damages.records[:_SHOWN_LINES]:
         warn(f"{record.path}, {record.reason}")
     if report.damages.n > _SHOWN_LINES:
