@@ -263,4 +263,4 @@ def test_static_rules_are_not_exported(tmp_path, models):
     told = run("--model", front.save(tmp_path / "model"), "--format", "duplicate-url-discarder")
 
     assert told.stdout == to_discarder(model.model_rules()).text
-    assert "warning: the static rules in front of the model are not in the file" in told.stderr
+    assert "warning: the file does not contain the static rules in front of the model" in told.stderr

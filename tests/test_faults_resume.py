@@ -261,7 +261,7 @@ def test_a_full_disk_costs_what_is_written_and_no_page(tmp_path: Path):
     assert crawl.status == 0
     assert statuses(crawl, *(f"/{name}?1" for name in names)) == [200] * 60
     assert crawl.log.count("DEDUP_DROPPED cannot be written") == 1
-    assert crawl.log.count("is kept in memory until it can be written") == 1
+    assert crawl.log.count("are kept in memory until they can be written") == 1
     assert "Traceback" not in crawl.log
     for line in (tmp_path / "dropped.jsonl").read_text().splitlines()[:-1]:
         json.loads(line)
