@@ -74,7 +74,7 @@ def test_what_differs_as_the_addresses_do_is_left_out():
 
 
 def test_a_redirect_shows_what_it_leads_to():
-    """A redirect to an uncrawled URL is silent."""
+    """A redirect is compared as its target; it is silent if the target was not crawled."""
     pages, _ = blog()
     pages += [page("/p=7", "", redirect_to=f"{HOST}/7/", status=301)]
     pages += [page("/p=8", "", redirect_to=f"{HOST}/nowhere", status=301)]
