@@ -26,7 +26,7 @@ def titles(n=30):
 
 
 def test_the_third_page_makes_a_word():
-    """Two questions may share a title; for the third it is a new word, and stays one; the first two keep their answers."""
+    """Two questions may share a title; for the third it is a new word, and stays one; the first two keep theirs."""
     is_word = guard([TITLE], *titles())
 
     assert [is_word(f"/questions/{q}/history") for q in (1, 2, 3, 4, 1, 3)] == [False, False, True, True, False, True]
