@@ -20,7 +20,7 @@ from scrapy.exceptions import IgnoreRequest
 
 
 class SpiderSide:
-    """Drops requests and tells nobody."""
+    """Drops requests silently."""
 
     async def process_spider_output(self, response, result):
         async for each in result:

@@ -86,7 +86,7 @@ def test_the_largest_drop_parts_salient_from_trivial():
 
 
 def test_the_papers_overlap_threshold_rejects_true_rules(monkeypatch):
-    """Half of the archive pages have one URL: 0.5 is not reached, though the mirror never matters; ten pages suffice."""
+    """Half of the archive pages have one URL: 0.5 is not reached, though mirrors never matter; ten pages suffice."""
     visits = synthetic_site()
     mirrors = [f"{HOST}/archive{m}/display.php?pageid=1234" for m in range(5)]
     assert len(set(fit(visits).canonicalize_many(mirrors))) == 1

@@ -101,7 +101,7 @@ def test_counters_of_a_list_go_up_together(site):
 
 
 def test_a_list_sorted_otherwise_is_the_same(site):
-    """One moved entry may show the open branch of a tree, and one more entry is another list: both differ."""
+    """Reversed it is the same; one moved entry may show the open branch of a tree, and one more is another list."""
     rows = [prose(i, 6) for i in range(20, 40)]
     one = page("/list", html("List", *rows))
     assert same_page(one, page("/list?sort=desc", html("List", *reversed(rows))), site) is True
