@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -20,6 +20,7 @@ from recorded import NAMES, Crawl, continued, labelled_pages, site
 from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
+from dedup_crawler.methods.model.training_history import NO_HISTORY
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.miners import duster, node_rules
@@ -229,25 +230,21 @@ RECIPES: dict[str, dict[str, bool]] = {
 class ExactSeq2Seq(Seq2Seq):
     """The translator with a table of the most frequent targets in place of the network."""
 
-    def __init__(self, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]
-
-    def _train(self, counted: Counter[tuple[str, str]]) -> None:
+    def _learnt(self, counted: Counter[tuple[str, str]], templates: Sequence[str]) -> dict[str, str]:
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for (source, target), n in counted.items():
             votes[source][target] += n
         said = {source: max(sorted(of), key=of.__getitem__) for source, of in votes.items()}
-        # as with the network: a target with more arguments than the URL has cannot be written
-        self._says = {
-            source: target if count_placeholders(target) <= count_placeholders(source) else source
-            for source, target in said.items()
-        }
         self.n_pairs = sum(counted.values())
         self.n_against = self.n_pairs - sum(votes[source][target] for source, target in said.items())
-        self.weights_, self._network, self.exact_, self.n_epochs_ = b"", None, 1.0, 0
-
-    def _says_of(self, templates):  # type: ignore[no-untyped-def]
-        return {template: self._says.get(template, template) for template in templates}
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
+        # as with the network: a target with more arguments than the URL has cannot be written
+        return {
+            template: target
+            if count_placeholders(target := said.get(template, template)) <= count_placeholders(template)
+            else template
+            for template in templates
+        }
 
 
 if __name__ == "__main__":
