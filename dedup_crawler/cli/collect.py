@@ -46,10 +46,10 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     """Import recorded pages, plain, gzip or zstd; the content of a file tells its format.
 
     WARC and WACZ; CSV and JSON lines (Scrapy feeds, other crawlers' exports) with a url and a content, html, body or
-    text; access logs (URLs only: mine-log learns from those). Pages without a body are labelled by its digest, where a
-    file gives that.
+    text; access logs (URLs only: mine-log learns from those). Pages without a body are labelled by their digest, if the
+    file has it.
 
-    Importing a file again changes nothing; an interrupted import goes on where it stopped.
+    Importing a file again changes nothing; an interrupted import resumes.
 
     \b
     Example: dedup-crawler import crawl.warc.gz --db crawl.db

@@ -103,7 +103,7 @@ _PATH = click.Path(path_type=Path)
 
 
 @main.command()
-@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db where it is.")
+@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
 @click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
 @click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
 @click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")

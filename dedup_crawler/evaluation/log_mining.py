@@ -154,7 +154,7 @@ class LogMiner:
 
     def __init__(self, *, host: str | None, min_support: int, n_samples: int | None, site: str | None) -> None:
         if (site is None) != (n_samples is None):
-            missing = "--site URL, where to fetch" if site is None else "--validate N, how many pairs to fetch"
+            missing = "--site URL, the site to fetch from" if site is None else "--validate N, the pairs to fetch"
             raise BadInputError(f"--validate and --site belong together: give {missing}.")
         self._host = host if host is not None or site is None else host_of(normal_form(site))
         self._n_samples = n_samples

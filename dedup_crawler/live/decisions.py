@@ -207,7 +207,7 @@ class Decisions:
             question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
-        """Return True if a duplicate or a covered URL is sent all the same."""
+        """Return True if a duplicate or a covered URL is sent nevertheless."""
         is_awaited = standing is Standing.AWAITED
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             self._count("request/frozen")

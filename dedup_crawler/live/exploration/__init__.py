@@ -1,4 +1,4 @@
-"""Tests of the rules: some would-be drops are fetched all the same, as evidence for or against their rules.
+"""Tests of the rules: some would-be drops are fetched nevertheless, as evidence for or against their rules.
 
 Read ``explorer.py`` first, then ``rule_evidence.py`` (the state of each rule) and ``worth.py`` (the number of tests
 worth their fetches). These files use neither Scrapy nor a clock; ``live/comparing/`` compares the pages.

@@ -140,7 +140,7 @@ class Explorer:
         self._sent.add(request.url)
 
     def not_sent(self, request: Request) -> None:
-        """Note that a test is decided anew before its answer, because the models have changed: it tests nothing."""
+        """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
         if expected == marks.OWNER:
             return
