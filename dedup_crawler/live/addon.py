@@ -23,6 +23,6 @@ class Addon:
         """Add the components to those of the project."""
         # 120: after robots.txt (100), so that a forbidden URL owns no form, and long before the HTTP cache (900)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", DuplicateFilterMiddleware, 120)
-        # closer to the engine than Scrapy's own: these sees only requests that Scrapy's middlewares let through
+        # closer to the engine than Scrapy's own, to see only the requests that these let through
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", DuplicateFilterSpiderMiddleware, 40)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", Collector, 45)
