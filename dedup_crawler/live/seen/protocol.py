@@ -166,8 +166,8 @@ class SeenSet(ABC, Generic[T]):
     def answered(self, digest: bytes) -> None:
         """Note a good answer: the form is seen for this process at once.
 
-        A set in memory forgets the substitutes. A durable set keeps them until the page is processed, for :meth:`release`
-        or in case the process dies. A free form is left unchanged.
+        A set in memory forgets the substitutes. A durable set keeps them until the page is processed, for
+        :meth:`release` or in case the process dies. A free form is left unchanged.
         """
 
     @abstractmethod
