@@ -1,7 +1,7 @@
-"""``verified`` with one part taken out, and with proposals of some of the miners alone.
+"""``verified`` without one of its parts, and with the proposals of some miners only.
 
-The product has no switches for its parts, for nobody should run it without one. Here a part is taken out by putting
-something else in its place for the time of one fit.
+The package has no switches for its parts, because nobody should run it without one. Here a part is replaced by
+something else during one fit.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
 
 LOST_COSTS = 10
-"""Fetches that a lost page is worth."""
+"""Number of fetches that one lost page costs."""
 
 Swap = tuple[Any, str, Any]
-"""Where, what, and what stands there instead."""
+"""Object, name of its attribute, and replacement."""
 
 
 def _without_stage(stage: int) -> Callable[[UrlColumns], Iterator[Hypothesis]]:
@@ -62,7 +62,7 @@ def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers
 def _by_clusters(
     self: PageEvidence, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int
 ) -> list[Verdict]:
-    """Only pairs of two clusters are asked."""
+    """Judge pairs by their clusters alone."""
     return [Verdict.DIFFERENT for _ in groups]
 
 
@@ -71,7 +71,7 @@ def _clusters(self: PageEvidence, clusters: Sequence[int]) -> Sequence[int]:
 
 
 def _greedy(rules: Sequence[RuleStatistics], max_lost: float) -> list[RuleStatistics]:
-    """Every rule that saves more than ten times what it may be expected to lose."""
+    """Return the rules that save more than ten times their expected losses."""
     return [rule for rule in rules if rule.n_urls > LOST_COSTS * expected_lost(rule)]
 
 
@@ -101,12 +101,12 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }
-"""Part that is taken out -> the swaps that take it out."""
+"""Part -> the swaps that remove it."""
 
 
 @contextmanager
 def without(part: str) -> Iterator[None]:
-    """Take a part out for a while."""
+    """Remove a part within the context."""
     with ExitStack() as stack:
         for place, name, instead in PARTS[part]:
             stack.enter_context(patch.object(place, name, instead))
@@ -115,7 +115,7 @@ def without(part: str) -> Iterator[None]:
 
 @contextmanager
 def proposing(names: Iterable[str]) -> Iterator[list[AnyRule]]:
-    """Ask only these miners for a while; gives what they, and a model that is given, propose."""
+    """Use only these miners within the context; yield the list of proposals, including those of a given model."""
     asked: list[AnyRule] = []
     ask = RuleLearner.learn_proposed
 

@@ -1,4 +1,4 @@
-"""Compare the errors promised for each rule of ``verified`` with those on the pages after the training part."""
+"""Comparison of the promised error of each rule of ``verified`` with its errors after the training part."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ BINS = (0.01, 0.02, 0.05, 0.10, 1.0)
 
 @dataclass(frozen=True)
 class Kept:
-    """One rule."""
+    """One rule and its errors."""
 
     kind: str
     sentence: str
     promised: float
-    """Upper bound (0-1, 95 %) of the share of its groups that are wrong."""
+    """Upper bound (0-1, 95 %) of the share of wrong groups."""
     later: MergeEvidence
-    """Groups with a later URL, by truth; one is wrong if it holds two pages."""
+    """Groups with a later URL, by truth; a group with two pages is wrong."""
     dropped: MergeEvidence
-    """Later URLs that are not the first of their group; one is wrong if it shows another page than the first."""
+    """Later URLs that are not the first of their group; a URL with another page than the first is wrong."""
 
     @property
     def groups_within(self) -> bool:
-        """True if later groups were wrong no more often than promised."""
+        """Return True if later groups were wrong no more often than promised."""
         return self.later.n_wrong <= self.promised * self.later.n_groups
 
     @property
     def is_within(self) -> bool:
-        """True if later URLs were wrong no more often than promised."""
+        """Return True if later URLs were wrong no more often than promised."""
         return self.dropped.n_wrong <= self.promised * self.dropped.n_groups
 
 
 def promises(method: Verified, crawl: Crawl) -> list[Kept]:
-    """Every rule of the model."""
+    """Return all rules of the model."""
     return [*_of_rules(method, crawl), *_of_referrer_rules(method, crawl), *_of_coverage_rules(method, crawl)]
 
 
 def _of_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
-    """A group is of a rule if the rule changed one of its URLs; of two rules that did, both are blamed."""
+    """Yield rewrite rules. A group counts for each rule that changed one of its URLs."""
     groups: dict[str, list[int]] = defaultdict(list)
     rules_of: dict[str, set[int]] = defaultdict(set)
     for place, url in enumerate(crawl.urls):
@@ -69,7 +69,7 @@ def _of_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
 
 
 def _of_referrer_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
-    """A page that holds such links is one group, as in learning."""
+    """Yield referrer rules. All links of one page are one group, as in training."""
     place_of = {url: place for place, url in reversed(list(enumerate(crawl.urls)))}
     for host, links in method.links_.items():
         holders: dict[tuple[Shape, Shape], dict[int, bool]] = defaultdict(lambda: defaultdict(bool))
@@ -87,7 +87,7 @@ def _of_referrer_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
 
 
 def _of_coverage_rules(method: Verified, crawl: Crawl) -> Iterator[Kept]:
-    """A later page of a skipped shape is wrong if no other URL of the whole crawl shows it."""
+    """Yield coverage rules. A later page of a skipped shape is wrong if no other URL of the crawl shows it."""
     shapes = _shapes(method, crawl)
     for links in method.links_.values():
         elsewhere: set[Hashable] = {
@@ -111,7 +111,7 @@ def _shapes(method: Verified, crawl: Crawl) -> list[Shape]:
 
 
 def bins(kept: Sequence[Kept]) -> Iterator[tuple[str, Sequence[Kept]]]:
-    """Rules that later pages spoke of, by the bound that was promised."""
+    """Yield the rules with later groups, by promised bound."""
     low = 0.0
     for high in BINS:
         inside = [rule for rule in kept if low < rule.promised <= high and rule.later.n_groups]

@@ -1,11 +1,10 @@
-"""The capstone of 2018 reproduced on its own pairs, and then measured on URLs that no training pair holds.
+"""The capstone of 2018, reproduced on its own pairs, and measured on URLs outside all training pairs.
 
     python benchmarks/capstone.py ../shared/corpora/pairs [RUNS.jsonl [WORD...]] > benchmarks/results/capstone.md
 
-Every run (site, split, method, seed) is appended to RUNS.jsonl (default: beside the page) when it is done, and is not
-done again: an interrupted benchmark goes on where it stopped. Words (a site, a split, a method, a seed) choose
-runs, and one that names none (`print`) does none; the page is printed from all that are there. Three seeds take some
-three hours on two cores.
+Each finished run (site, split, method, seed) is appended to RUNS.jsonl (default: beside the page) and not repeated, so
+an interrupted benchmark resumes. Words (a site, a split, a method, a seed) choose runs; a word that names none
+(`print`) chooses no run. The page is printed from all finished runs. Three seeds take about three hours on two cores.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ Run = dict[str, Any]
 
 
 def split(pairs: Sequence[UrlPair], by: str, seed: int) -> tuple[list[UrlPair], list[UrlPair]]:
-    """Pairs to learn from and pairs to be judged on: a quarter of the pairs, or those within a quarter of the URLs.
+    """Return training and test pairs; the test has a quarter of the pairs, or the pairs within a quarter of the URLs.
 
-    By URLs, a pair with one URL on either side is in neither part.
+    When splitting by URLs, a pair with one URL on each side is in neither part.
     """
     draw = random.Random(seed)
     if by == "pairs":
@@ -61,7 +60,7 @@ def split(pairs: Sequence[UrlPair], by: str, seed: int) -> tuple[list[UrlPair], 
 
 
 def measure(pairs: Sequence[UrlPair], by: str, spec: str, seed: int) -> Run:
-    """Train once; judge at the threshold of the method, and at 0.5."""
+    """Train once; judge at the method's threshold, and at 0.5."""
     training, test = split(pairs, by, seed)
     started = time.perf_counter()
     method = method_from_spec(f"{spec}{',' if ':' in spec else ':'}seed={seed}")
@@ -84,7 +83,7 @@ def measure(pairs: Sequence[UrlPair], by: str, spec: str, seed: int) -> Run:
 
 
 def all_runs() -> Iterator[tuple[str, str, str, int]]:
-    """Site, split, method and seed of every run; the first seed of everything comes first."""
+    """Yield site, split, method and seed of every run; all runs of the first seed come first."""
     for seed in SEEDS:
         for site in SITES:
             for by, methods in SPLITS.items():
@@ -93,7 +92,7 @@ def all_runs() -> Iterator[tuple[str, str, str, int]]:
 
 
 def finished(path: Path) -> dict[tuple[str, str, str, int], Run]:
-    """Runs of the file."""
+    """Return the runs in the file."""
     if not path.exists():
         return {}
     runs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -101,7 +100,7 @@ def finished(path: Path) -> dict[tuple[str, str, str, int], Run]:
 
 
 def table(runs: Sequence[Run]) -> Iterator[str]:
-    """Lines of the page: accuracies beside the published ones, then the rates on unseen URLs."""
+    """Yield the lines of the page: accuracies beside the published ones, then the rates on unseen URLs."""
     yield "## As published: a quarter of the pairs, drawn at random\n"
     yield "| site | method | accuracy | spread | published | runs |"
     yield "|---|---|---|---|---|---|"
@@ -136,22 +135,22 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def chosen(runs: Sequence[Run], site: str, by: str, spec: str) -> list[Run]:
-    """Runs of one row."""
+    """Return the runs of one row."""
     return [run for run in runs if (run["site"], run["split"], run["method"]) == (site, by, spec)]
 
 
 def rates(runs: Sequence[Run]) -> str:
-    """Cells of a row: the mean of each rate."""
+    """Return the cells of a row: the mean of each rate."""
     return " | ".join(f"{mean(run[rate] or 0.0 for run in runs):.4f}" for rate in RATES)
 
 
 def spread(values: Sequence[float]) -> str:
-    """Lowest and highest."""
+    """Return the lowest and highest value."""
     return f"{min(values):.4f} to {max(values):.4f}"
 
 
 def main(folder: Path, path: Path, only: Sequence[str]) -> None:
-    """Do what is not done of the runs that *only* names (site, split, method, seed; all without), then print."""
+    """Do the unfinished runs that *only* names (site, split, method, seed; empty: all), then print."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pairs = {site: read_pairs(folder / f"{site}.csv") for site in SITES}
     for site, by, spec, seed in all_runs():
@@ -167,7 +166,7 @@ def main(folder: Path, path: Path, only: Sequence[str]) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Digest of a file."""
+    """Return the digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

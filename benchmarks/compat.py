@@ -1,9 +1,9 @@
-"""The tests of live crawls with several versions of Scrapy, each in a virtual environment of its own.
+"""The tests of live crawls with several versions of Scrapy, each in its own virtual environment.
 
     python benchmarks/compat.py [VERSION...] [--tests FILE...]      default: all of VERSIONS, all of TESTS
 
-The environments are made once, in ``build/compat/``. From 2.15 on, Scrapy can do without a Twisted reactor; then all
-crawls of the tests are run both ways. Exits with 1 if a test fails, after showing what failed.
+The environments are created once, in ``build/compat/``. Since 2.15 Scrapy runs without a Twisted reactor; then all test
+crawls run both ways. The exit status is 1 if a test fails; the failures are shown.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ MODES = {"reactor": "", "bare asyncio": "1"}
 
 
 def requirements(version: str) -> Iterator[str]:
-    """Yield the packages that are installed beside ours for one version of Scrapy."""
+    """Yield the packages to install besides ours for one version of Scrapy."""
     number = minor(version)
     yield f"Scrapy=={version}"
-    yield "scipy"  # some models of the tests are learnt there and then
+    yield "scipy"  # some tests train models
     if number < 16:
-        yield "Twisted<=25.5.0"  # 2.13.0 finds no HTTP in a later one, and does not say so to pip
+        yield "Twisted<=25.5.0"  # 2.13.0 has no HTTP with a later one, but does not declare it
     if number == 18:
         yield "Scrapy[httpx]"
     elif 15 <= number < 18:
-        yield "httpx"  # how these fetch without a reactor
+        yield "httpx"  # these fetch with it when there is no reactor
 
 
 def minor(version: str) -> int:
@@ -52,7 +52,7 @@ def minor(version: str) -> int:
 
 
 def python_of(version: str) -> Path:
-    """The interpreter of an environment that has *version*; made if there is none."""
+    """Return the interpreter of the environment with *version*; create it if missing."""
     folder = WORK / version
     python = folder / "bin" / "python"
     if (folder / "ready").exists():
@@ -70,7 +70,7 @@ def python_of(version: str) -> Path:
 
 
 def outcome(version: str, mode: str, test: str) -> tuple[Counter[str], str]:
-    """How many tests of one file passed, failed, were skipped; and the report of those that failed."""
+    """Return how many tests of one file passed, failed and were skipped, and the report of failures."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "BARE_ASYNCIO": MODES[mode]}
     command = [python_of(version), "-m", "pytest", "-q", "--tb=short", f"tests/{test}"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -92,7 +92,7 @@ def twisted_of(version: str) -> str:
 
 
 def main(versions: list[str], tests: list[str]) -> int:
-    """Print the table; 1 if a test failed."""
+    """Print the table; return 1 if a test failed."""
     jobs = [
         (version, mode, test)
         for version in versions

@@ -1,10 +1,10 @@
-"""Cost of the filter in whole crawls of recorded sites, over HTTP on loopback: pages a second, links extracted.
+"""Cost of the filter in whole crawls of recorded sites over HTTP on loopback, in pages per second.
 
     python benchmarks/crawl_speed.py SITES WORK [SITE...]      default: forum
 
-Five crawls each, in turns, in another order each time; compared turn by turn. How far "Scrapy, once more" is from
-Scrapy says what is noise. *Ours, without a rule* fetches the same pages as Scrapy does; *ours* has learnt as in
-replay.py, and drops what it takes for duplicates.
+There are five rounds; each runs all filters once, in random order, and is compared separately. The difference between
+"Scrapy, once more" and Scrapy shows the noise. *Ours, without a rule* fetches the same pages as Scrapy; *ours* is
+trained as in replay.py, and drops duplicates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N_TURNS = 5
 
 
 def rows(name: str, sites: Path, work: Path, order: random.Random) -> Iterator[str]:
-    """Lines of one site."""
+    """Yield the lines of one site."""
     with served(name, sites, work) as replayed:
         no_rule = make_method("keep-all").fit([f"{replayed.site.address}/"], [0]).save(replayed.folder / "no rule")
         kinds: dict[str, dict[str, Any]] = {

@@ -1,10 +1,10 @@
-"""Savings of ``verified`` on software that no choice was based on: eight recorded sites, each judged alone.
+"""Savings of ``verified`` on unseen software: eight recorded sites, each judged separately.
 
     python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME...]
     python benchmarks/generalization.py ../shared/corpora/sites build/results --constants [NAME...]
 
-The folders hold the recorded sites and their labelled databases, which are made where they are missing. A cell is the
-share of the avoidable fetches that is saved, and the needed pages that are lost. ``--part`` takes a part out;
+The folders contain the recorded sites and their labelled databases, which are created if missing. A cell has the share
+of avoidable fetches that is saved, and the number of needed pages that are lost. ``--part`` removes a part;
 ``--constants`` tries other values of each constant and judges each site by the value that is best for the other seven.
 """
 
@@ -32,7 +32,7 @@ from dedup_crawler.rules.judging import belief
 from dedup_crawler.rules.learning import contexts
 
 LOST_COSTS = 0.02
-"""Share of the avoidable fetches of a site that a lost page is worth, where a constant is chosen."""
+"""Cost of a lost page when choosing a constant, as a share of the site's avoidable fetches."""
 CONSTANTS = (
     (belief, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (belief, "SHARE", (0.3, 0.7)),
@@ -45,11 +45,11 @@ CONSTANTS = (
     (comparing, "MIN_COMMON", (5.0, 45.0)),
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),
 )
-"""Where a constant is, its name, and other values."""
+"""Module of a constant, its name, and other values."""
 
 
 def main() -> None:
-    """Print a table, a row a part that is taken out."""
+    """Print a table with a row for each removed part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path)
     parser.add_argument("databases", type=Path)
@@ -77,12 +77,12 @@ def main() -> None:
 
 
 Cell = tuple[float, int]
-"""Share of the avoidable fetches that is saved (0-1), and pages lost."""
+"""Share (0-1) of the avoidable fetches that is saved, and number of lost pages."""
 
 
 def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
-    """Learn from a site and go on with its crawl."""
-    if crawl.evidence is not None:  # what the site's frame is was told with the constants of that time
+    """Train on a site and continue its crawl."""
+    if crawl.evidence is not None:  # the site's frame was computed with other constants
         crawl = replace(crawl, evidence=PageEvidence(crawl.evidence.digests))
     method = crawl.fit(Verified(risk=risk))
     warm = crawl.warm(method)
@@ -92,14 +92,14 @@ def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
 
 
 def row(name: str, cells: Sequence[Cell]) -> None:
-    """Print one row, as soon as it is known."""
+    """Print one row at once."""
     shown = " | ".join(f"{saved:.3f} / {lost}" for saved, lost in cells)
     lost = sum(lost for _, lost in cells)
     print(f"| {name} | {shown} | {mean(saved for saved, _ in cells):.3f} | {lost} |", flush=True)
 
 
 def leave_one_out(crawls: Mapping[str, Crawl], risk: str, asked: Sequence[str]) -> None:
-    """Of each constant the rows of its values, and the row in which each site gets the value that others choose."""
+    """Print for each constant the rows of its values, and a row with the value that the other sites choose."""
     whole = [fitted(crawl, risk) for crawl in crawls.values()]
     row("as it is", whole)
     for place, name, values in CONSTANTS:
@@ -123,9 +123,9 @@ def _worth(cell: Cell) -> float:
 
 
 def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -> Crawl:
-    """A site with our labels of its first three quarters, which are remembered beside its database.
+    """Return a site with our labels of its first three quarters, which are cached beside its database.
 
-    With a *seed* its pages come in a random order.
+    With a *seed* its pages are in random order.
     """
     database = databases / f"{name}.db"
     if not database.exists():
@@ -142,7 +142,7 @@ def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -
 
 
 def noted(method: Canonicalizer, crawl: Crawl) -> Iterator[str]:
-    """Yield the rules that were learnt, the pages that they lost, and some of the fetches in vain."""
+    """Yield the learnt rules, the pages that they lost, and some of the wasted fetches."""
     yield f"## {crawl.name}"
     yield from method.learnt()
     yield from (f"REFUSED {each.sentence} BECAUSE {each.reason}" for each in method.refused())

@@ -1,9 +1,9 @@
-"""How the rule miners grow with the number of URLs, and what the pattern tree costs beside its paper.
+"""Time of the rule miners by number of URLs, and time of the pattern tree compared with its paper.
 
     python benchmarks/growth.py ../shared/corpora/sites build/results > benchmarks/results/growth.md
 
 The synthetic site is made by :func:`synthetic_site`; the recorded ones are read from their labelled databases (the
-second folder). Networks are left out: they are trained for a fixed number of steps. Takes some minutes.
+second folder). Networks are left out, because their training has a fixed number of steps. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RECORDED = ("dokuwiki", "ftp")
 
 
 def synthetic_site(n_urls: int, seed: int = 0) -> tuple[list[str], list[int]]:
-    """Topics with slugs, session ids, mirrors of an archive, members without duplicates; and the page of each URL."""
+    """Return URLs and their pages: topics with slugs, session ids, archive mirrors, members without duplicates."""
     draw = random.Random(seed)
     words = ["".join(draw.choices("bcdfghklmnprstvwz", k=6)) for _ in range(2000)]
     visits: list[tuple[int, str]] = []
@@ -62,12 +62,12 @@ def synthetic_site(n_urls: int, seed: int = 0) -> tuple[list[str], list[int]]:
 
 
 def trap(n_urls: int = N_TRAP) -> tuple[list[str], list[int]]:
-    """One page under very many URLs."""
+    """Return one page under very many URLs."""
     return [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(n_urls)], [0] * n_urls
 
 
 def timed(name: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[float, float, int]:
-    """Seconds of learning, microseconds per applied URL, rules."""
+    """Return seconds of training, microseconds per applied URL, and the number of rules."""
     method = make_method(name)
     start = time.process_time()
     method.fit(urls, clusters)

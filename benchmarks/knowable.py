@@ -1,16 +1,16 @@
-"""Tell apart the fetches in vain: the URL says enough to avoid them, or only the site's database does.
+"""Classification of wasted fetches: some were avoidable by the URL alone, others only with the site's database.
 
-A fetch in vain could have been known if the change from its URL to a URL of the same page that was fetched before is of
-a *kind* that the training part shows to be harmless: at least 18 merge groups of that kind, at most 10 % of them wrong
-with 95 % confidence (none of 18). Kinds of change:
+A wasted fetch was knowable if the change from its URL to an earlier URL of the same page is of a *kind* that the
+training part shows to be harmless: at least 18 merge groups of that kind, at most 10 % of them wrong with 95 %
+confidence (none of 18). Kinds of change:
 
-ignored   the keys that differ (dropped, added or of another value, all of them at once) do not matter;
-written   keys get the value that another key has, or one literal value;
-replaced  one run of whole tokens stands for another one, whatever is around it.
+ignored   the keys that differ (dropped, added or with another value, all at once) do not matter;
+written   keys get the value of another key, or one literal value;
+replaced  one sequence of whole tokens is replaced by another one, in any surroundings.
 
 The first two are tried between URLs of the same two shapes, of the same two sets of keys, and anywhere. Keys are read
-twice, as they are and in the pieces in which the site itself cuts them (``7-a-title``). This is generous: nothing is
-corrected for the dozens of kinds that are tried for a URL, and nothing has to be confirmed late.
+twice: whole, and split as the site splits them (``7-a-title``). This is generous: there is no correction for the dozens
+of kinds tried for each URL, and no confirmation on later pages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.urls.keyvalue import KeyValues
 
 MAX_WRONG = 0.10
-_MAX_OTHERS = 20  # URLs of one page that a change is looked for from
+_MAX_OTHERS = 20  # most earlier URLs of one page that are compared
 _TOKENS = re.compile(r"[^/?&=:.\-_]+|.", re.DOTALL)
 
 Written = frozenset[tuple[str, str, "str | None"]]
@@ -39,19 +39,19 @@ Written = frozenset[tuple[str, str, "str | None"]]
 
 @dataclass(frozen=True)
 class Vain:
-    """A fetch in vain."""
+    """A wasted fetch."""
 
     url: str
     other: str
-    """A URL of the same page that was fetched before."""
+    """An earlier fetched URL of the same page."""
     by_labels: str
-    """The kind of change that our labels of the training part say is harmless; empty where there is none."""
+    """The kind of change that is harmless by our labels of the training part; empty if there is none."""
     by_truth: str
     """The same with true labels of the training part."""
 
 
 def fetches_in_vain(crawl: Crawl, way: Continued, most: int | None = None) -> list[Vain]:
-    """Fetches of the test part that brought nothing new, with what could have been known; *most* of them, drawn."""
+    """Return the wasted fetches of the test part, at most *most* random ones, with their kinds of change."""
     ours, true = Changes(crawl, crawl.labels), Changes(crawl, crawl.pages[: crawl.cut])
     urls_of: dict[Hashable, list[str]] = defaultdict(list)
     for url, page in zip(crawl.urls[: crawl.cut], crawl.pages, strict=False):
@@ -71,7 +71,7 @@ def fetches_in_vain(crawl: Crawl, way: Continued, most: int | None = None) -> li
 
 
 class Changes:
-    """Kinds of change between the URLs of the training part, judged by labels of it."""
+    """Kinds of change between the URLs of the training part, judged by its labels."""
 
     def __init__(self, crawl: Crawl, labels: Sequence[Hashable]) -> None:
         urls = crawl.urls[: crawl.cut]
@@ -87,7 +87,7 @@ class Changes:
         self._judged: dict[Hashable, MergeEvidence] = {}
 
     def explain(self, url: str, others: Iterable[str]) -> tuple[str, str]:
-        """The first of *others* from which the change to *url* is known to be harmless, and the kind of change."""
+        """Return the first of *others* from which the change to *url* is harmless, and the kind of change."""
         for other in others:
             for kind, evidence in self._kinds(url, other):
                 if evidence.error_bound() <= MAX_WRONG:
@@ -114,7 +114,7 @@ class Changes:
         yield f"replaced {old} by {new}", self._replacing(old, new)
 
     def _ignored(self, level: int, pair: tuple[Hashable, Hashable], keys: frozenset[str], number: int) -> MergeEvidence:
-        """Groups that hold URLs of both contexts (two of the one), and differ in these keys alone."""
+        """Return groups with URLs of both contexts (two of one context) that differ in these keys alone."""
         identity = (level, pair, keys, number)
         if identity not in self._judged:
             groups: dict[Hashable, list[tuple[Hashable, Hashable]]] = defaultdict(list)
@@ -168,7 +168,7 @@ def _written(source: KeyValues, target: KeyValues) -> Written:
 
 
 def _replaced(url: str, other: str) -> tuple[str, str]:
-    """The tokens in which two URLs differ, with one that they share at each side."""
+    """Return the tokens in which two URLs differ, with one common token on each side."""
     left, right = _TOKENS.findall(url), _TOKENS.findall(other)
     n_start = n_end = 0
     shorter = min(len(left), len(right))
@@ -181,7 +181,7 @@ def _replaced(url: str, other: str) -> tuple[str, str]:
 
 
 def _alike(url: str, other: str) -> int:
-    """How many tokens two URLs share, less those that they do not."""
+    """Return the number of common tokens of two URLs, minus that of different ones."""
     left, right = set(_TOKENS.findall(url)), set(_TOKENS.findall(other))
     return len(left & right) - len(left ^ right)
 

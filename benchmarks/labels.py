@@ -2,7 +2,8 @@
 
     python benchmarks/labels.py ../shared/corpora/sites > benchmarks/results/labels.md      # on Linux
 
-The folder holds one folder a site with ``crawl.warc.zst`` and ``truth.csv.gz``. Takes some three minutes on two cores.
+The folder has one folder per site with ``crawl.warc.zst`` and ``truth.csv.gz``. It takes about three minutes on two
+cores.
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ T = TypeVar("T")
 
 SIZES = 1_500, 3_000, 6_000
 BUSY = 0.3
-"""Load before the run from which on the machine is called shared."""
+"""With this load before the run, the machine counts as shared."""
 GROWTH = (25_000, 50_000, 100_000)
-"""Numbers of made pages -> peak memory of the version that held the word counts of all texts."""
+"""Numbers of made-up pages."""
 TIMED = {"dokuwiki": SIZES, "ftp": SIZES[-1:]}
-"""Of each site the numbers of pages that are labelled and timed."""
+"""Site -> numbers of pages that are labelled and timed."""
 
 
 def main(folder: Path) -> None:
     """Print the tables as Markdown."""
-    load = os.getloadavg()[0]  # before there is any of ours
+    load = os.getloadavg()[0]  # before our own load
     sites = sorted(path.parent for path in folder.glob("*/crawl.warc.zst"))
     print(f"# Labels\n\n`python benchmarks/labels.py {folder}`, {os.cpu_count()} cores\n")
     print(
@@ -60,7 +61,7 @@ def main(folder: Path) -> None:
 
 
 def print_quality(site: str, store: PageStore, truth: dict[str, str]) -> None:
-    """One row a labeller; the default's once more without redirects that lead out of the crawl."""
+    """Print one row per labeller, and a second one for the default without redirects out of the crawl."""
     pages = list(store.labelled_pages())
     known = {normal_form(page.url) for page in pages}
     leads_out = {page.url for page in pages if page.redirect_to and normal_form(page.redirect_to) not in known}
@@ -74,14 +75,14 @@ def print_quality(site: str, store: PageStore, truth: dict[str, str]) -> None:
 
 
 def row(site: str, name: str, quality: LabelQuality, seconds: float) -> str:
-    """A line of the table of quality."""
+    """Return a line of the quality table."""
     bcubed = f"{quality.bcubed_precision:.4f} / {quality.bcubed_recall:.4f}"
     pairs = f"{quality.pair_precision:.4f} / {quality.pair_recall:.4f}"
     return f"| {site} | {name} | {quality.n_urls} | {bcubed} | {pairs} | {seconds:.1f} |"
 
 
 def print_speed(work: Path, load: float) -> None:
-    """Seconds of each step of labelling, beside jusText alone; *load* is that of others, in cores."""
+    """Print the seconds of each labelling step, and of jusText alone; *load* is the other load, in cores."""
     shared = f" Shared machine, load {load:.1f} before this run." if load > BUSY else ""
     print(f"\n## Speed\n\nFirst pages of a site, all cores, in seconds.{shared} *After*: the share of all that is not")
     print("reading the main text. The last column is `justext.justext` alone.\n")
@@ -97,7 +98,7 @@ def print_speed(work: Path, load: float) -> None:
 
 
 def speed_cells(store: PageStore, pages: list[Page]) -> str:
-    """Label a store of these pages, twice."""
+    """Label a store with these pages twice; return the cells."""
     ends: dict[str, float] = {}
     started = time.perf_counter()
     label_store(store, progress=lambda step, _: ends.__setitem__(step, time.perf_counter()))
@@ -110,21 +111,21 @@ def speed_cells(store: PageStore, pages: list[Page]) -> str:
 
 
 def justext_alone(pages: list[Page]) -> None:
-    """Plain jusText over the bodies on all cores."""
+    """Run plain jusText over the bodies on all cores."""
     with ProcessPoolExecutor() as pool:
         list(pool.map(plain_justext, (page.content for page in pages if page.content), chunksize=50))
 
 
 def plain_justext(body: bytes) -> int:
-    """How many paragraphs jusText finds; what it cannot parse has none."""
+    """Return the number of paragraphs that jusText finds; 0 if it cannot parse the body."""
     try:
         return len(justext.justext(body, justext.get_stoplist("English")))
-    except Exception:  # noqa: BLE001 - the bodies of a crawl are not all HTML, which is not what is timed
+    except Exception:  # noqa: BLE001 - not all bodies of a crawl are HTML
         return 0
 
 
 def print_growth() -> None:
-    """Time and memory of scores and clusters of ever more made pages, each in a process of its own."""
+    """Print time and memory of scores and clusters for growing numbers of made-up pages, each in its own process."""
     print("\n## Growth\n\nMade pages (40 lines, one in three new, three quarters of the lines on every page), texts")
     print("read already. Memory is the peak of a process that does nothing else, the program itself included.\n")
     print("| pages | clusters s | MB | scores s | MB |\n|---|---|---|---|---|")
@@ -135,7 +136,7 @@ def print_growth() -> None:
 
 
 def made_pages(n_pages: int) -> Iterator[LabelledPage]:
-    """Pages of a made site: each text under three session ids, in a frame of 30 lines."""
+    """Yield pages of a made-up site: each text under three session ids, in a frame of 30 lines."""
     frame = "\n".join(f"\tentry {line} of the frame" for line in range(30))
     for n in range(n_pages):
         text = "\n".join(f"line {line} of text {n // 3} which says something" for line in range(10))
@@ -145,12 +146,12 @@ def made_pages(n_pages: int) -> Iterator[LabelledPage]:
 
 
 def made_clusters(n_pages: int) -> int:
-    """Cluster made pages; the number of clusters."""
+    """Cluster made-up pages; return the number of clusters."""
     return len(set(cluster_pages(lambda: made_pages(n_pages)).numbers()))
 
 
 def made_scores(n_pages: int) -> int:
-    """Score made pages; the number of scores."""
+    """Score made-up pages; return the number of scores."""
     return sum(1 for _ in score_pairs(made_pages(n_pages)))
 
 
@@ -158,7 +159,7 @@ MADE = {"clusters": made_clusters, "scores": made_scores}
 
 
 def print_made(n_pages: int, step: str) -> None:
-    """Seconds and megabytes of one step for so many made pages."""
+    """Print seconds and megabytes of one step for *n_pages* made-up pages."""
     n_found, seconds = timed(lambda: MADE[step](n_pages))
     assert step != "clusters" or n_found == -(-n_pages // 3)
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
@@ -166,7 +167,7 @@ def print_made(n_pages: int, step: str) -> None:
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """Return the result of *work*, and the seconds it took."""
+    """Return the result of *work*, and its seconds."""
     started = time.perf_counter()
     result = work()
     return result, time.perf_counter() - started

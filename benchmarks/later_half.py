@@ -1,4 +1,4 @@
-"""Rules of DustBuster on the later half of real logs: what they are judged by there, and why most stay unseen.
+"""Rules of DustBuster on the later half of real logs: their judgement there, and why most have no pairs.
 
     python benchmarks/later_half.py LOGS
 
@@ -30,7 +30,7 @@ REASONS = {
     "alone": "it changes new URLs, but the log has no access to what they become",
 }
 N_EXAMPLES = 3
-_MAX_SHOWN = 100  # characters of a URL
+_MAX_SHOWN = 100  # most shown characters of a URL
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Later:
     log: str
     rule: str
     by_later_sizes: str
-    """Fate by pairs of URLs that were both asked for in the later half, with the sizes that they had there."""
+    """Fate by pairs of URLs that were both requested in the later half, with their sizes there."""
     by_new_urls: str
-    """Fate by pairs with a URL that is first asked for in the later half, with the sizes of the whole log."""
+    """Fate by pairs with a URL that is first requested in the later half, with the sizes of the whole log."""
     reason: str
-    """Why it is unseen both ways; empty where it is not."""
+    """Reason why it is unseen both ways; empty if it is not."""
     example: str
 
 
@@ -81,13 +81,13 @@ def main(logs: Path) -> None:
 
 
 def counts(fates: Iterable[str]) -> list[int]:
-    """How many rules hold, fail and are unseen."""
+    """Return how many rules hold, fail and are unseen."""
     counted_fates = Counter(fates)
     return [counted_fates[fate] for fate in FATES]
 
 
 def judged_later(log: str, accesses: Sequence[Access], n_tried: int) -> tuple[list[Later], int]:
-    """Every rule of the first half, and how many URLs are new in the later one."""
+    """Return every rule of the first half, and the number of new URLs in the later one."""
     half = len(accesses) // 2
     earlier = sizes_of(accesses[:half], HOST)
     later, whole = sizes_of(accesses[half:], HOST), size_list(sizes_of(accesses, HOST))
@@ -118,13 +118,13 @@ def judged_later(log: str, accesses: Sequence[Access], n_tried: int) -> tuple[li
 
 
 def fate(pairs: PairsOfRule, urls: UrlList) -> str:
-    """``hold`` or ``fail``, as the rule does for pairs of a list; ``unseen`` if the list has none."""
+    """Return ``hold`` or ``fail``, by the pairs of the list; ``unseen`` without pairs."""
     share = right_share(pairs, urls)
     return "unseen" if share is None else "hold" if share >= HOLDS else "fail"
 
 
 def n_changed(rules: Sequence[AnyRule], urls: UrlList) -> list[int]:
-    """How many URLs of a list each rule changes (of a substring rule: 5,000 at most)."""
+    """Return the number of URLs of a list that each rule changes (for a substring rule at most 5,000)."""
     substrings = [rule for rule in rules if isinstance(rule, SubstringRule)]
     of_substring = iter(pairs_of_substrings(substrings, urls, seed=0))
     return [
@@ -134,31 +134,31 @@ def n_changed(rules: Sequence[AnyRule], urls: UrlList) -> list[int]:
 
 
 def changes(rule: AnyRule, urls: UrlList) -> Iterator[tuple[str, str]]:
-    """URLs that a rule changes, and what they become."""
+    """Yield the URLs that a rule changes, with the results."""
     for url, form in zip(urls.forms, forms_by(rule, urls), strict=True):
         if url != form:
             yield url, form
 
 
 def shown_pair(pairs: PairsOfRule, urls: UrlList) -> str:
-    """A pair of URLs with the sizes of both."""
+    """Return a pair of URLs with both sizes."""
     return " and ".join(shown(urls.forms[at], f"{urls.lows[at]}-{urls.highs[at]}") for at in min(pairs.pairs))
 
 
 def shown_alone(rule: AnyRule, new: UrlList) -> str:
-    """A new URL, and what it would be."""
+    """Return a new URL, and its result by the rule."""
     url, form = next(changes(rule, new))
     return f"{shown(url, 'new')} and {shown(form, 'never asked for')}"
 
 
 def shown(url: str, remark: str) -> str:
-    """A URL without its host."""
+    """Return a URL without its host."""
     rest = url.removeprefix(f"http://{HOST}").replace("|", "%7C")
     return f"`{rest if len(rest) <= _MAX_SHOWN else rest[:_MAX_SHOWN] + '...'}` ({remark})"
 
 
 def print_examples(*found: Sequence[Later]) -> None:
-    """Three rules of every fate that new URLs decide, and of every reason, of different logs where there are some."""
+    """Print three rules of every fate by new URLs, and of every reason, from different logs if possible."""
     print("\n## Examples\n\nIn brackets the bytes that the log has of a URL, least and most.\n")
     kinds = {f"{fate_} by new URLs alone": ("unseen", fate_, "") for fate_ in FATES[:2]}
     kinds |= {f"{reason}": ("unseen", "unseen", reason) for reason in REASONS}

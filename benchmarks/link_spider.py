@@ -1,4 +1,4 @@
-"""A spider that finds very many links on one page, and measures what becomes of each."""
+"""A spider that yields very many links of one page, and measures the cost of each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _STRETCH = 1000
 
 
 class LinkSpider(Spider):
-    """Yields *n* links of one kind; writes microseconds, loops and bytes a link to *out*.
+    """Yields *n* links of one kind; writes microseconds, loops and bytes per link to *out*.
 
-    Loops: each thousand links is divided by the time of a loop beside it, for a computer may be slower for a moment.
+    Loops: the time of each thousand links is divided by that of a reference loop, because a computer may be slower for
+    a moment.
 
-    ``new`` links are all different, ``repeated`` ones are one URL, ``tracked`` ones differ in a parameter that says
-    nothing (*tracking*). The first of them is asked for, the others are what is measured.
+    ``new`` links are all different, ``repeated`` ones are one URL, ``tracked`` ones differ in a meaningless
+    parameter (*tracking*). The first link is fetched; the others are measured.
     """
 
     name = "links"
@@ -37,13 +38,13 @@ class LinkSpider(Spider):
         self.url, self.kind, self.n, self.tracking, self.out = url, kind, int(n), tracking, Path(out)
 
     async def start(self) -> Any:
-        """Ask for the page of links."""
+        """Request the page of links."""
         yield Request(self.url)
 
     def parse(self, response: Response) -> Any:
-        """Yield links, one to warm up; what is queued is not fetched."""
+        """Yield links, one to warm up; queued links are not fetched."""
         for slot in self.crawler.engine.downloader.slots.values():
-            slot.delay = 3600  # not as a setting: the first request of a computer that was just started would wait too
+            slot.delay = 3600  # not as a setting, which would delay the first request too
         yield Request(self._link(0))
         memory, seconds, loops, loop = _peak(), 0.0, 0.0, _loop()
         for first in range(1, self.n + 1, _STRETCH):
@@ -57,7 +58,7 @@ class LinkSpider(Spider):
         n = len(range(1, self.n + 1, _STRETCH)) * _STRETCH
         found = {"us": seconds / n * 1e6, "loops": loops / n, "bytes": (_peak() - memory) * 1024 / n}
         self.out.write_text(json.dumps(found), encoding="utf-8")
-        os._exit(0)  # what is queued is not to be waited for
+        os._exit(0)  # do not wait for queued requests
 
     def _link(self, i: int) -> str:
         if self.kind == "new":
@@ -72,7 +73,7 @@ def _peak() -> int:
 
 
 def _loop() -> float:
-    """Seconds that the computer takes for the same again and again."""
+    """Return the seconds of a fixed reference loop."""
     texts, begun = {}, time.perf_counter()
     for i in range(10_000):
         texts[i & 1023] = str(i)

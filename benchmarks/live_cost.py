@@ -1,24 +1,23 @@
-"""Cost of the filter: for a request that is dropped, for one that passes, and for a whole crawl.
+"""Cost of the filter per dropped request, per passing request, and for a whole crawl.
 
     python benchmarks/live_cost.py [N]
 
-First: the mean of five crawls by Scrapy of one page with N links (default 60,000) or up to a quarter more: each time
-that the objects have become a quarter more Python's garbage collector goes through all of them, and just when must not
-matter. It is in microseconds and bytes a link, building the request included, until it is queued or dropped. Plain
-Scrapy drops repeated URLs only, so that is what it is measured with; duplicate-url-discarder drops `utm_source`, our
-model a session that it has learnt. A drop of ours is kept for a while, in case its rule turns out wrong: 5,000 of a
-rule, 20,000 in all. The same URL again passes our filter, and Scrapy drops it.
+First: the mean of five Scrapy crawls of one page with N links (default 60,000) or up to a quarter more: the garbage
+collector scans all objects whenever they have grown by a quarter, and the moment must not matter. The unit is
+microseconds and bytes per link, including building the request, until it is queued or dropped. Plain Scrapy drops only
+repeated URLs, so it is measured with these; duplicate-url-discarder drops `utm_source`, our model a learnt session.
+Our filter keeps drops for a while, in case their rule turns out wrong: 5,000 per rule, 20,000 in all. A repeated URL
+passes our filter, and Scrapy drops it.
 
-Second: 1,000,000 links of one page, queued on disk as with a JOBDIR, one crawl each.
+Second: 1,000,000 links of one page, queued on disk as with a JOBDIR; one crawl each.
 
-Third: what a request that passes costs on its whole way, from the link to the page that is read: median, least and
-most of five crawls of 6,000 pages each. No link is extracted from them, and none is a repeat: crawl_speed.py has
-recorded sites.
+Third: the cost of a passing request from the link to the processed page: median, minimum and maximum of five crawls of
+6,000 pages. Links are not extracted from pages, and none is a repeat; crawl_speed.py crawls recorded sites.
 
-How far "Scrapy, once more" is from Scrapy says what is noise. The filters take turns, in another order each time, for a
-computer may be slower for a minute; pages are compared turn by turn (the median), links in loops: each thousand of them
-is divided by a loop that is timed beside it. Each process has an environment of another size: what lies where in memory
-makes one and the same code faster or slower by two percent.
+The difference between "Scrapy, once more" and Scrapy shows the noise. A computer may be slower for a minute, so the
+filters run in rounds of random order. Pages are compared by round (median); the time of each thousand links is divided
+by that of a reference loop. Each process has an environment of another size, because the memory layout changes the
+speed of the same code by two percent.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ PAGE = b"<html><head><title>a page</title></head><body>" + b"<p>Some words of a 
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers everything with one page that has a number of its own."""
+    """Answers every request with the same page and a new number."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a request."""
         body = PAGE.replace(b"a page", self.path.encode())
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
@@ -62,11 +61,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def model_of(host: str, folder: Path) -> Path:
-    """A model that has learnt that `sid` says nothing."""
+    """Return a model that has learnt to ignore `sid`."""
     urls, clusters = [], []
     for topic in range(60):
         for session in range(4):
@@ -78,7 +77,7 @@ def model_of(host: str, folder: Path) -> Path:
 
 
 def measured(url: str, kind: str, n: int, settings: dict[str, Any], folder: Path, tracking: str) -> list[float]:
-    """Microseconds, loops and bytes a link."""
+    """Return microseconds, loops and bytes per link."""
     out = folder / "out.json"
     own = dict(settings)
     if own.pop("JOBDIR", None):
@@ -89,7 +88,7 @@ def measured(url: str, kind: str, n: int, settings: dict[str, Any], folder: Path
 
 
 def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any], folder: Path) -> None:
-    """Run a spider of this folder from another one, for here the project's settings would enable the filter for all."""
+    """Run a spider from outside the project, whose settings would always enable the filter."""
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / spider)]
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
@@ -101,7 +100,7 @@ def scrapy(spider: str, arguments: dict[str, Any], settings: dict[str, Any], fol
 
 
 def pages_per_second(url: str, settings: dict[str, Any], folder: Path) -> float:
-    """Speed of a crawl of different pages on loopback."""
+    """Return the speed of a crawl of different pages on loopback."""
     out = folder / "speed.json"
     scrapy("speed_spider.py", {"url": url, "n": N_PAGES, "out": out}, settings, folder)
     return float(json.loads(out.read_text(encoding="utf-8")))

@@ -2,7 +2,7 @@
 
     python benchmarks/logs.py LOGS DATABASES SITES
 
-LOGS holds ``*.tsv.gz``, DATABASES a labelled ``NAME.db`` for each folder of SITES, with its ``truth.csv.gz``.
+LOGS has ``*.tsv.gz``, DATABASES a labelled ``NAME.db`` for each folder of SITES, which has ``truth.csv.gz``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 HOST = "site.example"
 HOLDS = 0.9
-"""Share of a rule's pairs that have to be right."""
+"""Least share (0-1) of right pairs of a rule that holds."""
 N_PAPER = 20
 TOPS = (10, 50)
 MAX_FETCHES = 1_000
@@ -49,7 +49,7 @@ def main(logs: Path, databases: Path, sites: Path) -> None:
 
 
 def print_logs(paths: Sequence[Path]) -> None:
-    """Rules of the first half of each log, on the second; each log in a process of its own."""
+    """Print the rules of the first half of each log on its second half; each log in its own process."""
     print(
         "\n## Logs\n\nAccesses: GET with status 200, in the order of the log. Rules are learnt from the first half of"
     )
@@ -70,7 +70,7 @@ KINDS = {"likely": 0, "tried": DustBuster().validate}
 
 
 def print_log(path: Path, kind: str) -> None:
-    """One row."""
+    """Print one row."""
     accesses = list(counted(path))
     half = len(accesses) // 2
     earlier, later = sizes_of(accesses[:half], HOST), sizes_of(accesses[half:], HOST)
@@ -88,27 +88,27 @@ def print_log(path: Path, kind: str) -> None:
 
 
 def counted(path: Path) -> list[Access]:
-    """The accesses of a log that count: GET with status 200."""
+    """Return the accesses of a log that count: GET with status 200."""
     accesses = read_accesses(read_chunks(path), lambda _, reason: print(reason, file=sys.stderr))
     return [access for access in accesses if access.method == "GET" and access.status == 200]
 
 
 def size_list(sizes: dict[str, SizeRange]) -> UrlList:
-    """The URLs of the site itself that have content."""
+    """Return the site's own URLs with content."""
     own = {url: each for url, each in sizes.items() if each.high > 0 and host_of(url) == HOST}
     lows, highs = [each.low for each in own.values()], [each.high for each in own.values()]
     return UrlList(HOST, own, lows, highs, are_clusters=False)
 
 
 def pairs_of(rules: Sequence[AnyRule], urls: UrlList) -> list[PairsOfRule]:
-    """Pairs of URLs of a list that each rule makes one, whatever it was learnt from."""
+    """Return the pairs of URLs of a list to which each rule gives one form."""
     substrings = [rule for rule in rules if isinstance(rule, SubstringRule)]
     of_substring = iter(pairs_of_substrings(substrings, urls, seed=0))
     return [next(of_substring) if isinstance(rule, SubstringRule) else merged_by(rule, urls) for rule in rules]
 
 
 def merged_by(rule: AnyRule, urls: UrlList) -> PairsOfRule:
-    """Pairs of a parameter rule: each URL that it changes with the first of its form."""
+    """Return the pairs of a parameter rule: each URL that it changes, with the first URL of the form."""
     groups: dict[str, list[int]] = defaultdict(list)
     for place, form in enumerate(forms_by(rule, urls)):
         groups[form].append(place)
@@ -116,20 +116,20 @@ def merged_by(rule: AnyRule, urls: UrlList) -> PairsOfRule:
 
 
 def forms_by(rule: AnyRule, urls: UrlList) -> list[str]:
-    """Forms that a parameter rule gives to URLs; one without the parameter's name stays, and is not asked for."""
+    """Return the forms that a parameter rule gives to URLs; a URL without the parameter stays as it is."""
     engine = RuleEngine([rule])
     names = [key.removeprefix("query[").removesuffix("]") for key in rule.context] if isinstance(rule, Rule) else []
     return [engine.form(form) if all(name in form for name in names) else form for form in urls.forms]
 
 
 def right_share(pairs: PairsOfRule, urls: UrlList) -> float | None:
-    """Share of the pairs that may be the same page; None without any."""
+    """Return the share of pairs that may be the same page; None without pairs."""
     right = [urls.may_be_same(*pair) for pair in pairs.pairs]
     return sum(right) / len(right) if right else None
 
 
 def print_sites(sites: Sequence[tuple[str, Path, Path]]) -> None:
-    """Precision of rules by truth, without and with validation."""
+    """Print the precision of rules by truth, without and with validation."""
     print(
         "\n## Recorded sites\n\nRules learnt from all URLs of a crawl: from the sizes of the bodies, as published, or"
     )
@@ -172,7 +172,7 @@ def print_sites(sites: Sequence[tuple[str, Path, Path]]) -> None:
 
 
 def held_live(rules: Sequence[AnyRule], database: Path, site: Path) -> list[AnyRule]:
-    """Rules that hold on the recorded site, served on loopback."""
+    """Return the rules that hold on the recorded site, served on loopback."""
     with PageStore(database, create=False) as store:
         urls = [normal_form(url) for url in store.urls()]
     host = Counter(map(host_of, urls)).most_common(1)[0][0]
@@ -185,14 +185,14 @@ def held_live(rules: Sequence[AnyRule], database: Path, site: Path) -> list[AnyR
 
 
 def search(n_tried: int) -> DustSearch:
-    """DustBuster's default search with this many tried pairs."""
+    """Return DustBuster's default search with this many tried pairs."""
     options = DustBuster().options() | {"origin": DustBuster.name, "n_tried": n_tried}
     options.pop("validate")
     return DustSearch(**options)
 
 
 def lists_of(database: Path, truth: dict[str, str]) -> tuple[UrlList, UrlList, UrlList]:
-    """The URLs of the host with most of them: with sizes of bodies (status 200 only), clusters, and truth."""
+    """Return the URLs of the largest host as three lists: by body sizes (status 200 only), clusters, and truth."""
     with PageStore(database, create=False) as store:
         sizes = {page.url: len(page.content) for page in store.pages() if page.status == 200 and page.content}
         clusters = {page.url: page.cluster for page in store.labelled_pages()}
@@ -209,7 +209,7 @@ def lists_of(database: Path, truth: dict[str, str]) -> tuple[UrlList, UrlList, U
 
 
 def print_precision(site: str, source: str, validation: str, rules: Sequence[AnyRule], truth: UrlList) -> None:
-    """One row."""
+    """Print one row."""
     pairs = pairs_of(rules, truth)
     shares = [share for share in (right_share(each, truth) for each in pairs) if share is not None]
     is_right = [share >= HOLDS for share in shares]
@@ -220,12 +220,12 @@ def print_precision(site: str, source: str, validation: str, rules: Sequence[Any
 
 
 def share_of(right: Sequence[bool]) -> str:
-    """A share with two digits."""
+    """Return a share with two digits."""
     return f"{sum(right) / len(right):.2f}" if right else "-"
 
 
 def peak_mb() -> int:
-    """Peak memory of this process."""
+    """Return the peak memory of this process, in MB."""
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     return int(peak.split()[1]) // 1024
 

@@ -1,4 +1,4 @@
-"""A made site of any size, to measure how time grows: a forum whose links carry sessions, titles and orders."""
+"""A made-up forum of any size, to measure how time grows; its links have sessions, titles and sort orders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORDS = ("engine", "pump", "paint", "saddle", "winter", "journey", "question", 
 
 
 def made_crawl(n_urls: int, seed: int = 0) -> Crawl:
-    """A crawl that is learnt from as a whole, with true labels; each URL is met once, in a random order."""
+    """Return a crawl that is all training part, with true labels; each URL occurs once, in random order."""
     rng = random.Random(seed)
     pages: dict[str, str] = {}
     topic = 0

@@ -1,9 +1,9 @@
-"""Why duster, the pattern tree and seq2seq do worse than their papers say: each reason taken away by itself.
+"""Reasons why duster, the pattern tree and seq2seq do worse than in their papers, each removed separately.
 
     python benchmarks/reasons.py SITES DATABASES
 
-Each method learns from the first three quarters of a crawl and goes on with the rest, judged by truth. One thing is
-changed at a time: the labels, the URLs that are learnt from, one option, or one constant of the method.
+Each method trains on the first three quarters of a crawl and continues with the rest, judged by truth. One thing is
+changed at a time: the labels, the training URLs, one option, or one constant of the method.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -20,6 +20,7 @@ from recorded import NAMES, Crawl, continued, labelled_pages, site
 from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
+from dedup_crawler.methods.model.training_history import NO_HISTORY
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.miners import duster, node_rules
@@ -43,7 +44,7 @@ def main(sites: Path, databases: Path) -> None:
 
 
 def print_duster(crawls: dict[str, Crawl]) -> None:
-    """One odd URL spoils a page; values that were seen are the context; pages are small."""
+    """Print duster: one odd URL spoils a page; seen values are the context; pages have few URLs."""
     head("duster")
     for name, crawl in crawls.items():
         sizes = [n for n in Counter(crawl.labels).values() if n > 1]
@@ -69,7 +70,7 @@ def print_duster(crawls: dict[str, Crawl]) -> None:
 
 
 def print_pattern_tree(crawls: dict[str, Crawl]) -> None:
-    """Prefixes of another depth, slugs, orders of one key, and the overlap that the paper asks for."""
+    """Print the pattern tree: prefixes of another depth, slugs, orders of one key, and the paper's overlap."""
     head("pattern-tree")
     ways = {}
     for name, crawl in crawls.items():
@@ -107,7 +108,7 @@ def print_pattern_tree(crawls: dict[str, Crawl]) -> None:
 
 
 def print_seq2seq(crawls: dict[str, Crawl]) -> None:
-    """Print how far the recipe of ``seq2seq`` contradicts itself, and where the default stops on the forum."""
+    """Print the contradictions in the recipe of ``seq2seq``, and the limits of the default on the forum."""
     print(
         "\n## seq2seq: the recipe\n\nNo network: each template is said to become what most of its training pairs say,"
     )
@@ -138,7 +139,7 @@ def print_seq2seq(crawls: dict[str, Crawl]) -> None:
 
 
 def print_gate(name: str, crawl: Crawl) -> None:
-    """Of every fetch in vain, what kept the trained translator from saving it."""
+    """Print for the wasted fetches why the trained translator did not save them."""
     print(f"\n## seq2seq: the default on the {name}\n")
     method = Seq2Seq()
     way = continued(crawl.fit(method), crawl)
@@ -174,17 +175,17 @@ def print_gate(name: str, crawl: Crawl) -> None:
 
 
 def same_depth(url: str) -> str:
-    """Two folders of the longer alias as one."""
+    """Join two folders of the longer alias into one."""
     return url.replace("/pub/mirrors/", "/pub-mirrors/")
 
 
 def short_alias(url: str) -> str:
-    """The file mirror's URL under its shorter alias."""
+    """Return the file mirror's URL under its shorter alias."""
     return url.replace("/pub/mirrors/", "/mirror/")
 
 
 def n_under_both(crawl: Crawl) -> int:
-    """Pages that the training part shows under the longer and the shorter alias."""
+    """Return the number of pages that the training part shows under both aliases."""
     aliases: dict[Hashable, set[str]] = defaultdict(set)
     for url, label in zip(crawl.urls, crawl.labels, strict=False):
         aliases[label] |= {
@@ -194,23 +195,23 @@ def n_under_both(crawl: Crawl) -> int:
 
 
 def cut_slug(url: str) -> str:
-    """The slug of a topic as a piece of the path."""
+    """Make the slug of a topic a separate part of the path."""
     return re.sub(r"/topic/(\d+)-", r"/topic/\1/", url)
 
 
 def without_slug(url: str) -> str:
-    """A topic without its slug."""
+    """Return a topic without its slug."""
     return re.sub(r"/topic/(\d+)-[^?/]*", r"/topic/\1", url)
 
 
 def in_order(url: str) -> str:
-    """The parts of the query sorted."""
+    """Return the URL with a sorted query."""
     path, question, query = url.partition("?")
     return path + question + "&".join(sorted(query.split("&")))
 
 
 def is_seen(crawl: Crawl, place: int, change: Url) -> bool:
-    """Return True if *change* makes the URL equal to another, earlier URL of the same page."""
+    """Return True if *change* makes the URL equal to an earlier URL of the same page."""
     form = change(crawl.urls[place])
     return any(
         crawl.urls[each] != crawl.urls[place] and change(crawl.urls[each]) == form for each in before(crawl, place)
@@ -227,27 +228,23 @@ RECIPES: dict[str, dict[str, bool]] = {
 
 
 class ExactSeq2Seq(Seq2Seq):
-    """The translator with a table in place of the network: what it was told most often."""
+    """The translator with a table of the most frequent targets in place of the network."""
 
-    def __init__(self, **options: object) -> None:
-        super().__init__(**options)  # type: ignore[arg-type]
-
-    def _train(self, counted: Counter[tuple[str, str]]) -> None:
+    def _learnt(self, counted: Counter[tuple[str, str]], templates: Sequence[str]) -> dict[str, str]:
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for (source, target), n in counted.items():
             votes[source][target] += n
         said = {source: max(sorted(of), key=of.__getitem__) for source, of in votes.items()}
-        # as with the network: a target that asks for more arguments than there are cannot be written
-        self._says = {
-            source: target if count_placeholders(target) <= count_placeholders(source) else source
-            for source, target in said.items()
-        }
         self.n_pairs = sum(counted.values())
         self.n_against = self.n_pairs - sum(votes[source][target] for source, target in said.items())
-        self.weights_, self._network, self.exact_, self.n_epochs_ = b"", None, 1.0, 0
-
-    def _says_of(self, templates):  # type: ignore[no-untyped-def]
-        return {template: self._says.get(template, template) for template in templates}
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
+        # as with the network: a target with more arguments than the URL has cannot be written
+        return {
+            template: target
+            if count_placeholders(target := said.get(template, template)) <= count_placeholders(template)
+            else template
+            for template in templates
+        }
 
 
 if __name__ == "__main__":

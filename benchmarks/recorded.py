@@ -22,12 +22,12 @@ from dedup_crawler.urls.normal import normal_form
 NAMES = ("forum", "dokuwiki", "ftp", "shop")
 ALL_NAMES = ("wordpress", "mediawiki", "trac", "qa", *NAMES)
 TRAINED = 0.75
-"""Share of a crawl that is learnt from."""
+"""Share of a crawl that is the training part."""
 
 
 @dataclass(frozen=True)
 class Crawl:
-    """A crawl in its order, cut in two; URLs in normal form, sequences with one entry a URL."""
+    """A crawl in crawl order, split in two; URLs in normal form, sequences with one entry per URL."""
 
     name: str
     urls: Sequence[str]
@@ -38,24 +38,24 @@ class Crawl:
     labels: Sequence[int]
     """Our labels of the training part alone; of a mirror, its hashes."""
     evidence: PageEvidence | None = None
-    """Of the training part; of a mirror there is none."""
+    """Evidence of the training part; None for a mirror."""
 
     @property
     def cut(self) -> int:
-        """Where the training part ends."""
+        """Return the length of the training part."""
         return len(self.labels)
 
     def fit(self, method: Canonicalizer) -> Canonicalizer:
-        """Learn from the training part."""
+        """Train *method* on the training part."""
         n = self.cut
         return method.fit(self.urls[:n], list(self.labels), self.referrers[:n], self.redirects[:n], self.evidence)
 
     def cold(self, method: Canonicalizer) -> CrawlOutcome:
-        """The simulated crawl of the rest, with nothing seen."""
+        """Simulate the crawl of the test part, with nothing seen."""
         return replay(method.canonicalize_many(self.urls[self.cut :]), self.pages[self.cut :])
 
     def warm(self, method: Canonicalizer) -> CrawlOutcome:
-        """The crawl goes on."""
+        """Simulate the continued crawl."""
         n = self.cut
         return crawl_on(
             method,
@@ -74,23 +74,23 @@ class Drop:
     place: int
     form: str
     same_form: str | None
-    """The URL that was fetched for it; None where a coverage rule skipped it."""
+    """The URL that was fetched for it; None if a coverage rule skipped it."""
 
 
 @dataclass(frozen=True)
 class Continued:
-    """Outcome of a continued crawl for each URL, where :class:`CrawlOutcome` only counts."""
+    """Outcome of a continued crawl for each URL; :class:`CrawlOutcome` only counts."""
 
     fetched: Sequence[int]
     """Places of the test URLs that were fetched."""
     dropped: Sequence[Drop]
     useless: Sequence[int]
-    """Of the fetched, those whose page was known."""
+    """Places of the wasted fetches: the page was known."""
     lost: frozenset[Hashable]
 
 
 def continued(method: Canonicalizer, crawl: Crawl) -> Continued:
-    """Go on with a crawl as :func:`~dedup_crawler.evaluation.simulated_crawl.crawl_on` does, and note the way."""
+    """Continue a crawl as :func:`~dedup_crawler.evaluation.simulated_crawl.crawl_on`, with details."""
     n = crawl.cut
     form_of = dict(zip(crawl.urls[:n], method.canonicalize_many(crawl.urls[:n]), strict=True))
     first = {form: url for url, form in reversed(form_of.items())}
@@ -115,7 +115,7 @@ def continued(method: Canonicalizer, crawl: Crawl) -> Continued:
 
 
 def labelled_pages(name: str, sites: Path, databases: Path) -> tuple[list[LabelledPage], dict[str, str]]:
-    """Pages of a site that its truth knows, and the truth."""
+    """Return the pages of a site that its truth knows, and the truth."""
     with PageStore(databases / f"{name}.db") as store:
         pages = list(store.labelled_pages())
     truth = read_truth(sites / name / "truth.csv.gz")
@@ -123,7 +123,7 @@ def labelled_pages(name: str, sites: Path, databases: Path) -> tuple[list[Labell
 
 
 def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> JudgedCrawl:
-    """As ``dedup-crawler evaluate`` cuts it."""
+    """Split a crawl as ``dedup-crawler evaluate`` does."""
     return judged_crawl(name, pages, truth, TRAINED)
 
 
@@ -134,9 +134,9 @@ def site(
     n_learnt: int | None = None,
     labels: Sequence[int] | None = None,
 ) -> Crawl:
-    """A site in the order of *pages*, its first *n_learnt* (three quarters if not given) labelled by us.
+    """Return a site in the order of *pages*, its first *n_learnt* (default: three quarters) labelled by us.
 
-    *labels* are what we said of them before, where that is known.
+    **labels* are cached labels of these.
     """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
     return Crawl(
@@ -151,9 +151,9 @@ def site(
 
 
 def mirror(path: Path, seed: int) -> Crawl:
-    """A mirror in a shuffled order: its files are sorted, not crawled. A page is a hash of a main block and a title."""
+    """Return a mirror in random order, because its files are sorted. A page is a hash of main block and title."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [row for row in map(json.loads, file) if row["url"] == row["url"].strip()]  # a `+` was lost at an end
+        rows = [row for row in map(json.loads, file) if row["url"] == row["url"].strip()]  # URLs that lost a `+`
     random.Random(seed).shuffle(rows)
     numbers: dict[Hashable, int] = {}
     pages = []
@@ -166,7 +166,7 @@ def mirror(path: Path, seed: int) -> Crawl:
 
 
 def shuffled_labels(crawl: Crawl, seed: int) -> Crawl:
-    """The same crawl, with its labels given to other URLs."""
+    """Return the same crawl with its labels shuffled."""
     labels = list(crawl.labels)
     random.Random(seed).shuffle(labels)
     return replace(crawl, labels=labels)

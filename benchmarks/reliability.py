@@ -1,10 +1,10 @@
-"""Compare how often rules were wrong in continued crawls with the errors that were expected of them.
+"""Comparison of the errors of rules in continued crawls with their expected errors.
 
     python benchmarks/reliability.py ../shared/corpora/sites build/results [SITE...]
 
-``verified`` learns from three quarters of each recorded crawl, in the recorded order and in a random one, with each
-risk profile; the rest of the crawl is continued. A drop is *wrong* if it shows another page, by truth, than the URL
-that was fetched for it. *Expected* is the sum of the errors that the posterior gives to the rules of the drops.
+``verified`` trains on three quarters of each recorded crawl, in the recorded order and in a random one, with each risk
+profile; the crawl then continues with the rest. A drop is *wrong* if it shows another page, by truth, than the URL that
+was fetched for it. *Expected* is the sum of the posterior errors of the rules of the drops.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BINS = (0.0025, 0.005, 0.01, 0.02, 1.0)
 
 @dataclass
 class Count:
-    """Drops, and wrong ones as expected and as seen."""
+    """Number of drops, and of wrong ones as expected and as observed."""
 
     n_drops: int = 0
     n_expected: float = 0.0

@@ -1,15 +1,15 @@
-"""Whole crawls of the recorded sites over real HTTP, from the first recorded URL, links and all: fetched and lost.
+"""Whole crawls of the recorded sites over real HTTP, from the first recorded URL, following links.
 
     python benchmarks/replay.py SITES WORK [WORD...]
 
 Words choose sites, kinds of crawls and their order (breadth-first, depth-first, random); default: all sites and kinds,
 breadth-first.
 
-SITES holds a folder for each site; WORK takes their databases, which are made where they are missing. Avoidable are
-the fetches of an unfiltered crawl that show a page, by truth, which another fetch shows. A page is lost that this crawl
-reached and another did not; *not recorded* are those of them to which a link led that the recording cannot follow: a
-directory under another address has relative links of its own. Our model has learnt from the first 75 % of the recorded
-crawl, by our own labels; *self-driving* begins without one and learns from its own first pages.
+SITES has a folder for each site; WORK takes their databases, which are created if missing. A fetch of the unfiltered
+crawl is avoidable if another fetch shows the same page, by truth. A page is lost if the unfiltered crawl reached it and
+the filtered one did not. A lost page is *not recorded* if the recording cannot follow a link to it: a directory under
+another URL has other relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
+labels; *self-driving* starts without a model and learns from its own first pages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HERE = Path(__file__).resolve().parent
 LEARN_AFTER = 100
 UNFILTERED = "no filter"
 ORDERS: dict[str, dict[str, Any]] = {
-    "breadth-first": {},  # as the spider says
+    "breadth-first": {},  # the spider's default
     "depth-first": {
         "DEPTH_PRIORITY": 0,
         "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleLifoDiskQueue",
@@ -51,41 +51,41 @@ ADDON = json.dumps({"dedup_crawler.Addon": 500})
 
 @dataclass(frozen=True)
 class Crawled:
-    """One crawl."""
+    """Results of one crawl."""
 
     clusters: frozenset[str]
-    """Pages that it reached, by truth."""
+    """Pages that the crawl reached, by truth."""
     n_fetched: int
     n_needed: int
-    """Different pages among what was fetched, those without content included."""
+    """Number of different fetched pages, including those without content."""
     unrecorded: frozenset[str]
     """Links that the recording cannot follow."""
     n_dropped: int
     n_explored: int
     seconds: float
     pages_per_second: float
-    """From when the spider was made: loading the model counts, importing Scrapy does not."""
+    """Measured from the creation of the spider: loading the model counts, importing Scrapy does not."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """A recorded site that is served, and what crawls of it need."""
+    """A served recording, with the data that its crawls need."""
 
     site: RecordedSite
     folder: Path
-    """For files of the crawls; emptied in the end."""
+    """Folder for files of the crawls; emptied at the end."""
     known: Path
-    """The URLs that were recorded."""
+    """File of the recorded URLs."""
     start: str
-    """The first of them."""
+    """The first recorded URL."""
     model: Path
     truth: Mapping[str, str]
     referrers: Mapping[str, str | None]
-    """By URL, both as recorded."""
+    """Recorded URL -> recorded referrer."""
 
 
 def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """Settings of each kind of crawl."""
+    """Return the settings of each kind of crawl."""
     ours = {"ADDONS": ADDON}
     return {
         UNFILTERED: {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
@@ -96,14 +96,14 @@ def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
         "self-driving": {
             **ours,
             "DEDUP_LEARN_AFTER": LEARN_AFTER,
-            "DOWNLOAD_DELAY": 0.02,  # a site would not answer faster than anybody learns
+            "DOWNLOAD_DELAY": 0.02,  # a real site is slower; otherwise the crawl would end before the model is learnt
             "DEDUP_COLLECT": folder / "pages.db",
         },
     }
 
 
 def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth-first") -> Crawled:
-    """Crawl the served site once; from outside of the project, whose settings would enable the filter for all."""
+    """Crawl the served site once, from outside the project, whose settings would always enable the filter."""
     site, out = replayed.site, replayed.folder / "out.json"
     command = [sys.executable, "-m", "scrapy", "runspider", str(HERE / "replay_spider.py")]
     arguments = {"url": replayed.start, "known": replayed.known, "out": out, "order": order}
@@ -144,7 +144,7 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth
 
 @contextmanager
 def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
-    """Serve a recorded site, and learn from the first part of its crawl."""
+    """Serve a recorded site, and train on the first part of its crawl."""
     labels = recorded(name, sites, work).labels
     with RecordedSite([sites / name / "crawl.warc.zst"]) as site, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -171,13 +171,13 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
 
 
 def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -> Iterator[str]:
-    """Lines of one site, crawled in one order."""
+    """Yield the lines of one site, crawled in one order."""
     with served(name, sites, work) as replayed:
         first: Crawled | None = None
         for kind, settings in settings_of(replayed.model, replayed.folder).items():
             if kinds and kind not in (UNFILTERED, *kinds):
                 continue
-            replayed.model.with_name("model.evidence.json").unlink(missing_ok=True)  # of the crawl before
+            replayed.model.with_name("model.evidence.json").unlink(missing_ok=True)  # written by the previous crawl
             done = crawl(replayed, settings, order)
             first = first or done
             lost = first.clusters - done.clusters
@@ -191,7 +191,7 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
 
 
 def beyond_the_recording(replayed: Replayed, lost: Set[str], unrecorded: Set[str]) -> set[str]:
-    """The lost pages to which a link led that was not recorded, and those that were found on such a page."""
+    """Return lost pages behind links that were not recorded, and pages that were found on these."""
     model, served_url = load_model(replayed.model), replayed.site.served_url
     forms = set(map(model.canonicalize, unrecorded))
     urls_of: dict[str, list[str]] = {page: [] for page in lost}

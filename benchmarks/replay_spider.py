@@ -1,7 +1,7 @@
-"""A user's spider for the replayed crawls: follows every link that was recorded, and notes where it got.
+"""A user's spider for the replayed crawls: it follows every recorded link, and writes down the results.
 
-It knows nothing of the filter. What leads out of a recording is another site for it: neither links nor redirects there
-are followed.
+It does not know the filter. URLs outside the recording are another site for it: it follows neither links nor redirects
+there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from spiders.site import links_of
 
 
 class ExactFingerprinter:
-    """No two URLs are the same: what a crawl costs that filters nothing but repeats."""
+    """Fingerprints that differ for all URLs, to measure a crawl that filters only repeated URLs."""
 
     def fingerprint(self, request: Request) -> bytes:
-        """The URL itself."""
+        """Return the URL itself."""
         return f"{request.method} {request.url}".encode()
 
 
@@ -38,18 +38,18 @@ class RecordedSiteMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Build it for Scrapy."""
+        """Build the component for Scrapy."""
         return cls(crawler)
 
     def process_request(self, request: Request) -> None:
-        """Refuse what was not recorded."""
+        """Refuse URLs that were not recorded."""
         known: frozenset[str] = self._crawler.spider.known
         if "redirect_urls" in request.meta and urldefrag(request.url).url not in known:
             raise IgnoreRequest(f"{request.url} was not recorded")
 
 
 class ReplaySpider(Spider):
-    """Crawls a served recording; writes as JSON to *out* what it fetched, reached and had to leave, and its stats."""
+    """Crawls a served recording; writes fetched, reached and skipped URLs and the stats to *out*, as JSON."""
 
     name = "replay"
     custom_settings: ClassVar[dict[str, Any]] = {
@@ -81,17 +81,17 @@ class ReplaySpider(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Build it for Scrapy."""
+        """Build the component for Scrapy."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.sent, signal=signals.request_reached_downloader)
         return spider
 
     def sent(self, request: Request) -> None:
-        """Note what is fetched."""
+        """Note a fetched URL."""
         self.fetched.append(request.url)
 
     def parse(self, response: Response) -> Any:
-        """Follow what was recorded."""
+        """Follow recorded links."""
         self.reached.append([*response.meta.get("redirect_urls", []), response.url])
         for url in links_of(response):
             if url in self.known:
@@ -100,7 +100,7 @@ class ReplaySpider(Spider):
                 self.unrecorded.add(url)
 
     def closed(self, reason: str) -> None:
-        """Write what was seen."""
+        """Write the results."""
         stats = {key: value for key, value in self.crawler.stats.get_stats().items() if isinstance(value, (int, float))}
         told = {
             "fetched": self.fetched,

@@ -1,9 +1,9 @@
-"""Rebuild the tables under ``benchmarks/results/``, each with the command that prints it: ``make results``.
+"""``make results``: rebuild the tables in ``benchmarks/results/``, each with the command that prints it.
 
     python benchmarks/results.py [NAME...]      default: all pages, in the order of PAGES
 
-The recorded sites are those of ``../shared/corpora/sites``; their databases are made once, in ``build/results/``.
-Methods come from the registry, so that a new one is in the tables the day it is registered.
+The recorded sites are those of ``../shared/corpora/sites``; their databases are created once, in ``build/results/``.
+Methods come from the registry, so a new method is in the tables as soon as it is registered.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ WORK = ROOT / "build" / "results"
 RESULTS = ROOT / "benchmarks" / "results"
 ALL_NAMES = ("wordpress", "mediawiki", "trac", "qa", "forum", "dokuwiki", "ftp", "shop")
 NAMES = ALL_NAMES[4:]
-"""Sites of the methods that take long."""
-SLOW = ("seq2seq:preset=paper", "siamese")  # hours, where all others take minutes
+"""Sites for slow methods."""
+SLOW = ("seq2seq:preset=paper", "siamese")  # these take hours, all others minutes
 MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBased)]
 VARIANTS = ["rewrite-rules:fan_out=5", "pattern-tree:selection=naive"]
 SEEDED = [
@@ -62,7 +62,7 @@ def compare(title: str, compared: Sequence[str], page: str, names: Sequence[str]
 
 
 def script(title: str, name: str, page: str, shown: str = "") -> None:
-    """Write the output of a script of this folder; *shown* are its arguments; names in capitals stand for folders."""
+    """Write the output of a script of this folder; **shown* are its arguments, with folder names in capitals."""
     places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS, "LOGS": LOGS}
     arguments = [str(places.get(word, word)) for word in shown.split()]
     command = [sys.executable, f"benchmarks/{name}", *arguments]
@@ -71,14 +71,14 @@ def script(title: str, name: str, page: str, shown: str = "") -> None:
 
 
 def labels(page: str) -> None:
-    """The three labellers on every site."""
+    """Write the results of the three labellers on every site."""
     command = [sys.executable, "benchmarks/labels.py", os.path.relpath(SITES, ROOT)]
     with (RESULTS / page).open("w", encoding="utf-8") as file:
         subprocess.run(command, cwd=ROOT, check=True, stdout=file)
 
 
 def logs(page: str) -> None:
-    """DustBuster on real logs, and its precision on the recorded sites; needs their databases."""
+    """Write the results of DustBuster on real logs and recorded sites; needs the sites' databases."""
     command = [sys.executable, "benchmarks/logs.py", os.path.relpath(LOGS, ROOT)]
     command += [os.path.relpath(WORK, ROOT), os.path.relpath(SITES, ROOT)]
     with (RESULTS / page).open("w", encoding="utf-8") as file:
@@ -86,7 +86,7 @@ def logs(page: str) -> None:
 
 
 def capstone(page: str) -> None:
-    """The capstone's own pairs: hours, unless ``benchmarks/results/capstone.jsonl`` holds its runs already."""
+    """Write the results of the capstone's pairs; takes hours unless ``capstone.jsonl`` has the runs."""
     command = [sys.executable, "benchmarks/capstone.py", os.path.relpath(SITES.parent / "pairs", ROOT)]
     table = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     (RESULTS / page).write_text(table, encoding="utf-8")
@@ -137,17 +137,17 @@ PAGES: dict[str, Callable[..., None]] = {
     "seen": partial(script, "What a seen form costs", "seen.py"),
     "speed": speed,
 }
-"""Name -> what makes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""
+"""Name -> function that writes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""
 
 
 def run(*arguments: object) -> str:
-    """Run a command of ours; its progress stays on the terminal."""
+    """Run one of our commands; its progress goes to the terminal."""
     command = [sys.executable, "-m", "dedup_crawler", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def as_code(text: str) -> str:
-    """Prose indented as code, tables left as tables."""
+    """Indent prose as code, and keep tables."""
     lines = []
     for line in text.splitlines():
         is_table = line.startswith("|")
@@ -164,7 +164,7 @@ def write(name: str, title: str, command: str, body: str) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Digest of a file."""
+    """Return the digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -2,10 +2,10 @@
 
     python benchmarks/same_page.py SITES DATABASES
 
-*same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one segment of the
-path, one argument, or one more argument, which is what a wrong rule would merge; the hard ones. *alike*: two URLs of
-different clusters whose texts differ least (fewest bits of the simhash). The text of the site is that of 200 of its
-pages. Milliseconds are those of one comparison, both pages read anew.
+**same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one part of the path,
+one argument, or one additional argument, as a wrong rule would merge them; the hard pairs. *alike*: two URLs of
+different clusters with the most similar texts (fewest different bits of the simhash). The text of the site comes from
+200 of its pages. Milliseconds are for one comparison, including reading both pages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Pair = tuple[int, int]
 
 
 def load(name: str, sites: Path, databases: Path) -> tuple[list[FetchedPage], list[str], list[int | None]]:
-    """The good answers of a site, their true clusters, and their simhashes."""
+    """Return the good answers of a site, their true clusters, and their simhashes."""
     truth = read_truth(sites / name / "truth.csv.gz")
     with PageStore(databases / f"{name}.db") as store:
         hashes = {page.url: page.simhash for page in store.labelled_pages()}
@@ -43,7 +43,7 @@ def load(name: str, sites: Path, databases: Path) -> tuple[list[FetchedPage], li
 
 
 def same_pairs(clusters: Sequence[str], rng: random.Random) -> list[Pair]:
-    """Up to three of each cluster."""
+    """Return up to three pairs of each cluster."""
     members = defaultdict(list)
     for i, cluster in enumerate(clusters):
         members[cluster].append(i)
@@ -53,7 +53,7 @@ def same_pairs(clusters: Sequence[str], rng: random.Random) -> list[Pair]:
 
 
 def different_pairs(pages: Sequence[FetchedPage], clusters: Sequence[str], rng: random.Random) -> list[Pair]:
-    """Of URLs that differ in one place."""
+    """Return pairs of URLs that differ in one place."""
     groups = defaultdict(list)
     for i, page in enumerate(pages):
         for key in set(generalised(page.url)):
@@ -66,7 +66,7 @@ def different_pairs(pages: Sequence[FetchedPage], clusters: Sequence[str], rng: 
 
 
 def generalised(url: str) -> Iterator[str]:
-    """The URL with one of its places left open."""
+    """Yield the URL with each of its places replaced by a placeholder."""
     parts = urlsplit(url)
     segments = parts.path.split("/")
     for i, segment in enumerate(segments):
@@ -80,7 +80,7 @@ def generalised(url: str) -> Iterator[str]:
 
 
 def alike_pairs(hashes: Sequence[int | None], clusters: Sequence[str], rng: random.Random) -> list[Pair]:
-    """For some pages the one of another cluster whose text is nearest among a thousand."""
+    """Pair some pages with the most similar one of another cluster among a thousand."""
     known = [i for i, simhash in enumerate(hashes) if simhash is not None]
     pairs = set()
     for i in rng.sample(known, min(len(known), N_PAIRS // 2)):

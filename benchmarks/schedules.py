@@ -1,10 +1,10 @@
-"""When a crawl that learns by itself should learn: simulated crawls of the recorded sites, by first time and growth.
+"""Schedules of self-driving crawls, simulated on the recorded sites: number of pages before the first fit, and growth.
 
     python benchmarks/schedules.py ../shared/corpora/sites build/results [SITE...] [--schedule FIRST:GROWTH]...
 
-A crawl fetches the recorded URLs in their order. Each time that it holds enough pages it learns from them, at once, and
-drops what the new rules call duplicates, without testing any rule. A cell is the share of the avoidable fetches that is
-saved, and the pages that are lost: what a live crawl saves at most, and what its tests have to prevent.
+A crawl fetches the recorded URLs in order. Whenever it has enough pages it learns from them, at once, and drops
+duplicates by the new rules, without testing any rule. A cell has the share of avoidable fetches that is saved, and the
+number of lost pages: upper bounds for a live crawl, whose tests should prevent the losses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEDULES = ("200:2", "200:1.3", "100:2", "100:1.3")
 
 
 class LearningCrawl:
-    """A crawl that goes on with a model of its own pages."""
+    """A crawl that uses a model of its own pages."""
 
     def __init__(self, name: str, truth: dict[str, str]) -> None:
         self.fetched: list[LabelledPage] = []
@@ -50,7 +50,7 @@ class LearningCrawl:
         self.fetched.append(page)
 
     def learn(self) -> None:
-        """Learn from what was fetched so far."""
+        """Learn from the pages fetched so far."""
         self._model = site(self._name, self.fetched, self._truth, len(self.fetched)).fit(Verified())
         urls = [normal_form(page.url) for page in self.fetched]
         self._form_of = dict(zip(urls, self._model.canonicalize_many(urls), strict=True))
@@ -58,7 +58,7 @@ class LearningCrawl:
 
 
 def simulated(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], schedule: str) -> tuple[float, int]:
-    """Share of the avoidable fetches that is saved (0-1), and pages lost."""
+    """Return the share (0-1) of avoidable fetches that is saved, and the number of lost pages."""
     due, growth = map(float, schedule.split(":"))
     crawl = LearningCrawl(name, truth)
     for page in pages:
@@ -72,7 +72,7 @@ def simulated(name: str, pages: Sequence[LabelledPage], truth: dict[str, str], s
 
 
 def main() -> None:
-    """Print a table, a row a schedule."""
+    """Print a table with a row for each schedule."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path)
     parser.add_argument("databases", type=Path, help="labelled databases of the sites, as generalization.py makes them")

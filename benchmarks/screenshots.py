@@ -1,9 +1,9 @@
-"""The screenshots under ``docs/screenshots/``: the report of the demo, as a reader sees it.
+"""The screenshots in ``docs/screenshots/``: the report of the demo.
 
     python benchmarks/screenshots.py FOLDER
 
-The demo crawls the recorded example forum into FOLDER, unless it has done so; the commands that follow are printed.
-Needs the extra ``report``, playwright, and an installed Chromium.
+The demo crawls the recorded example forum into FOLDER, unless it has done so; the further commands are printed. It
+needs the extra ``report``, playwright, and an installed Chromium.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 SCREENSHOTS = ROOT / "docs" / "screenshots"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-N_COLORS = 64  # a page of text needs no more, and a picture of it is a quarter as large
+N_COLORS = 64  # enough for a page of text, and a quarter of the file size
 
 
 def main(folder: Path) -> None:
-    """Make all pictures."""
+    """Make all screenshots."""
     folder = folder.resolve()
     if not (folder / "drops.jsonl").is_file():
         run("demo", "--folder", folder)
@@ -52,7 +52,7 @@ def main(folder: Path) -> None:
 
 @contextmanager
 def page_of(report: Path, width: int, height: int) -> Iterator[Page]:
-    """The report in a window."""
+    """Open the report in a window."""
     browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser_path is None:
         sys.exit(f"none of {', '.join(BROWSERS)} is installed")
@@ -73,7 +73,7 @@ def save(png: bytes, name: str) -> None:
 
 
 def run(*arguments: object) -> str:
-    """Run a command of ours."""
+    """Run one of our commands."""
     print("dedup-crawler", *arguments)
     command = [sys.executable, "-m", "dedup_crawler", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout

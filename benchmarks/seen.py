@@ -1,11 +1,10 @@
-"""Cost of a seen form: bytes, and microseconds to claim and to confirm it, beside Scrapy's own dupefilter.
+"""Cost of a seen form: bytes, and microseconds to claim and to confirm it, compared with Scrapy's dupefilter.
 
     python benchmarks/seen.py [N_FORMS...]      default: 100000 1000000
 
-Each line is a process of its own. Memory is the growth of the resident set; of a file its size after closing; of Redis
-``used_memory``; both hold the requests of the 20,000 forms seen last as well, however many forms there are. Forms are
-claimed and confirmed in batches of 50, as the links of a page are; what it takes to make the digests is left out, on
-both sides.
+Each line is its own process. Memory is the growth of the resident set; for a file its size after closing; for Redis
+``used_memory``. File and Redis also keep the requests of the latest 20,000 seen forms. Forms are claimed and confirmed
+in batches of 50, as the links of a page; making the digests is not measured, on both sides.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def main(sizes: list[int]) -> None:
 
 
 def measure(kind: str, n_forms: int) -> dict[str, float]:
-    """The cost of one kind, in this process."""
+    """Return the cost of one kind of set, in this process."""
     if kind == "RFPDupeFilter":
         return measure_dupefilter(n_forms)
     with tempfile.TemporaryDirectory() as folder:
@@ -49,7 +48,7 @@ def measure(kind: str, n_forms: int) -> dict[str, float]:
 
 
 def measure_dupefilter(n_forms: int) -> dict[str, float]:
-    """Cost of a fingerprint in RFPDupeFilter: one look into a set, one entry."""
+    """Return the cost of a fingerprint in RFPDupeFilter: one look-up, one insertion."""
     from scrapy.dupefilters import RFPDupeFilter  # loaded before memory is measured
 
     seen: set[bytes] = set()
@@ -74,7 +73,7 @@ def measure_dupefilter(n_forms: int) -> dict[str, float]:
 
 
 async def measure_set(kind: str, n_forms: int, folder: Path) -> dict[str, float]:
-    """Claim and confirm every form, then meet each by another URL."""
+    """Claim and confirm every form, then claim each by another URL."""
     from dedup_crawler.live.seen.opening import open_seen
     from dedup_crawler.live.seen.protocol import Claim
 
@@ -98,7 +97,7 @@ async def measure_set(kind: str, n_forms: int, folder: Path) -> dict[str, float]
         claim_s += middle - start
     if server:
         start = time.perf_counter()
-        await seen.abandoned(is_idle=True)  # sends what is left
+        await seen.abandoned(is_idle=True)  # sends pending changes
         confirm_s += time.perf_counter() - start
     size = used_memory(folder) - redis_before if server else resident() - before
     for numbers in batches(n_forms):
@@ -116,18 +115,18 @@ async def measure_set(kind: str, n_forms: int, folder: Path) -> dict[str, float]
 
 
 def costs(n_forms: int, size: int, claim_s: float, confirm_s: float, again_s: float) -> dict[str, float]:
-    """Per form."""
+    """Return the costs per form."""
     seconds = {"claim": claim_s, "confirm": confirm_s, "again": again_s}
     return {"bytes": size / n_forms, **{name: 1e6 * value / n_forms for name, value in seconds.items()}}
 
 
 def batches(n_forms: int) -> list[range]:
-    """Numbers of forms, a batch at a time."""
+    """Return the numbers of forms, in batches."""
     return [range(start, min(start + BATCH, n_forms)) for start in range(0, n_forms, BATCH)]
 
 
 def fingerprint(n: int) -> bytes:
-    """20 bytes, as Scrapy's."""
+    """Return 20 bytes, as Scrapy's fingerprint."""
     import hashlib
 
     return hashlib.sha1(n.to_bytes(8, "big")).digest()
@@ -137,12 +136,12 @@ REQUEST = json.dumps({"url": "http://forum.example/viewtopic.php?f=17&t=12345", 
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the resident bytes of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def start_redis(folder: Path) -> subprocess.Popen[bytes]:
-    """A Redis on a socket in *folder* that keeps nothing on disk."""
+    """Start a Redis on a socket in *folder*, without persistence."""
     words = ["--port", "0", "--unixsocket", folder / "redis", "--save", "", "--appendonly", "no", "--dir", folder]
     server = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
     while not (folder / "redis").exists():
@@ -151,7 +150,7 @@ def start_redis(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def used_memory(folder: Path) -> int:
-    """Bytes that Redis uses, as it says itself."""
+    """Return the bytes that Redis reports as used."""
     import redis
 
     with redis.Redis(unix_socket_path=str(folder / "redis")) as connection:

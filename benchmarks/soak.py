@@ -1,8 +1,8 @@
-"""Kill crawls at random moments, resume them until they end, and count what was lost and what was fetched again.
+"""Crawls that are killed at random moments and resumed until they end; counts lost and repeated pages.
 
     python benchmarks/soak.py [N_KILLS] [SEED]      default: 100 kills
 
-Each crawl is killed up to ten times. Every second one has a JOBDIR, the others keep their seen forms in a file alone.
+Each crawl is killed up to ten times. Every second one has a JOBDIR; the others have only a file of seen forms.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from live_site import Site, strip_query_model  # noqa: E402
 N_PAGES = 150
 PER_CRAWL = 10
 PER_RUN = 30
-"""A crawl is killed after so many requests at most."""
+"""A crawl is killed after at most this many requests."""
 
 
 def crawl(draw: random.Random, n_kills: int, *, with_job: bool) -> Ended:
-    """One crawl with its kills."""
+    """Run one crawl with its kills."""
     with tempfile.TemporaryDirectory() as name, Site() as site:
         folder = Path(name)
         site.delay_s = 0.02
@@ -38,7 +38,7 @@ def crawl(draw: random.Random, n_kills: int, *, with_job: bool) -> Ended:
 
 
 def row(name: str, crawls: list[Ended]) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     n_kills = sum(each.n_kills for each in crawls)
     n_lost = sum(len(each.lost) for each in crawls)
     n_again = sum(each.n_again for each in crawls)

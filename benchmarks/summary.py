@@ -1,4 +1,4 @@
-"""Print what pytest-benchmark measured as tables of ratios: ``python benchmarks/summary.py bench.json``."""
+"""Tables of ratios from the output of pytest-benchmark: ``python benchmarks/summary.py bench.json``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(path: str) -> None:
-    """One table a group; the ratio is to the slowest of the group, in what each did per second (or in time)."""
+    """Print one table per group, with the speed as a multiple of the slowest member's."""
     results = json.loads(Path(path).read_text(encoding="utf-8"))
     groups: dict[str, list[dict]] = defaultdict(list)
     for result in results["benchmarks"]:

@@ -1,11 +1,11 @@
-"""The rule miners at every false-positive rate that they may allow: figures 11 and 12 of WWW'10 on recorded sites.
+"""The rule miners by allowed false-positive rate: figures 11 and 12 of WWW'10 on recorded sites.
 
     python benchmarks/sweep.py ../shared/corpora/sites build/results > benchmarks/results/sweep.md
 
 T. Lei et al., WWW 2010, section 5: ``max_fpr`` from 0 to 0.10 in steps of 0.01; compression and dup-reduction, micro
-(the URLs of all sites pooled) and macro (mean of the sites), beside false-positive rate and recall, because compression
-alone rewards merging everything. Judged on the last quarter of each crawl by truth; labelled databases are read from
-the second folder. Takes some minutes.
+(the URLs of all sites pooled) and macro (mean of the sites), with false-positive rate and recall, because compression
+alone rewards merging everything. The judge is the truth on the last quarter of each crawl; labelled databases are read
+from the second folder. It takes some minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Measured = tuple[NormalizationQuality, CrawlOutcome]
 
 
 def crawls_of(sites: Path, databases: Path) -> list[JudgedCrawl]:
-    """Every recorded site whose labelled database is there."""
+    """Return all recorded sites with a labelled database."""
     crawls = []
     for database in sorted(databases.glob("*.db")):
         truth = sites / database.stem / "truth.csv.gz"
@@ -42,7 +42,7 @@ def crawls_of(sites: Path, databases: Path) -> list[JudgedCrawl]:
 
 
 def measured(spec: str, rate: float, crawl: JudgedCrawl) -> Measured:
-    """Fit on the first part, judge on the rest."""
+    """Fit on the training part, judge on the rest."""
     method = method_from_spec(f"{spec}{',' if ':' in spec else ':'}max_fpr={rate}")
     method.fit([page.url for page in crawl.training], crawl.training_clusters)
     forms = method.canonicalize_many(crawl.test_urls)
@@ -50,7 +50,7 @@ def measured(spec: str, rate: float, crawl: JudgedCrawl) -> Measured:
 
 
 def row(of_sites: Sequence[Measured]) -> str:
-    """Micro and macro of every measure."""
+    """Return micro and macro values of every measure."""
     qualities = [quality for quality, _ in of_sites]
     outcomes = [outcome for _, outcome in of_sites]
     micro = pooled(qualities)
@@ -69,7 +69,7 @@ def _mean_where_defined(
 
 
 def main(sites: Path, databases: Path) -> None:
-    """Print one table a miner as Markdown."""
+    """Print one Markdown table per miner."""
     crawls = crawls_of(sites, databases)
     without = [crawl.site for crawl in crawls if len(set(crawl.test_pages)) == len(crawl.test_pages)]
     print(f"Sites: {', '.join(crawl.site for crawl in crawls)}. Micro: URLs pooled; macro: mean of the sites.")

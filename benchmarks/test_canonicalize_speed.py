@@ -1,4 +1,4 @@
-"""Cost of a link: our canonical form beside the fingerprint that Scrapy computes for every request anyway.
+"""Cost of a link: our canonical form compared with the fingerprint that Scrapy computes for every request.
 
     make bench
 
@@ -26,19 +26,19 @@ GROUP = pytest.mark.benchmark(group="a link of the forum, template known")
 
 @pytest.fixture(scope="module")
 def crawl() -> dict[str, str]:
-    """URL -> page of the example site, in crawl order; here only to have a model that translates."""
+    """Return URL -> page of the example site, in crawl order, to train a translator."""
     return read_truth(TRUTH)
 
 
 @pytest.fixture(scope="module")
 def urls(crawl: dict[str, str]) -> list[str]:
-    """The last quarter, which the model has not learnt from."""
+    """Return the last quarter, which the model was not trained on."""
     return list(crawl)[N_LEARNT:]
 
 
 @pytest.fixture(scope="module")
 def model(crawl: dict[str, str]) -> Canonicalizer:
-    """The translator, trained on the first three quarters."""
+    """Return the translator, trained on the first three quarters."""
     numbers: dict[str, int] = {}
     clusters = [numbers.setdefault(page, len(numbers)) for page in crawl.values()]
     return make_method("seq2seq").fit(list(crawl)[:N_LEARNT], clusters[:N_LEARNT])
@@ -55,19 +55,19 @@ def measure(benchmark: Any, call: Callable[[Any], object], links: list[Any]) -> 
 
 @GROUP
 def test_canonicalize(benchmark: Any, model: Canonicalizer, urls: list[str]) -> None:
-    """Our form of each link; the pages have been linked before, as most of a crawl's links have."""
+    """Time our form of each link; the links are repeats, as most links of a crawl are."""
     measure(benchmark, model.canonicalize, urls)
 
 
 @GROUP
 def test_w3lib(benchmark: Any, urls: list[str]) -> None:
-    """The string that Scrapy's fingerprint is made of."""
+    """Time the string from which Scrapy's fingerprint is made."""
     measure(benchmark, canonicalize_url, urls)
 
 
 @GROUP
 def test_scrapy_fingerprint(benchmark: Any, urls: list[str]) -> None:
-    """The whole fingerprint; requests are made anew each round, for it is cached on them."""
+    """Time the whole fingerprint, with new requests each round, because requests cache it."""
 
     def fingerprint(url: str) -> bytes:
         return RequestFingerprinter().fingerprint(Request(url))

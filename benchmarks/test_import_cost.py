@@ -1,4 +1,4 @@
-"""Cost of having the filter in a crawl: time and memory of the imports, in a process of their own."""
+"""Time and memory of the imports that the filter adds to a crawl, in a separate process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-# the peak that getrusage knows is inherited from the process that starts this one: ask the kernel what is resident
+# getrusage would report the peak of the parent process, so the program asks the kernel for its resident memory
 PROGRAM = "import {modules}; print(open('/proc/self/status').read().split('VmRSS:')[1].split()[0])"
 
 
@@ -24,7 +24,7 @@ PROGRAM = "import {modules}; print(open('/proc/self/status').read().split('VmRSS
     ids=["python", "dedup_crawler", "scrapy", "scrapy-and-the-filter"],
 )
 def test_import(benchmark: Any, modules: str) -> None:
-    """Start python, import, end."""
+    """Time starting Python, importing and ending."""
 
     def run() -> str:
         code = PROGRAM.format(modules=modules)

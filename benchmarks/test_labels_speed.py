@@ -1,4 +1,4 @@
-"""Speed of labelling beside jusText alone, in one run, on the same pages.
+"""Speed of labelling compared with jusText alone, on the same pages.
 
     pytest benchmarks/test_labels_speed.py --benchmark-group-by=group --benchmark-columns=min,median,ops,rounds
 
@@ -28,7 +28,7 @@ N_PAGES = 2_600
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Page]:
-    """The first 2,600 pages of the forum that have a body to read."""
+    """Return the first 2,600 pages of the forum with a body."""
     if not FORUM.exists():
         pytest.skip(f"needs the recorded crawl {FORUM}")
     with PageStore(tmp_path_factory.mktemp("forum") / "crawl.db") as store:
@@ -42,7 +42,7 @@ def record(benchmark: Any, what: str, n: int) -> None:
 
 @pytest.mark.benchmark(group="pages of a forum")
 def test_labelling_on_two_workers(benchmark: Any, pages: list[Page]) -> None:
-    """Titles, links, texts, simhashes, scores and clusters of 2,600 pages; starting the workers is part of it."""
+    """Time titles, links, texts, simhashes, scores and clusters of 2,600 pages, including the start of workers."""
 
     def label() -> list[int]:
         cleaned = clean_pages(pages, n_workers=2)
@@ -59,7 +59,7 @@ def test_labelling_on_two_workers(benchmark: Any, pages: list[Page]) -> None:
 
 @pytest.mark.benchmark(group="pages of a forum")
 def test_plain_justext_on_one_core(benchmark: Any, pages: list[Page]) -> None:
-    """``justext.justext`` alone, on the same 2,600 pages."""
+    """Time ``justext.justext`` alone, on the same 2,600 pages."""
     words = justext.get_stoplist("English")
     benchmark.pedantic(lambda: [justext.justext(page.content, words) for page in pages], rounds=1)
     record(benchmark, "pages", len(pages))

@@ -1,4 +1,4 @@
-"""Pages a second into the store: from memory, and from a recorded site with everything that an import does.
+"""Pages per second into the store: from memory, and by importing a recorded site.
 
 Run with ``pytest benchmarks/test_pages_speed.py``; the normal test run does not collect this folder.
 """
@@ -26,7 +26,7 @@ PAGE_BYTES = 30_000
 
 
 def made_pages() -> list[Page]:
-    """Pages of 30 KB that compress about as well as those of a real site."""
+    """Return pages of 30 KB that compress about as well as real pages."""
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefghijklmnop", k=rng.randint(2, 12))) for _ in range(3000)]
     chrome = " ".join(rng.choices(words, k=200)) * 13
@@ -38,7 +38,7 @@ def made_pages() -> list[Page]:
 
 @pytest.mark.benchmark(group="pages of 30 KB into the store")
 def test_store(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
-    """Writing pages of 30 KB (target: 3000 pages/s, at most 7 KB a page)."""
+    """Time writing pages of 30 KB (target: 3000 pages/s, at most 7 KB per page)."""
     pages = made_pages()
     numbers = itertools.count()
 
@@ -56,7 +56,7 @@ def test_store(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
 @pytest.mark.benchmark(group="a recorded site into the store")
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_import(benchmark: BenchmarkFixture, tmp_path: Path, name: str) -> None:
-    """Importing a whole recorded site."""
+    """Time importing a whole recorded site."""
     recording = RECORDINGS[name]
     if not recording.exists():
         pytest.skip(f"{recording} is not here")

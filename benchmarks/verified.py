@@ -1,8 +1,8 @@
-"""Savings and losses of ``verified``, the duplicates it leaves, the worth of its parts, and its cost.
+"""Savings and losses of ``verified``, its remaining duplicates, the value of its parts, and its cost.
 
     python benchmarks/verified.py ../shared/corpora/sites build/results ../shared/corpora/mirrors [SECTION...]
 
-The folders hold the recorded sites, their labelled databases, and mirrors (URLs and content hashes).
+The folders contain the recorded sites, their labelled databases, and mirrors (URLs and content hashes).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ LEARNT_FROM = (300, 1_000, 3_000)
 MADE_SIZES = (25_000, 50_000, 100_000)
 _EXAMPLES = 12
 LOOKED_AT = 1_000
-"""Fetches in vain of a mirror that are looked at: each is compared with many URLs in many ways."""
+"""Number of analysed wasted fetches of a mirror: each is compared with many URLs in many ways."""
 
 
 class Benchmark:
-    """All sections; crawls and fitted methods are made once."""
+    """All sections; crawls and fitted methods are cached."""
 
     def __init__(self, sites: Path, databases: Path, mirrors: Path) -> None:
         self._sites, self._databases = sites, databases
@@ -56,13 +56,13 @@ class Benchmark:
         return labelled_pages(name, self._sites, self._databases)
 
     def _fitted(self, spec: str, name: str) -> tuple[Canonicalizer, float]:
-        """A method that has learnt from a site, and how many seconds (of one core) that took."""
+        """Return a method trained on a site, and the seconds (of one core) of its training."""
         method, _, risk = spec.partition(" ")
         options = {"risk": risk} if risk else {}
         return fit(make_method(method, **options), self.site(name))
 
     def judged(self) -> None:
-        """Sites: three profiles beside what there is."""
+        """Print the three risk profiles and other methods on the sites."""
         print(
             "## Sites\n\nOur labels of the first 75 % to learn from, the rest judged by truth. Warm: the crawl goes on."
         )
@@ -87,7 +87,7 @@ class Benchmark:
         return round(self.site(name).cold(method).f1, 4), self.site(name).warm(method).saved
 
     def left(self) -> None:
-        """Print the fetches in vain that are left, and how many of them could have been known."""
+        """Print the remaining wasted fetches, and how many of them were knowable."""
         print(
             "\n## What is left\n\n"
             "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
@@ -131,7 +131,7 @@ class Benchmark:
         examples[crawl.name] = kinds_of(crawl, vain)
 
     def mirrors(self) -> None:
-        """Mirrors, with the pages that were lost."""
+        """Print the mirrors, with their lost pages."""
         print(
             "\n## Mirrors\n\n"
             "Real sites of which only URLs and hashes are known, in three shuffled orders; no referrers."
@@ -156,7 +156,7 @@ class Benchmark:
             row(name, n, code(dropped), code(taken_for), why)
 
     def curve(self) -> None:
-        """Learning curve."""
+        """Print the learning curve."""
         print(
             "\n## Learning curve\n\n"
             "Learnt from the first pages alone; then the crawl goes on with everything that follows.\n"
@@ -171,7 +171,7 @@ class Benchmark:
                 row(name, f"{crawl.cut:,}", f"{warm.n_avoidable:,}", *outcome(warm), method.n_learnt())
 
     def orders(self) -> None:
-        """Three crawl orders."""
+        """Print three crawl orders."""
         print(
             "\n## Crawl orders\n\nThe pages of each site in three random orders, labelled anew: mean (least to most).\n"
         )
@@ -191,7 +191,7 @@ class Benchmark:
             row(name, spread(saved, ".1%"), spread(lost, ".1f"), spread(rules, ".1f"))
 
     def calibrated(self) -> None:
-        """Promised bounds and later pages."""
+        """Print promised bounds compared with later pages."""
         print(
             "\n## Calibration\n\n"
             "Every rule of all sites and mirrors (balanced): the upper bound (95 %) of the share of wrong groups"
@@ -222,7 +222,7 @@ class Benchmark:
                 row(name, rule.kind, *counts, rule.sentence)
 
     def parts(self) -> None:
-        """Ablation."""
+        """Print the ablation."""
         crawls = [*map(self.site, NAMES)]
         print("\n## Parts\n\nBalanced, with one part taken out; each cell: saved, pages lost, rules. Warm.\n")
         head("without", *(crawl.name for crawl in crawls))
@@ -236,7 +236,7 @@ class Benchmark:
             row(part, *cells)
 
     def proposers(self) -> None:
-        """Print what the proposals of other methods add."""
+        """Print the gain from proposals of other methods."""
         print(
             "\n## Proposers\n\n"
             "What the miners of the literature propose of the duplicates that are left, and a translator's templates\n"
@@ -258,7 +258,7 @@ class Benchmark:
         return f"{warm.saved:.1%}, {warm.n_lost} ({n_believed} of {len(asked)})"
 
     def _translator(self, name: str) -> str:
-        """Folder of a translator trained on a site; some minutes, if it was not done before."""
+        """Return the folder of a translator trained on a site; training takes some minutes."""
         folder = Path("build/translators") / name
         if not folder.is_dir():
             self.site(name).fit(translator := make_method("seq2seq"))
@@ -266,7 +266,7 @@ class Benchmark:
         return str(folder)
 
     def shuffled(self) -> None:
-        """Nothing to learn."""
+        """Print the rules learnt from shuffled labels."""
         print(
             "\n## Shuffled clusters\n\n"
             "The labels of the training part given to other URLs of it: "
@@ -277,7 +277,7 @@ class Benchmark:
             row(crawl.name, *(fit(Verified(), shuffled_labels(crawl, seed))[0].n_learnt() for seed in SEEDS))
 
     def speed(self) -> None:
-        """Time by number of URLs."""
+        """Print the time by number of URLs."""
         print(
             "\n## Speed\n\n"
             "Seconds of one core to learn, microseconds of one URL. "
@@ -291,19 +291,19 @@ class Benchmark:
             row(crawl.name, f"{crawl.cut:,}", f"{seconds:.1f}", f"{microseconds(method, crawl):.1f}", method.n_learnt())
 
     def _labels(self, name: str) -> list[int]:
-        """Labels of all pages, from the database."""
+        """Return the labels of all pages, from the database."""
         return [page.cluster or 0 for page in self.pages(name)[0]]
 
 
 def fit(method: Canonicalizer, crawl: Crawl) -> tuple[Canonicalizer, float]:
-    """Learn, and how many seconds of one core that took."""
+    """Train; return the method and the seconds of one core."""
     start = time.process_time()
     crawl.fit(method)
     return method, time.process_time() - start
 
 
 def microseconds(method: Canonicalizer, crawl: Crawl) -> float:
-    """Time of one URL, best of nine passes over the test part (over 5,000 URLs where there is none)."""
+    """Return the time of one URL, best of nine passes over the test part (without one: over 5,000 URLs)."""
     urls = crawl.urls[crawl.cut :] or crawl.urls[:5_000]
     passes = []
     for _ in range(9):
@@ -314,12 +314,12 @@ def microseconds(method: Canonicalizer, crawl: Crawl) -> float:
 
 
 def outcome(warm: CrawlOutcome) -> tuple[str, int, str]:
-    """Cells of a crawl that went on."""
+    """Return the cells of a continued crawl."""
     return f"{warm.saved:.1%}", warm.n_lost, f"{1000 * warm.n_lost / max(1, warm.n_needed):.1f}"
 
 
 def kinds_of(crawl: Crawl, vain: Sequence[Vain]) -> list[tuple[str, str, str, int]]:
-    """Fetches in vain by what could be known and by the shapes of the two URLs: kind, an example, and how many."""
+    """Group wasted fetches by knowable change and by shapes of the two URLs: kind, example and count."""
     shapes = Shapes.learn(crawl.urls)
     groups: dict[tuple[str, object, object], list[Vain]] = defaultdict(list)
     for each in vain:
@@ -331,7 +331,7 @@ def kinds_of(crawl: Crawl, vain: Sequence[Vain]) -> list[tuple[str, str, str, in
 
 
 def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, str]]:
-    """Shapes of the dropped URLs of lost pages, of the URLs that they were taken for, and the rules that did it."""
+    """Yield the shapes of dropped URLs of lost pages and of the URLs fetched for them, and the rules."""
     shapes = Shapes.learn(crawl.urls)
     way = continued(method, crawl)
     for drop in way.dropped:
@@ -346,28 +346,28 @@ def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, 
 
 
 def spread(values: Sequence[float], form: str) -> str:
-    """Mean, least and most."""
+    """Return mean, minimum and maximum."""
     return f"{mean(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
 def code(text: str) -> str:
-    """Text that a table shows as it is."""
+    """Return text as inline code for a table."""
     return f"`{text.replace('|', '%7C')}`" if text else "-"
 
 
 def head(*names: str) -> None:
-    """First rows of a table."""
+    """Print the head of a table."""
     row(*names)
     print("|" + "---|" * len(names))
 
 
 def row(*cells: object) -> None:
-    """One row of a table."""
+    """Print one row of a table."""
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 def main(sites: str, databases: str, mirrors: str, *wanted: str) -> None:
-    """Print all sections, or those wanted."""
+    """Print all sections, or the *wanted* ones."""
     benchmark = Benchmark(Path(sites), Path(databases), Path(mirrors))
     sections: dict[str, Callable[[], None]] = {
         name: getattr(benchmark, name)

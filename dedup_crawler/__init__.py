@@ -10,7 +10,7 @@ In a script or a notebook::
     from dedup_crawler import load
 
     model = load("models/forum.example.org")
-    model.canonicalize(url)  # a key: equal ones are believed to be one page
+    model.canonicalize(url)  # a key: URLs with equal keys are believed to be one page
     pandas.DataFrame(model.records(urls))  # with rules and reasons
 """
 
@@ -39,7 +39,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs Scrapy only when it is asked for: the command line starts without it."""
+    """Import names that need Scrapy only when they are used: the command line starts without it."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _PLACES[name]

@@ -6,7 +6,7 @@ from dedup_crawler.interrupts import end_at_once
 
 
 def run() -> None:
-    """Run the command line; Ctrl-C while it is still being loaded is no traceback either."""
+    """Run the command line; Ctrl-C shows no traceback, even while the command is being loaded."""
     end_at_once()
     from dedup_crawler.cli import main
 

@@ -1,8 +1,8 @@
-"""The whole job on the recorded example site: what ``dedup-crawler demo`` does, step by step.
+"""``dedup-crawler demo``: the whole job on the recorded example site, step by step.
 
-Serve the recording, crawl its first part, label, train, then crawl on twice from the same point: as any crawler would,
-and with the filter. Both are real crawls by Scrapy over HTTP on loopback; what was needed and what was lost is counted
-against the recorded truth.
+Serve the recording, crawl its first part, label, train, then continue the crawl twice from the same point: without and
+with the filter. Both are real Scrapy crawls over HTTP on loopback; the recorded truth tells which pages were needed and
+which were lost.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Say = Callable[[str], None]
 
 
 class CrawlFailedError(DedupError, RuntimeError):
-    """A crawl of the demo did not end well; the text holds the last lines that Scrapy wrote."""
+    """A crawl of the demo failed; the message has the last lines of Scrapy's output."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOutcome:
-    """Counts of the part of the crawl after learning, over recorded URLs.
+    """Counts of the crawl after learning, over recorded URLs.
 
-    Links that lead out of the recording are 404 with and without the filter, and are left out.
+    Links to URLs outside the recording get status 404 with and without the filter, and do not count.
     """
 
     n_needed: int
-    """Pages that the first part had not shown and the unfiltered crawl found."""
+    """Pages that the unfiltered crawl found and the first part had not shown."""
     n_fetched_without: int
     n_fetched_with: int
     n_lost: int
@@ -56,17 +56,17 @@ class DemoOutcome:
 
     @property
     def n_avoidable(self) -> int:
-        """Fetches that a perfect filter would have spared."""
+        """Return the number of fetches that a perfect filter would have saved."""
         return self.n_fetched_without - self.n_needed
 
     @property
     def n_saved(self) -> int:
-        """Fetches that the filter spared."""
+        """Return the number of fetches that the filter saved."""
         return self.n_fetched_without - self.n_fetched_with
 
 
 class _Steps:
-    """Says each step and how long it took."""
+    """Prints each step and its time."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -82,12 +82,12 @@ class _Steps:
 
 
 def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
-    """Run the demo in *folder* (default: a temporary one, removed at the end); what it came to, and seconds a step.
+    """Run the demo in *folder* (None: a temporary one); return the outcome and the seconds of each step.
 
     Raises
     ------
     BadInputError
-        If the example site is not there: it is part of the repository, not of the wheel.
+        If the example site is missing: it is part of the repository, not of the wheel.
     CrawlFailedError
         If one of the crawls fails.
     """
@@ -139,7 +139,7 @@ def _crawl(
     command = [sys.executable, "-m", "scrapy", "crawl", "content"]
     command += [word for name, value in arguments.items() for word in ("-a", f"{name}={value}")]
     command += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
-    # the arguments are ours: paths of this run and a loopback address
+    # all arguments are our own: paths of this run and a loopback address
     done = subprocess.run(command, cwd=_PROJECT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
         raise CrawlFailedError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
@@ -164,7 +164,7 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
     truth = read_truth(_TRUTH)
 
     def shown(database: Path) -> list[str]:
-        """The page that each recorded URL of a crawl showed."""
+        """Return the page that each recorded URL of a crawl showed."""
         with PageStore(database) as store:
             return [truth[url] for url in map(site.recorded_url, store.urls()) if url in truth]
 
@@ -179,7 +179,7 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
 
 
 def outcome_table(outcome: DemoOutcome) -> Table:
-    """Pages needed, fetched and lost, as a table."""
+    """Return the pages needed, fetched and lost, as a table."""
     counts = {
         "pages needed (not shown by the first part)": outcome.n_needed,
         "fetched without the filter": outcome.n_fetched_without,
@@ -191,7 +191,7 @@ def outcome_table(outcome: DemoOutcome) -> Table:
 
 
 def time_table(seconds: Mapping[str, float]) -> Table:
-    """Seconds that each step took."""
+    """Return the seconds of each step, as a table."""
     return _table("time", ("step", "seconds"), {title: f"{taken:.1f}" for title, taken in seconds.items()})
 
 

@@ -1,4 +1,4 @@
-"""Facts for a bug report: versions, extras, torch, a crawl database, a model. No password and no page gets into it."""
+"""Facts for a bug report: versions, extras, torch, a crawl database, a model; without passwords and page contents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_MODELS = 20
 
 @dataclass
 class Checkup:
-    """Findings; *problems* has a line for each thing that cannot work."""
+    """Findings; *problems* has a line for each problem."""
 
     version: str = __version__
     python: str = f"{platform.python_implementation()} {platform.python_version()}"
@@ -37,9 +37,9 @@ class Checkup:
     packages: dict[str, str] = field(default_factory=dict)
     """Required package -> installed version."""
     extras: dict[str, list[str]] = field(default_factory=dict)
-    """Extra -> packages that it lacks."""
+    """Extra -> its missing packages."""
     torch: dict[str, Any] | str | None = None
-    """Versions and devices; the error if it cannot be imported; None if it is not installed."""
+    """Versions and devices; the error if torch cannot be imported; None if it is not installed."""
     database: dict[str, Any] | None = None
     models: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -61,15 +61,15 @@ class Checkup:
         if not self.packages:
             self.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
         self.packages["SQLite"] = sqlite3.sqlite_version
-        self.packages.pop("torch", None)  # it has a line of its own
+        self.packages.pop("torch", None)  # it has its own line
 
     def look_at_torch(self) -> None:
-        """Ask torch, where it is installed, for its devices."""
+        """Ask torch, if it is installed, for its devices."""
         if find_spec("torch") is None:
             return
         try:
             import torch
-        except (ImportError, OSError) as error:  # a library that it needs is missing, or was built for another machine
+        except (ImportError, OSError) as error:  # a shared library is missing, or was built for another machine
             self.torch = " ".join(str(error).split()) or type(error).__name__
             self.problems.append(f"torch is installed and cannot be imported: {self.torch}")
             return
@@ -81,7 +81,7 @@ class Checkup:
         }
 
     def look_at_database(self, location: str) -> None:
-        """Count what a crawl database holds."""
+        """Count the contents of a crawl database."""
         self.database = {"name": shown_location(location)}
         try:
             with PageStore(location, create=False) as store:
@@ -92,7 +92,7 @@ class Checkup:
             self.database["bytes"] = Path(location).stat().st_size
 
     def look_at_models(self, folder: Path) -> None:
-        """Load a model, or all models of a folder."""
+        """Load a model, or all models in a folder."""
         inner = [] if (folder / DESCRIPTION).exists() else sorted(folder.glob(f"*/{DESCRIPTION}"))
         for each in [path.parent for path in inner[:_MAX_MODELS]] or [folder]:
             found: dict[str, Any] = {"folder": str(each)}
@@ -108,7 +108,7 @@ class Checkup:
 
 
 def _requirements() -> list[tuple[Requirement, str | None]]:
-    """Packages that the installed package needs on this machine, each with its extra."""
+    """Return the packages required on this machine, each with its extra."""
     try:
         lines = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:

@@ -1,23 +1,23 @@
-"""Every error this package raises on purpose, in one tree.
+"""The tree of all errors that this package raises on purpose.
 
 DedupError
-├── NotFittedError       (also ValueError)          a method was asked before it learnt anything
-├── BadInputError        (also ValueError)          a value of the user cannot be used: which, and the way out
+├── NotFittedError       (also ValueError)          a method was used before it was fitted
+├── BadInputError        (also ValueError)          a value given by the user cannot be used
 ├── MissingExtraError    (also ImportError)         an optional dependency is not installed
 ├── StoreError           (also OSError)             the crawl database cannot be opened, read or written
 │   ├── ForeignDatabaseError                        the file was written by another program
 │   └── SchemaVersionError                          the file was written by another version of this one
 ├── SeenError            (also OSError)             a seen set cannot be opened or used
-│   └── SeenUnavailableError                        it cannot be asked at present; the crawl goes on
+│   └── SeenUnavailableError                        it is unavailable at present; the crawl goes on
 ├── ModelError           (also OSError)             a model folder cannot be used
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
-├── EvidenceError        (also OSError)             what a crawl learnt of its rules cannot be read or written
+├── EvidenceError        (also OSError)             the evidence file of a model cannot be read or written
 ├── ServeError           (also OSError)             a recorded site cannot be served
-└── FetchError           (also OSError)             a live site cannot be asked
+└── FetchError           (also OSError)             a live site cannot be fetched from
 
-The command line prints such an error as one line on stderr and exits with status 1; anything else is a bug and
-shows its traceback.
+The command line prints such an error as one line on stderr and exits with status 1. Any other error is a bug and shows
+its traceback.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from collections.abc import Iterable
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
-    """The known name that *given* was probably meant to be, or None where none is near."""
+    """Return the known name that *given* was probably meant to be, or None if none is similar."""
     close = difflib.get_close_matches(given, list(known), n=1)
     return close[0] if close else None
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """End of an error about a name that is not known: the nearest one, or nothing.
+    """Return the end of an error about an unknown name: the most similar name, or nothing.
 
     >>> did_you_mean("verfied", ["verified", "keep-all"]), did_you_mean("xyz", ["verified"])
     (" Did you mean 'verified'?", '')
@@ -43,7 +43,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 class DedupError(Exception):
-    """Error that the user can act on: the text says what was found, where, and what would help."""
+    """Error that the user can fix: the message names the problem, its place and the way out."""
 
 
 class NotFittedError(DedupError, ValueError):
@@ -62,7 +62,7 @@ class MissingExtraError(DedupError, ImportError):
 
 
 class StoreError(DedupError, OSError):
-    """The crawl database cannot be opened, read or written; nothing that was committed is lost."""
+    """The crawl database cannot be opened, read or written; committed data is not lost."""
 
 
 class ForeignDatabaseError(StoreError):
@@ -74,11 +74,11 @@ class SchemaVersionError(StoreError):
 
 
 class SeenError(DedupError, OSError):
-    """The set of seen forms cannot be opened or used."""
+    """The seen set cannot be opened or used."""
 
 
 class SeenUnavailableError(SeenError):
-    """The set of seen forms cannot be asked at present: nothing was learnt, so nothing may be dropped."""
+    """The seen set is unavailable at present: nothing may be dropped."""
 
 
 class ModelError(DedupError, OSError):
@@ -94,7 +94,7 @@ class ModelVersionError(ModelError):
 
 
 class EvidenceError(DedupError, OSError):
-    """The file of what crawls learnt of their rules cannot be read or written; the model itself is not touched."""
+    """The evidence file of a model cannot be read or written; the model itself is intact."""
 
 
 class ServeError(DedupError, OSError):

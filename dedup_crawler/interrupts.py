@@ -1,7 +1,7 @@
-"""Ctrl-C while a command is still being loaded: there is nothing to keep yet, so it ends at once.
+"""Ctrl-C while a command is still being loaded ends the process at once, because there is nothing to keep yet.
 
-An exception does not do there: Python drops one that is raised in a callback of its own import system, and some
-libraries turn it into an ImportError.
+KeyboardInterrupt is no help there: Python ignores it in callbacks of its import system, and some libraries turn it into
+an ImportError.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import signal
 from typing import NoReturn
 
 INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 
 
 def end_at_once() -> None:
-    """Let Ctrl-C end the process without a word, unless it is ignored or somebody else's."""
+    """Make Ctrl-C end the process silently, unless it is ignored or has another handler."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 
 
 def interrupt_again() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again, if it was :func:`end_at_once` that changed it."""
+    """Make Ctrl-C raise KeyboardInterrupt again if :func:`end_at_once` changed it."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,7 +1,7 @@
-"""JSON that strangers may have written, read value by value: each is what it has to be, or one line says which is not.
+"""Strict reading of untrusted JSON, value by value; a wrong value raises an error of one line that names it.
 
-Whoever reads a file takes it apart by the methods of :class:`JsonValue`, so that no value of another type gets any
-further, and nobody has to think of what Python would raise for it.
+Readers of files use the methods of :class:`JsonValue`, so that no value of a wrong type gets through, and the only
+possible error is BadInputError.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any, NoReturn
 from dedup_crawler.errors import BadInputError
 
 MAX_COUNT = 10**15
-"""A larger number counts nothing that a crawl has."""
+"""Largest accepted count; no crawl has as many of anything."""
 MAX_DEPTH = 50
-"""Deepest nesting that is read; our own files are less than ten deep, deeper ones were made to exhaust the stack."""
+"""Deepest accepted nesting; our own files are less than ten deep, and an attacker's may exhaust the stack."""
 _MAX_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value and where it stands, such as ``rules.json, 'counts'``.
+    """A value and its place, such as ``rules.json, 'counts'``.
 
     Every method raises BadInputError if the value is of another kind.
     """
@@ -32,7 +32,7 @@ class JsonValue:
     place: str
 
     def __getitem__(self, key: str) -> JsonValue:
-        """The value of *key* in a table that has to have it."""
+        """Return the value of *key* in a table, which must have it."""
         if not isinstance(self.raw, dict):
             self.refuse("a table")
         if key not in self.raw:
@@ -44,56 +44,56 @@ class JsonValue:
         return isinstance(self.raw, dict) and key in self.raw
 
     def table(self) -> dict[str, JsonValue]:
-        """Key -> value."""
+        """Return the table: key -> value."""
         if not isinstance(self.raw, dict):
             self.refuse("a table")
         return {key: JsonValue(value, f"{self.place}, {_shown(key)}") for key, value in self.raw.items()}
 
     def values(self, limit: int | None = None) -> list[JsonValue]:
-        """The values of a list, the first *limit* of them."""
+        """Return the values of a list, at most the first *limit*."""
         found = enumerate(self._list()[:limit], start=1)
         return [JsonValue(value, f"{self.place}, entry {number}") for number, value in found]
 
     def texts(self) -> list[str]:
-        """The texts of a list."""
+        """Return the texts of a list."""
         return self._all("texts", lambda value: isinstance(value, str))
 
     def integers(self, least: int = 0, most: int = MAX_COUNT) -> list[int]:
-        """The whole numbers of a list, from *least* to *most*."""
+        """Return the whole numbers of a list, from *least* to *most*."""
         kind = f"whole numbers from {least} to {most}"
         return self._all(kind, lambda value: type(value) is int and least <= value <= most)
 
     def numbers(self) -> list[float]:
-        """The finite numbers of a list."""
+        """Return the finite numbers of a list."""
         return self._all("numbers", _is_number)
 
     def text(self) -> str:
-        """A text."""
+        """Return the text."""
         return self.raw if isinstance(self.raw, str) else self.refuse("a text")
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return True or False."""
         return self.raw if isinstance(self.raw, bool) else self.refuse("true or false")
 
     def count(self, most: int = MAX_COUNT) -> int:
-        """A whole number from 0 to *most*."""
+        """Return a whole number from 0 to *most*."""
         if type(self.raw) is not int or not 0 <= self.raw <= most:
             self.refuse(f"a whole number from 0 to {most}")
         return self.raw
 
     def number(self) -> float:
-        """A finite number."""
+        """Return a finite number."""
         return float(self.raw) if _is_number(self.raw) else self.refuse("a number")
 
     def scalar(self) -> str | float | bool | None:
-        """Any value but a list or a table."""
+        """Return any value but a list or a table."""
         if not (self.raw is None or isinstance(self.raw, (str, bool)) or _is_number(self.raw)):
             self.refuse("a text, a number, true, false or null")
         scalar: str | float | bool | None = self.raw
         return scalar
 
     def refuse(self, expected: str, *found: Any) -> NoReturn:
-        """Raise the error that names what should stand in place of the value, or of *found* in it."""
+        """Raise an error with the *expected* kind and the value, or *found* in it."""
         raise BadInputError(f"{self.place}: expected {expected}, found {_shown(*found or [self.raw])}.")
 
     def _all(self, kind: str, is_one: Callable[[Any], bool]) -> list[Any]:
@@ -107,12 +107,12 @@ class JsonValue:
 
 
 def read_json(data: bytes, place: str) -> JsonValue:
-    """Read JSON, at most :data:`MAX_DEPTH` deep and without NaN and Infinity, which JSON does not know.
+    """Read JSON, at most :data:`MAX_DEPTH` deep and without NaN and Infinity, which are not JSON.
 
     Raises
     ------
     BadInputError
-        If *data* is something else; the text begins with *place*.
+        If *data* is anything else; the message begins with *place*.
     """
     try:
         value = json.loads(data, parse_constant=_no_constant)
@@ -140,7 +140,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value on one short line."""
+    """Return a value on one short line."""
     if isinstance(value, (dict, list)):
         return f"a {'table' if isinstance(value, dict) else 'list'} of {len(value)}"
     if isinstance(value, str):

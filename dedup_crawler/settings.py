@@ -1,4 +1,4 @@
-"""Settings of the Scrapy project: polite defaults, and the plugin enabled as any other project would enable it."""
+"""Settings of the Scrapy project: polite defaults, and the plugin enabled as in any other project."""
 
 from dedup_crawler import __version__
 
@@ -8,27 +8,27 @@ SPIDER_MODULES = ["spiders"]
 ADDONS = {"dedup_crawler.Addon": 500}
 ITEM_PIPELINES = {"dedup_crawler.live.collecting.collector.StorePipeline": 300}
 
-# Who is asking. Add an address where the owner of a site can reach you: "dedup_crawler (+https://...)".
+# Add an address where the owner of a site can reach you: "dedup_crawler (+https://...)".
 USER_AGENT = f"dedup_crawler/{__version__}"
 ROBOTSTXT_OBEY = True
-# One site a crawl. What is in flight when the last page comes in was fetched for nothing.
+# One site per crawl. Requests in flight when the page limit is reached are wasted.
 CONCURRENT_REQUESTS = 4
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
-# A page is one item. Scrapy makes so many tasks for each response: its usual 100 cost a quarter of a crawl's CPU time.
+# A page is one item. Scrapy creates this many tasks per response: its default of 100 costs a quarter of the CPU time.
 CONCURRENT_ITEMS = 32
 AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 1.0
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 DOWNLOAD_TIMEOUT = 60
-# A page is held in memory, a crawl holds several: larger ones fail and count as not fetched.
+# A crawl holds several pages in memory: larger pages fail and count as not fetched.
 DOWNLOAD_MAXSIZE = 64 * 1024 * 1024
 
-# Breadth first: what many pages link to comes early, so that a part of a crawl shows all of the site.
+# Breadth first: pages with many links to them come early, so that a partial crawl covers all of the site.
 DEPTH_PRIORITY = 1
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 
 LOG_LEVEL = "INFO"
-LOGSTATS_INTERVAL = 0  # the spider has a progress line of its own
+LOGSTATS_INTERVAL = 0  # the spider has its own progress line
 TELNETCONSOLE_ENABLED = False  # a crawl opens no port
 REMOTE_CONTROL_ENABLED = False

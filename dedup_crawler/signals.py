@@ -1,4 +1,4 @@
-"""Signals of the filter, beside those of :mod:`scrapy.signals`.
+"""Signals of the filter, in addition to those of :mod:`scrapy.signals`.
 
 ::
 
@@ -11,8 +11,8 @@ request_dropped = object()
 """A request was not sent, because its page is fetched through another URL.
 
 Sent as ``handler(request, spider, reason, form, rules, owner)``: the reason is a sentence, *rules* are identifiers of
-the model's rules, *owner* is the URL that stands for the form, or None where it is not remembered any more.
+the model's rules, **owner* is the URL that owns the form, or None if it is no longer remembered.
 """
 
 rule_switched_off = object()
-"""A rule was caught merging different pages: ``handler(spider, rule, reason)``; what it dropped is sent again."""
+"""A rule was switched off because it merged different pages: ``handler(spider, rule, reason)``; its drops are sent."""

@@ -1,4 +1,4 @@
-"""Files written in one step: a reader sees the old one or the new one, and a full disk leaves no half of one."""
+"""Atomic writing of files: a reader sees the old or the new file, and a full disk leaves no partial file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write *data* beside its place and rename it; what is no file, such as a pipe, is written to as it is.
+    """Write *data* to a temporary file and rename it; write directly to a *path* that is no file, such as a pipe.
 
-    OSError if it cannot be written; a file that was there is left as it was.
+    OSError if it cannot be written; an existing file is then left unchanged.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(data)
         return
-    path = path.resolve()  # a link goes on pointing to the file
+    path = path.resolve()  # keep a link to the file
     number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:

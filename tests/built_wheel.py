@@ -23,7 +23,7 @@ def copy_sources(folder: Path) -> None:
 
 
 def build_wheel(folder: Path) -> Path:
-    """Build the wheel out of a copy of the sources: a build leaves files behind, which the next one would pack."""
+    """Build the wheel from a copy of the sources: a build leaves files behind that the next build would pack."""
     copy = folder / "source"
     copy_sources(copy)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -33,9 +33,9 @@ def build_wheel(folder: Path) -> Path:
 
 
 class Environment:
-    """A fresh virtual environment that has the wheel; what the wheel needs is lent by the one that runs the tests.
+    """A new virtual environment with the wheel; the environment of the tests lends the packages that it requires.
 
-    A line in a ``.pth`` file lends packages, not what their own ``.pth`` files say: an editable install of the
+    A line in a ``.pth`` file lends packages, but not their own ``.pth`` files: an editable install of the
     repository stays outside.
     """
 
@@ -63,7 +63,7 @@ class Environment:
         scrapy.chmod(0o755)
 
     def environment(self) -> dict[str, str]:
-        """Variables of a shell in which it is active; nothing of the repository is on its path."""
+        """Variables of a shell in which the environment is active, without paths of the repository."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
         return {**kept, "PATH": f"{self.scripts}{os.pathsep}{kept.get('PATH', '')}", "VIRTUAL_ENV": str(self.folder)}
 

@@ -1,4 +1,4 @@
-"""A real Chromium without a window, for tests that look at a page as a reader does."""
+"""A real headless Chromium, for tests that look at a page as a reader does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def require_chromium() -> None:
-    """Skip the test where no Chromium is installed; continuous integration must have one."""
+    """Skip the test if no Chromium is installed; continuous integration must have one."""
     if BROWSER is None:
         reason = "no Chromium is installed (apt-get install chromium)"
         if os.environ.get("CI") == "true":
@@ -35,14 +35,14 @@ class Opened:
 
     page: Page
     requests: list[str] = field(default_factory=list)
-    """URLs that were asked for, the page's own among them."""
+    """Requested URLs, including that of the page."""
     complaints: list[str] = field(default_factory=list)
-    """Lines of the console, errors of scripts, and dialogs."""
+    """Console lines, script errors, and dialogs."""
 
 
 @contextmanager
 def running() -> Iterator[Browser]:
-    """Start a browser; no other event loop runs in this thread until it is closed."""
+    """Start a browser; this thread can run no other event loop until it is closed."""
     require_chromium()
     from playwright.sync_api import sync_playwright
 
@@ -52,7 +52,7 @@ def running() -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, path: Path, *, width: int = 1280, height: int = 900) -> Iterator[Opened]:
-    """Open a file in a window of *width* pixels, scripts allowed, as a reader's browser would."""
+    """Open a file in a window of *width* pixels, with scripts enabled, as a reader's browser would."""
     with browser.new_page(viewport={"width": width, "height": height}) as page:
         shown = Opened(page)
         page.on("request", lambda request: shown.requests.append(request.url))

@@ -1,4 +1,4 @@
-"""Compare the cost of work with that of other work on the same machine: no test knows a limit in seconds."""
+"""Compares the cost of work with that of a reference loop on the same machine, because no limit in seconds fits all."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def at_most(n_millions: float) -> Iterator[None]:
-    """Fail if the block takes more CPU time than *n_millions* of millions of steps of a plain loop take here and now.
+    """Fail if the block takes more CPU time than *n_millions* million steps of a plain loop.
 
-    A million takes some 0.05 s. What grows with the square, or has no end, takes hundreds of times the limit.
+    A million steps take about 0.05 s. Quadratic or endless work takes hundreds of times the limit.
     """
     before = _million_steps()
     start = time.process_time()
@@ -25,7 +25,7 @@ def at_most(n_millions: float) -> Iterator[None]:
 
 
 def _million_steps() -> float:
-    """CPU seconds."""
+    """Return the CPU seconds."""
     start = time.process_time()
     total = 0
     for number in range(1_000_000):

@@ -38,7 +38,7 @@ def html(cluster: int) -> str:
 
 
 def scrapy_feed(kind: str, items: list[dict[str, object]], indent: int | None = None) -> bytes:
-    """A feed as Scrapy's own exporter writes it."""
+    """Return a feed as Scrapy's exporter writes it."""
     file = io.BytesIO()
     exporter = EXPORTERS[kind](file, **({} if indent is None else {"indent": indent}))
     exporter.start_exporting()
@@ -49,7 +49,7 @@ def scrapy_feed(kind: str, items: list[dict[str, object]], indent: int | None = 
 
 
 def frog_rows(crawl: Crawl) -> list[list[str]]:
-    """Rows of the internal tab."""
+    """Return the rows of the internal tab."""
     rows = []
     for url, cluster in zip(crawl.urls, crawl.clusters, strict=True):
         digest = hashlib.md5(html(cluster).encode(), usedforsecurity=False).hexdigest()
@@ -59,7 +59,7 @@ def frog_rows(crawl: Crawl) -> list[list[str]]:
 
 
 def frog_csv(rows: list[list[str]], *, separator: str = ",", encoding: str = "utf-8-sig") -> bytes:
-    """The internal tab as a file."""
+    """Return the internal tab as a file."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL)
     writer.writerow(FROG_COLUMNS)

@@ -1,8 +1,8 @@
-"""The code blocks of the documentation, and one shell session that runs those of a page in their order.
+"""The code blocks of the documentation, and a shell session that runs those of a page in order.
 
-A block ``sh`` is commands; in a block ``console`` they stand behind ``$``, with what they print below. The blocks of a
-page are one session. A block that asks a live site, installs something or takes minutes has :data:`ALONE` above it, and
-is a session of its own, with stand-ins for these (test_doc_sessions.py).
+A block ``sh`` has commands; in a block ``console`` they follow ``$``, with their output below. The blocks of a page are
+one session. A block that uses a live site, installs something or takes minutes has :data:`ALONE` above it, and is a
+separate session with substitutes for these (test_doc_sessions.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGES = [
 ]
 ALONE = "<!-- a session of its own -->"
 PORT = "8000"
-"""In the documentation; a test takes a free one."""
+"""Port in the documentation; a test takes a free one."""
 _FENCE = re.compile(rf"^({re.escape(ALONE)}\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CHECKER = doctest.OutputChecker()
 
@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command line, and what it prints; None if the page does not show that."""
+    """A command line, and its output; None if the page does not show it."""
 
     line: str
     output: str | None
@@ -56,7 +56,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def without_blocks(text: str) -> str:
-    """A page less its fenced blocks."""
+    """Return a page without its fenced blocks."""
     return _FENCE.sub("", text)
 
 
@@ -82,9 +82,9 @@ def sh_commands(block: Block) -> Iterator[Command]:
 
 
 def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:
-    """Run commands in one shell in *folder*; what each printed.
+    """Run commands in one shell in *folder*; return the output of each.
 
-    A command in the background is given the time to say its first line. All of them are ended with the session.
+    A background command gets time to print its first line. All commands end with the session.
     """
     bin_ = folder.parent / f"{folder.name}-bin"
     bin_.mkdir(exist_ok=True)
@@ -113,6 +113,6 @@ def run_session(listed: list[Command], folder: Path, port: int) -> list[str]:
 
 
 def is_as_shown(shown: str, printed: str) -> bool:
-    """Return True if a command printed what the page shows; ``...`` matches anything, trailing blanks do not count."""
+    """Return True if a command printed the shown output; ``...`` matches anything, trailing blanks do not count."""
     wanted, got = ("\n".join(line.rstrip() for line in text.splitlines()) + "\n" for text in (shown, printed))
     return _CHECKER.check_output(wanted, got, doctest.ELLIPSIS)

@@ -1,4 +1,4 @@
-"""Rules and URLs that meet each other in every way: the laws of exports are stated over them."""
+"""Strategies of rules and URLs that interact in every way, for the laws of exports."""
 
 from __future__ import annotations
 
@@ -93,4 +93,4 @@ plain_urls = st.builds(
         lambda query: [f"{name}={value}" for name, value in query.items()]
     ),
 )
-"""URLs with nothing odd about them: each name once, with a value, all in lower case."""
+"""Plain URLs: each name once, with a value, all in lower case."""

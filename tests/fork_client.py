@@ -1,7 +1,7 @@
-"""Ask the server of forks: ``python -I -S fork_client.py DOOR MODULE [ARGUMENT...]`` is ``python -m MODULE`` in a fork.
+"""Client of the fork server: ``python -I -S fork_client.py DOOR MODULE [ARGUMENT...]``: ``python -m MODULE`` in a fork.
 
-It imports next to nothing, and stands for the fork: it has its streams, hands on Ctrl-C and ``kill``, and ends with its
-status. Only ``kill -9`` ends it alone.
+It imports hardly anything, and represents the fork: it shares its streams, passes on Ctrl-C and ``kill``, and ends with
+its status. Only ``kill -9`` ends the client alone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 def ask(
     door: str, line: Sequence[str], cwd: str, environment: Mapping[str, str], streams: Sequence[int]
 ) -> socket.socket:
-    """Begin ``python -m`` *line* with *streams* for its input, output and errors.
+    """Start ``python -m`` *line* with *streams* for its input, output and errors.
 
-    The connection says its process id, and at its end its status and how many microseconds of CPU it took.
+    The connection sends its process id, and at the end its status and its microseconds of CPU time.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(door)
@@ -30,7 +30,7 @@ def ask(
 
 
 def numbers_from(connection: socket.socket) -> tuple[int, ...]:
-    """Receive what :func:`send_numbers` sent."""
+    """Receive the output of :func:`send_numbers`."""
     data = connection.recv(1024)
     assert data, "the server of forks has ended: see its traceback above"
     return struct.unpack(f"{len(data) // 8}q", data)
@@ -42,9 +42,9 @@ def send_numbers(connection: socket.socket, *numbers: int) -> None:
 
 
 def main() -> int:
-    """Stand for the fork; its status, as shells have it."""
+    """Represent the fork; return its status, as shells give it."""
     door, *line = sys.argv[1:]
-    with ask(door, line, os.getcwd(), os.environ, (0, 1, 2)) as connection:  # noqa: PTH109 - pathlib takes long to import
+    with ask(door, line, os.getcwd(), os.environ, (0, 1, 2)) as connection:  # noqa: PTH109 - importing pathlib is slow
         (pid,) = numbers_from(connection)
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:

@@ -1,8 +1,8 @@
-"""Commands in forks of one process that has imported Scrapy and the package: most of a short command is imports.
+"""Runs commands in forks of one process that has imported Scrapy and the package: most of a short command is imports.
 
-A fork is a process of its own: it has its own reactor, memory, log, working directory and environment, and the exit
-status is that of the interpreter's end. No reactor is loaded before the fork. Each process that runs tests has one
-server, from the first command on; conftest.py stops it.
+A fork is a separate process with its own reactor, memory, log, working directory and environment, and the exit status
+of an interpreter. No reactor is loaded before the fork. Each test process has one server, from the first command on;
+conftest.py stops it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
-_HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones import a reactor with the rest
+_HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones also import a reactor
 _MAX_REQUEST = 2**17
 _OURS = (
     *("live.addon", "live.duplicate_filter", "live.spider_middleware", "live.collecting.collector"),
@@ -45,7 +45,7 @@ _OURS = (
 
 
 def _of_python() -> dict[str, str]:
-    """The variables that an interpreter reads before anything is imported."""
+    """The variables that an interpreter reads at its start."""
     return {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
 
 
@@ -53,12 +53,12 @@ _AT_START = _of_python()
 
 
 def is_possible() -> bool:
-    """Return True if a fork can stand in for a new process: no test has changed how Python itself starts."""
+    """Return True if a fork can replace a new process: no test has changed how Python starts."""
     return _HAS_FORKS and _of_python() == _AT_START
 
 
 def command(module: str) -> list[str]:
-    """The beginning of a command line that does what ``python -m MODULE`` does: in a fork, if that is possible."""
+    """Return the start of a command line for ``python -m MODULE``: in a fork, if possible."""
     if not is_possible():
         return [sys.executable, "-m", module]
     client = Path(__file__).with_name("fork_client.py")
@@ -66,7 +66,7 @@ def command(module: str) -> list[str]:
 
 
 def script(module: str) -> str:
-    """A program for a shell that is :func:`command`."""
+    """Return :func:`command` as a program for a shell."""
     return f'#!/bin/sh\nexec {shlex.join(command(module))} "$@"\n'
 
 
@@ -87,7 +87,7 @@ def run(
 
 
 class Fork:
-    """``python -m`` *line* in a fork, begun: as much of :class:`subprocess.Popen` as tests need."""
+    """``python -m`` *line* running in a fork: the part of :class:`subprocess.Popen` that tests need."""
 
     def __init__(self, line: Sequence[str], cwd: Path, environment: Mapping[str, str], out: int, err: int) -> None:
         self.line = line
@@ -104,14 +104,14 @@ class Fork:
             self._connection.settimeout(timeout)
             try:
                 self._status, used = numbers_from(self._connection)
-            except (TimeoutError, BlockingIOError):  # the latter of a timeout of 0
+            except (TimeoutError, BlockingIOError):  # the latter with a timeout of 0
                 raise subprocess.TimeoutExpired(self.line, timeout or 0) from None
             self._connection.close()
             self.cpu_s = used / 1e6
         return self._status
 
     def poll(self) -> int | None:
-        """Exit status, None while it runs."""
+        """Return the exit status, None while it runs."""
         with suppress(subprocess.TimeoutExpired):
             return self.wait(0)
         return None
@@ -127,7 +127,7 @@ class Fork:
 
 
 class _Server:
-    """The server of this process, from the first command on."""
+    """Return the server of this process, started by the first command."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forks-")
@@ -138,7 +138,7 @@ class _Server:
         with listener:
             line = [*PYTHON, "-m", "tests.fork_server", str(listener.fileno())]
             pipes: dict[str, Any] = {"pass_fds": [listener.fileno()], "stdin": subprocess.PIPE}
-            # whoever presses Ctrl-C stops the tests, and no crawl in disorder
+            # Ctrl-C stops the tests, and crawls end in order
             self._process = subprocess.Popen(line, cwd=ROOT, start_new_session=True, **pipes)
 
     def stop(self) -> None:
@@ -152,28 +152,28 @@ _server = cache(_Server)
 
 
 def stop() -> None:
-    """End the server, if there is one."""
+    """Stop the server, if there is one."""
     if _server.cache_info().currsize:
         _server().stop()
         _server.cache_clear()
 
 
 def _serve(listener: socket.socket) -> dict[str, Any] | None:
-    """Fork for each request; what is to be run in the child, None in the server when nobody will ask any more."""
+    """Fork for each request; return the work in the child, and None in the server at its end."""
     running: dict[int, tuple[int, socket.socket]] = {}
     with selectors.DefaultSelector() as selector:
         selector.register(listener, selectors.EVENT_READ)
         selector.register(sys.stdin, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
-                if key.fileobj is sys.stdin:  # closed by who started the server
+                if key.fileobj is sys.stdin:  # closed by the parent process
                     return None
                 if key.fileobj is not listener:
                     pid, asker = running.pop(key.fd)
                     selector.unregister(key.fd)
                     os.close(key.fd)
                     _, status, used = os.wait4(pid, 0)
-                    with suppress(OSError), asker:  # may have been killed
+                    with suppress(OSError), asker:  # the client may have been killed
                         cpu_s = used.ru_utime + used.ru_stime
                         send_numbers(asker, os.waitstatus_to_exitcode(status), int(1e6 * cpu_s))
                     continue
@@ -198,7 +198,7 @@ def _serve(listener: socket.socket) -> dict[str, Any] | None:
 
 
 def load() -> None:
-    """Import what crawls and short commands import, but for a reactor, and leave it to forks as it is."""
+    """Import the modules of crawls and short commands, but no reactor, and freeze them for forks."""
     from scrapy import commands
     from scrapy.settings import default_settings
     from scrapy.utils.misc import load_object
@@ -210,7 +210,7 @@ def load() -> None:
     for value in vars(default_settings).values():
         for each in [*value, *value.values()] if isinstance(value, dict) else [value]:
             if isinstance(each, str) and each.startswith("scrapy."):
-                with suppress(ImportError):  # needs what is not installed, which only a crawl that uses it is told
+                with suppress(ImportError):  # an optional package is missing
                     load_object(each)
     for name in _OURS:
         import_module(f"dedup_crawler.{name}")
@@ -228,7 +228,7 @@ def _main() -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["cwd"])
-    sys.path[0] = request["cwd"]  # as of `python -m`
+    sys.path[0] = request["cwd"]  # as with `python -m`
     module, *arguments = request["line"]
     sys.argv = [module, *arguments]
     sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]

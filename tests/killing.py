@@ -1,4 +1,4 @@
-"""Crawls that are killed at random moments and resumed until they end, and what that cost."""
+"""Crawls that are killed at random moments and resumed until they end, and the cost of that."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 8
 PER_KILL = 3 * CONCURRENCY
-"""Pages that may be fetched again after each kill: those in flight, those whose answer the spider had not got through
-with (as many, more where the computer is busy), and the start page."""
+"""Maximum of pages fetched again per kill: those in flight, those that the spider had not processed (as many, or more
+on a busy computer), and the start page."""
 TIME_LIMIT_S = 600
 
 
 def build(site: Site, n_pages: int) -> None:
-    """Pages under two URLs each, all reached in several ways; every tenth first URL fails, every seventh redirects."""
+    """Pages with two URLs each, all reached in several ways; every tenth first URL fails, every seventh redirects."""
     site.robots()
     site.page("/", *(f"/page{n}?v=1" for n in range(0, n_pages, 10)))
     for n in range(n_pages):
         links = [f"/page{(n + step) % n_pages}?v={version}" for step in (1, 2, 5) for version in (1, 2)]
-        text = f"<p>{chr(ord('a') + n % 26) * (1 + n // 26)}</p>"  # pages that all look alike could be a wall
+        text = f"<p>{chr(ord('a') + n % 26) * (1 + n // 26)}</p>"  # equal pages could be a wall
         for version in (1, 2):
             site.page(f"/page{n}?v={version}", *links, html=text)
         if n % 10 == 3:
@@ -42,23 +42,23 @@ class Ended:
 
     n_kills: int
     lost: list[str]
-    """Pages that no callback was given."""
+    """Pages that no callback received."""
     n_again: int
-    """Requests for pages that had been given before, under whatever URL."""
+    """Number of requests for pages that had been received before, under any URL."""
     most_again: int
-    """The most of them after one kill."""
+    """Largest number of such requests after one kill."""
     logs: list[str]
 
 
 def form_of(url: str) -> str:
-    """The page that a URL shows."""
+    """Return the page that a URL shows."""
     return url.partition("?")[0]
 
 
 def crawl_with_kills(
     site: Site, folder: Path, draw: Random, *, n_kills: int, n_pages: int, per_run: int, **settings: Any
 ) -> Ended:
-    """Kill the crawl after up to *per_run* requests, at most *n_kills* times, and let it end."""
+    """Kill the crawl after up to *per_run* requests, at most *n_kills* times, then let it end."""
     line = walk_command(site, folder, CONCURRENT_REQUESTS=CONCURRENCY, **settings)
     killed, again, logs = 0, [], []
     is_done = False
@@ -89,7 +89,7 @@ def crawl_with_kills(
 
 
 def _n_again(site: Site, n_before: int) -> int:
-    """How many of the requests from the *n_before*-th on were for pages that had been given before."""
+    """Return how many requests from the *n_before*-th on were for pages that had been received before."""
     n_again = 0
     given = set()
     for i, path in enumerate(site.asked):
@@ -101,7 +101,7 @@ def _n_again(site: Site, n_before: int) -> int:
 
 
 def stop_after(site: Site, folder: Path, n_asked: int, how: signal.Signals, **settings: Any) -> str:
-    """Begin a crawl, stop it by a signal when the site was asked *n_asked* times more, and give its log."""
+    """Start a crawl, send a signal after *n_asked* more requests, and return its log."""
     target = len(site.asked) + n_asked
     with (folder / "log").open("w+") as log:
         crawl = start(walk_command(site, folder, **settings), folder, log)

@@ -21,10 +21,10 @@ def redirect(path: str, to: str) -> LabelledPage:
 
 
 def wiki(n_pages: int = 80, n_folders: int = 35) -> list[LabelledPage]:
-    """A wiki that names the page on every page and in most titles: text, edit, login, folder and backlink pages.
+    """Return a wiki that prints the page's name on every page: text, edit, log-in, folder and backlink pages.
 
-    The login page is one; edit and backlink pages are as many as pages, though nothing but the name differs; folder
-    pages are one for each folder, from whichever page they are looked at.
+    The log-in page is one page; each page has its own edit and backlink page, which differ only in the name; folder
+    pages are one per folder, from whichever page they are opened.
     """
     pages = []
     for n in range(n_pages):
@@ -44,7 +44,7 @@ def wiki(n_pages: int = 80, n_folders: int = 35) -> list[LabelledPage]:
 
 
 def groups(pages: Sequence[LabelledPage], numbers: Sequence[int], part: str) -> set[frozenset[str]]:
-    """The clusters, as sets of URLs, of the pages whose URL has *part*."""
+    """Return the clusters, as sets of URLs, of the pages whose URL contains *part*."""
     found: dict[int, set[str]] = {}
     for each, number in zip(pages, numbers, strict=True):
         if part in each.url:

@@ -1,4 +1,4 @@
-"""A small site on loopback and the crawls that visit it: what the tests of the live parts share."""
+"""A small site on loopback and the crawls that visit it, shared by the tests of the live parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _HANGS_S = 900.0
-"""A crawl that has not ended by then never will, on however slow a machine."""
+"""A crawl that takes longer hangs, even on a slow machine."""
 QUICK = {
     "AUTOTHROTTLE_ENABLED": "False",
     "RETRY_TIMES": "1",
@@ -41,7 +41,7 @@ MODE: dict[str, object] = {"TWISTED_REACTOR_ENABLED": "False"} if os.environ.get
 
 @dataclass
 class Answer:
-    """Answer of the site to one URL."""
+    """Answer of the site to a URL."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"Content-Type": "text/html; charset=utf-8"})
@@ -52,7 +52,7 @@ class Answer:
 
 
 class Site:
-    """Serves what it was told, 404 for all else, and remembers what was asked for."""
+    """Serves given answers, 404 for all else, and records the requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer | list[Answer]] = {}
@@ -65,7 +65,7 @@ class Site:
                 site.answer(self)
 
             def do_POST(self) -> None:
-                # what is left unread makes the kernel reset the connection, and the answer is lost now and then
+                # unread data makes the kernel reset the connection, which sometimes loses the answer
                 self.rfile.read(int(self.headers["Content-Length"]))
                 site.answer(self)
 
@@ -73,7 +73,7 @@ class Site:
                 pass
 
         class Server(ThreadingHTTPServer):
-            request_queue_size = 128  # the default, 5, makes a crawl with more connections wait for a second
+            request_queue_size = 128  # the default of 5 delays a crawl with more connections by a second
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.host = f"127.0.0.1:{self._server.server_port}"
@@ -88,7 +88,7 @@ class Site:
         self._server.server_close()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer one request; of several answers to a URL the last one stays."""
+        """Answer one request; the last of several answers to a URL repeats."""
         self.asked.append(handler.path)
         known = self.lookup(handler.path)
         answer = known if isinstance(known, Answer) else known.pop(0) if len(known) > 1 else known[0]
@@ -101,7 +101,7 @@ class Site:
             return
         try:
             handler.send_response(answer.status)
-            # said, or the client sends its next request into a connection that is closed, and repeats it only if a GET
+            # announced, or the client would reuse the closed connection, and repeats only a GET
             always = {"Content-Length": str(len(answer.body)), "Connection": "close"}
             for name, value in {**answer.headers, **always}.items():
                 handler.send_header(name, value)
@@ -111,11 +111,11 @@ class Site:
             pass  # the crawler was killed
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """The answer to *path*, or several in turn; a site that changes while it is crawled overrides this."""
+        """Return the answer to *path*, or several in turn; a site that changes during the crawl overrides this."""
         return self.answers.get(path, Answer(404))
 
     def page(self, path: str, *links: str, status: int = 200, delay_s: float = 0.0, html: str = "") -> None:
-        """Serve a page that holds *links* (written as ``href`` values) and *html*."""
+        """Serve a page with *links* (written as ``href`` values) and *html*."""
         anchors = "".join(f'<a href="{link}">{link}</a>' for link in links)
         body = f"<html><head><title>{path}</title></head><body>{anchors}{html}</body></html>"
         self.answers[path] = Answer(status, body=body.encode(), delay_s=delay_s)
@@ -130,13 +130,13 @@ class Site:
         self.answers["/robots.txt"] = Answer(200, {"Content-Type": "text/plain"}, text.encode())
 
     def count(self, path: str) -> int:
-        """How often *path* was asked for."""
+        """Return the number of requests for *path*."""
         return Counter(self.asked)[path]
 
 
 @dataclass
 class Crawl:
-    """How a crawl ended."""
+    """Result of a crawl."""
 
     status: int
     log: str
@@ -144,19 +144,19 @@ class Crawl:
     seen: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def lines(self, level: str) -> list[str]:
-        """Log lines of a level, but for what Scrapy says of itself when it runs without a reactor."""
+        """Return the log lines of a level, without those of Scrapy about running without a reactor."""
         lines = [line for line in self.log.splitlines() if f" {level}: " in line]
         return [line for line in lines if "is experimental and is not recommended" not in line]
 
 
 def strip_query_model(folder: Path, *hosts: str) -> Path:
-    """A model that believes all URLs that differ in their query to be one page."""
+    """Return a model that ignores the whole query."""
     urls = [f"http://{host}/" for host in hosts]
     return Path(make_method("strip-query").fit(urls, range(len(urls))).save(folder))
 
 
 def command(*arguments: str, settings: dict[str, object] | None = None) -> list[str]:
-    """A Scrapy command line."""
+    """Return a Scrapy command line."""
     sets = [part for name, value in {**MODE, **(settings or {})}.items() for part in ("-s", f"{name}={value}")]
     return [*fork_server.PYTHON, "-m", "scrapy", *arguments, *sets]
 
@@ -174,7 +174,7 @@ def run(line: Sequence[str], cwd: Path = REPOSITORY) -> Crawl:
 
 
 def start(line: Sequence[str], cwd: Path, log: IO[Any]) -> subprocess.Popen[bytes] | fork_server.Fork:
-    """Begin a crawl whose log goes to a file: for tests that stop it."""
+    """Start a crawl with its log in a file, for tests that stop it."""
     if (scrapy := _of_scrapy(line)) is not None:
         return fork_server.Fork(scrapy, cwd, _environment(), log.fileno(), log.fileno())
     return subprocess.Popen(line, cwd=cwd, env=_environment(), stdout=log, stderr=log, start_new_session=True)
@@ -185,20 +185,20 @@ def _environment() -> dict[str, str]:
 
 
 def _of_scrapy(line: Sequence[str]) -> Sequence[str] | None:
-    """*line* for a fork, if it may run in one; else None."""
+    """Return *line* for a fork, if it may run in one; else None."""
     beginning = command(settings=None)[: len(fork_server.PYTHON) + 2]
     is_scrapy = list(line[: len(beginning)]) == beginning
     return line[len(beginning) - 1 :] if is_scrapy and fork_server.is_possible() else None
 
 
 def crawl_content(url: str, db: Path, *arguments: str, **settings: object) -> Crawl:
-    """Crawl with our spider, out of the repository."""
+    """Crawl with our spider, in the repository's project."""
     line = command("crawl", "content", "-a", f"url={url}", "-a", f"db={db}", *arguments, settings={**QUICK, **settings})
     return run(line)
 
 
 def walk_command(site: Site, folder: Path, *, addon: bool = True, **settings: object) -> list[str]:
-    """The command line of a crawl with a stranger's spider (tests/walker.py)."""
+    """Return the command line of a crawl with a user's spider (tests/walker.py)."""
     out = folder / "walk.json"
     own: dict[str, object] = {
         **QUICK,
@@ -216,7 +216,7 @@ def walk_command(site: Site, folder: Path, *, addon: bool = True, **settings: ob
 
 
 def walk(site: Site, folder: Path, *, prefix: Sequence[str] = (), **settings: Any) -> Crawl:
-    """Crawl with a stranger's spider in a folder that is no project."""
+    """Crawl with a user's spider in a folder that is no project."""
     out = folder / "walk.json"
     crawl = run([*prefix, *walk_command(site, folder, **settings)], folder)
     if out.exists():

@@ -1,4 +1,4 @@
-"""A forum whose posts only its database can place: each redirects to the page of its topic."""
+"""A forum whose post URLs do not tell their topic: each redirects to the page of its topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOST = "http://forum.example"
 
 @dataclass
 class LinkedCrawl:
-    """Columns of a crawl, as a method is fitted on them."""
+    """The columns of a crawl for the fit of a method."""
 
     urls: list[str] = field(default_factory=list)
     clusters: list[int] = field(default_factory=list)
@@ -18,7 +18,7 @@ class LinkedCrawl:
     redirects: list[str | None] = field(default_factory=list)
 
     def add(self, url: str, page: int, referrer: str | None, redirect: str | None = None) -> None:
-        """One URL more."""
+        """Add a URL."""
         self.urls.append(url)
         self.clusters.append(page)
         self.referrers.append(referrer)
@@ -28,9 +28,9 @@ class LinkedCrawl:
 def forum(
     n_topics: int = 300, *, first: int = 1, with_alone: bool = False, host: str = HOST, seed: int = 0
 ) -> LinkedCrawl:
-    """Topics in any order, each with three links to its posts behind it.
+    """Return topics in random order, each followed by three links to its posts.
 
-    *with_alone*: every third topic has a post that shows a page of its own, so that posts are not covered.
+    *with_alone*: every third topic has a post with its own page, so that posts are not covered.
     """
     crawl = LinkedCrawl()
     crawl.add(f"{host}/", 0, None)

@@ -1,4 +1,4 @@
-"""Pages for a planted crawl, whose texts say what its clusters say."""
+"""Pages for a planted crawl, with texts that agree with its clusters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WALL = "http://forum.example/login.php"
 
 
 def pages_of(crawl: Crawl, *, wall_after: int | None = None, host: str = "forum.example") -> Iterator[Page]:
-    """One page a URL; from the number *wall_after* on, all show the same request to log in."""
+    """Return one page per URL; from number *wall_after* on, all show the same log-in form."""
     for i, (url, cluster) in enumerate(zip(crawl.urls, crawl.clusters, strict=True)):
         body = _login() if wall_after is not None and i >= wall_after else _text(cluster)
         url = url.replace("forum.example", host)
@@ -20,7 +20,7 @@ def pages_of(crawl: Crawl, *, wall_after: int | None = None, host: str = "forum.
 
 
 def pages(n_topics: int = 60, *, wall_after: int | None = None, host: str = "forum.example") -> list[Page]:
-    """Topics, plain and under session ids that do not matter, and members."""
+    """Return topics, plain and with meaningless session ids, and members."""
     return list(pages_of(session_ids(n_topics), wall_after=wall_after, host=host))
 
 

@@ -1,4 +1,4 @@
-"""A site with a planted truth: the same generator for every test that needs URLs and clusters."""
+"""A site with a planted truth: a generator of URLs and clusters for tests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ HOST = "http://forum.example"
 
 @dataclass(frozen=True)
 class Crawl:
-    """URLs in crawl order and the page that each shows."""
+    """URLs in crawl order, and the page that each shows."""
 
     urls: list[str]
     clusters: list[int]
 
 
 def session_ids(n_pages: int = 60, n_visits: int = 3, seed: int = 0) -> Crawl:
-    """Topics seen plain and under random session ids, and members seen once."""
+    """Return topics seen plain and with random session ids, and members seen once."""
     draw = random.Random(seed)
     visits = [(page, f"{HOST}/topic.php?t={page + 100}") for page in range(n_pages)]
     for page in range(n_pages):
@@ -29,7 +29,7 @@ def session_ids(n_pages: int = 60, n_visits: int = 3, seed: int = 0) -> Crawl:
 
 
 def slugs(n_pages: int = 120, seed: int = 0) -> Crawl:
-    """Questions with and without a slug of their own, tags without duplicates."""
+    """Return questions with and without slugs, and tags without duplicates."""
     draw = random.Random(seed)
     words = ["".join(draw.choices("bcdfghklmnprstvwz", k=6)) for _ in range(400)]
     visits = []

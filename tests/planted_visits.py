@@ -1,4 +1,4 @@
-"""Small sites with a planted truth, for tests of what ``verified`` may and may not believe."""
+"""Small sites with a planted truth, for tests of what ``verified`` learns and refuses."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dedup_crawler.urls.normal import normal_form
 
 HOST = "site.example"
 Visits = list[tuple[object, str]]
-"""Page and path of each visit; pages may have any name."""
+"""Page and path of each visit; any object may name a page."""
 
 
 def shuffled(visits: Visits, seed: int = 0) -> Visits:
-    """In another order."""
+    """Return the visits in random order."""
     visits = list(visits)
     random.Random(seed).shuffle(visits)
     return visits
 
 
 def numbered(visits: Visits) -> tuple[list[str], list[int]]:
-    """URLs, and the page of each as a number."""
+    """Return URLs, and the page of each as a number."""
     numbers: dict[object, int] = {}
     return [normal_form(f"http://{HOST}{rest}") for _, rest in visits], [
         numbers.setdefault(page, len(numbers)) for page, _ in visits
@@ -32,30 +32,30 @@ def numbered(visits: Visits) -> tuple[list[str], list[int]]:
 
 
 def rules_of(visits: Visits, risk: str = "balanced") -> list[Rule]:
-    """Rules that a crawl in this order teaches."""
+    """Return the rules that a crawl in this order teaches."""
     return RuleLearner(UrlColumns(HOST, *numbered(visits)), Belief(RISKS[risk]), "verified").learn()
 
 
 class Forms:
-    """Forms of paths under some rules."""
+    """Return the forms of paths under some rules."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self._engine = RuleEngine(rules)
 
     def __call__(self, rest: str) -> str:
-        """Path and query of the form."""
+        """Return path and query of the form."""
         return self._engine.form(normal_form(f"http://{HOST}{rest}")).removeprefix(f"http://{HOST}")
 
 
 def forms_after(visits: Visits, risk: str = "balanced") -> Forms:
-    """Forms of paths under the rules that a crawl in this order teaches."""
+    """Return the forms of paths under the rules that a crawl in this order teaches."""
     return Forms(rules_of(visits, risk))
 
 
 def question_site(n_questions: int, seed: int, *, first: int = 1, with_new: bool = False) -> Visits:
-    """A site of questions, users and tags; with templates that were not there before, if *with_new*.
+    """Return a site of questions, users and tags; *with_new* adds templates that training did not see.
 
-    A question has up to five kinds of URLs, a user two; pages that share words with them are pages of their own.
+    A question has up to five kinds of URLs, a user two; other pages share words with them.
     """
     draw = random.Random(seed)
     words = ["".join(draw.choices("bcdfghklmnprstvwz", k=6)) for _ in range(500)]

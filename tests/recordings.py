@@ -1,4 +1,4 @@
-"""WARC files made by hand, byte by byte, so that a test can spoil exactly one of the bytes."""
+"""WARC files made byte by byte, so that a test can damage exactly one byte."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PYTHON = (sys.executable, "-W", "error")
 
 
 def record(kind: str, block: bytes, **headers: str) -> bytes:
-    """One WARC record; header names with ``_`` for ``-``."""
+    """Return one WARC record; header names with ``_`` for ``-``."""
     fields = {
         "WARC-Type": kind,
         "Content-Length": str(len(block)),
@@ -30,18 +30,18 @@ def response(
     headers: Mapping[str, str] | None = None,
     **warc: str,
 ) -> bytes:
-    """A response record; *headers* are those of HTTP, *warc* those of the record."""
+    """Return a response record; *headers* are those of HTTP, *warc* those of the record."""
     fields = {"Content-Type": "text/html", **(headers or {})}
     head = f"HTTP/1.1 {status}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return record("response", head.encode() + b"\r\n" + body, WARC_Target_URI=url, **warc)
 
 
 def request(url: str, referrer: str | None = None, method: str = "GET", **warc: str) -> bytes:
-    """A request record."""
+    """Return a request record."""
     head = f"{method} / HTTP/1.1\r\nHost: forum.example.org\r\n" + (f"Referer: {referrer}\r\n" if referrer else "")
     return record("request", head.encode() + b"\r\n", WARC_Target_URI=url, **warc)
 
 
 def pages_of(n: int, body: bytes = b"<p>page</p>", start: int = 0) -> list[bytes]:
-    """*n* response records of numbered topics."""
+    """Return *n* response records of numbered topics."""
     return [response(f"{SITE}/topic/{i}", body + b"%d" % i) for i in range(start, start + n)]

@@ -15,7 +15,7 @@ SERVER = shutil.which("redis-server")
 
 
 def require_redis() -> None:
-    """Skip the test where there is no ``redis-server``; continuous integration must have one."""
+    """Skip the test without ``redis-server``; continuous integration must have one."""
     if SERVER is None:
         if os.environ.get("CI") == "true":
             pytest.fail("redis-server is not installed")
@@ -24,7 +24,7 @@ def require_redis() -> None:
 
 
 class RedisServer:
-    """One server; with *is_persistent* what it knows survives :meth:`stop`."""
+    """One server; with *is_persistent* its data survives :meth:`stop`."""
 
     def __init__(self, folder: Path, *, is_persistent: bool = False) -> None:
         with socket.socket() as probe:
@@ -35,7 +35,7 @@ class RedisServer:
         self.start()
 
     def url(self, name: str) -> str:
-        """Value of ``DEDUP_SEEN`` for crawls that share the keys *name*."""
+        """Return the value of ``DEDUP_SEEN`` for crawls that share the keys *name*."""
         return f"redis://127.0.0.1:{self.port}/0?name={name}"
 
     def start(self) -> None:
@@ -51,12 +51,12 @@ class RedisServer:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Kill it."""
+        """Kill the server."""
         self._process.kill()
         self._process.wait()
 
     def ask(self, command: str) -> str:
-        """First line of the answer to an inline command; empty where nobody answers."""
+        """Return the first line of the answer to an inline command; empty without an answer."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
                 connection.sendall(command.encode() + b"\r\n")

@@ -1,4 +1,4 @@
-"""Reads a report as a browser would, far enough to say what is in it."""
+"""Reads a report as a browser would, far enough to check its contents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TAGS = frozenset(
     }
     | {"figure", "img", "figcaption", "svg", "rect", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"}
 )
-"""All that the template writes; no script, no form, no frame, no object."""
+"""All tags that the template writes: no script, form, frame or object."""
 ATTRIBUTES = frozenset(
     {"lang", "charset", "name", "content", "http-equiv", "href", "rel", "id", "class", "aria-label", "aria-hidden"}
     | {"src", "alt", "data-label", "open", "viewbox", "preserveaspectratio", "width", "height"}
@@ -55,11 +55,11 @@ class ReportHtml(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that can be read."""
+        """Return all visible text."""
         return "\n".join(self.texts.values())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag brings."""
+        """Note a tag with its attributes."""
         self.tags.add(tag)
         given = dict(attrs)
         self.attributes |= given.keys()
@@ -75,18 +75,18 @@ class ReportHtml(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself."""
+        """Note a self-closing tag."""
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
             self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:
-        """Every tag is closed in its turn."""
+        """Check that tags are closed in order."""
         assert self.open, f"</{tag}> closes nothing"
         assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
         self.open.pop()
 
     def handle_data(self, data: str) -> None:
-        """Text of the section at hand."""
+        """Note the text of the present section."""
         if "style" not in self.open:
             self.texts[self.section] = self.texts.get(self.section, "") + data

@@ -1,4 +1,4 @@
-"""Rules as hypothesis invents them, over few keys and values so that they meet each other."""
+"""Strategies of rules over few keys and values, so that rules interact."""
 
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
-"""A crawl of a made site against a seen set, in a process that is killed: ``python seen_crawl.py FILE LOG N_KILLS``.
+"""A crawl of a made-up site against a seen set, in a process that is killed: ``python seen_crawl.py FILE LOG N_KILLS``.
 
-Each form has four URLs, of which none, one or three fail. Most URLs are linked from one page only, so that a page whose
-request or one of whose substitutes is forgotten is missing at the end.
+Each form has four URLs, of which none, one or three fail. Most URLs are linked from only one page, so that a page is
+missing at the end if its request or one of its substitutes was forgotten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def form_of(url: str) -> str:
 
 
 def links_of(url: str) -> list[str]:
-    """The children of a page in a tree by one of their URLs, and other pages of the site by the other three."""
+    """Return the children of a page in a tree by one of their URLs, and other pages by the other three."""
     form = int(form_of(url))
     children = [f"{child}a" for child in (2 * form + 1, 2 * form + 2) if child < N_FORMS]
     others = [f"{form * factor % N_FORMS}{letter}" for factor, letter in ((7, "b"), (11, "c"), (17, "d"))]
@@ -41,7 +41,7 @@ def fails(url: str) -> bool:
 
 
 def reachable() -> set[str]:
-    """Forms that a crawl without a filter fetches."""
+    """Return the forms that a crawl without a filter fetches."""
     found, queue = {START}, deque([START])
     while queue:
         url = queue.popleft()
@@ -67,7 +67,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
             for url in in_flight:
                 digest = form_digest(form_of(url))
                 if url not in sent:  # Scrapy's dupefilter
-                    # the authority: what was given by open() or released has no claim yet
+                    # the downloader side: requests returned by open() or released have no claim yet
                     holder = (await seen.claim([Claim(digest, owner_tag(url), 0, url)]))[0]
                     if holder.standing > Standing.OWN and (
                         holder.standing is Standing.SEEN or await seen.wait(digest, url, owner_tag(url))
@@ -81,7 +81,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
 
 
 async def answer(seen: SeenSet[str], url: str) -> list[str]:
-    """URLs to fetch after the answer to *url*."""
+    """Return the URLs to fetch after the answer to *url*."""
     digest = form_digest(form_of(url))
     if fails(url):
         substitute = await seen.release(digest)
@@ -99,7 +99,7 @@ async def answer(seen: SeenSet[str], url: str) -> list[str]:
 
 
 def crawl_in_child(setting: str, log: Path, pause_s: float = 0.0) -> int:
-    """Process id of a fork that crawls."""
+    """Return the process id of a fork that crawls."""
     child = os.fork()
     if child == 0:
         asyncio.run(crawl(open_seen(setting, None), log, pause_s))
@@ -112,7 +112,7 @@ if __name__ == "__main__":
     import signal
 
     setting, log, n_kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    open_seen(setting, None)  # imports what the children need
+    open_seen(setting, None)  # imports the modules that the children need
     rng = random.Random(0)
     for _ in range(n_kills):
         child = crawl_in_child(setting, log, pause_s=0.002)

@@ -1,4 +1,4 @@
-"""Seen sets of every kind on one event loop, and the next run on what an earlier one left."""
+"""Seen sets of every kind on one event loop, with restarts on the state of an earlier run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _numbers = itertools.count()
 
 
 class Found(NamedTuple):
-    """Who has a form."""
+    """Return the standing of a form."""
 
     standing: Standing
     rules: int
 
 
 class Sets:
-    """Makes seen sets of one kind on one event loop; ``again`` is the next run on what an earlier one left."""
+    """Makes seen sets of one kind on one event loop; ``again`` starts the next run on the same state."""
 
     def __init__(self, place):
         self._place = place
@@ -44,13 +44,13 @@ class Sets:
         return seen
 
     def open(self, **options):
-        """The next run, and what it is given."""
+        """Start the next run; return the set, and the requests that it returns."""
         seen = open_seen(self.setting, None)
         self._open.append(seen)
         return seen, self.run(seen.open(**options))
 
     def run(self, coroutine):
-        """Its result."""
+        """Return the result of a coroutine."""
         return self.loop.run_until_complete(coroutine)
 
     def stop(self, seen, *, is_clean=False):
@@ -64,17 +64,17 @@ class Sets:
             self.stop(seen)
 
     def claim(self, seen, digest, url, rules=0, invalid=()):
-        """State and owner that one claim finds, without the substitute."""
+        """Return the standing that one claim finds."""
         return Found(*self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0][:2])
 
     def wait(self, seen, digest, *urls):
-        """Have *urls* wait."""
+        """Let *urls* wait."""
         for url in urls:
             assert self.run(seen.wait(digest, url, owner_tag(url)))
 
 
 def sets_of(request, tmp_path):
-    """Sets of the kind ``request.param``, closed behind the test; what a fixture yields."""
+    """Yield sets of the kind ``request.param``, closed after the test."""
     if request.param == "memory":
         made = Sets(lambda number: "memory")
     elif request.param == "sqlite":

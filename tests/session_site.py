@@ -1,4 +1,4 @@
-"""A shop over HTTP that writes a new session id into the path of every link, with every answer."""
+"""A shop over HTTP that writes a new session id into the path of every link of every answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: dict[str, Kind] = {
     "in parentheses": (lambda path, sid: f"/(S({sid})){path}", re.compile(r"^/\(S\([^)]*\)\)")),
     "a segment": (lambda path, sid: f"/s-{sid}{path}", re.compile("^/s-[^/]*")),
 }
-"""How a session is written into a path, and what is to be taken out to get the page."""
+"""Kind -> template of a session in a path, and the pattern that removes it."""
 
 
 class SessionSite(Site):
@@ -36,7 +36,7 @@ class SessionSite(Site):
     kind
         One of *KINDS*.
     n_at_first
-        Requests that are answered at once; later ones wait for *model*, as if the crawl took as long as learning does.
+        Number of requests that are answered at once; later ones wait for *model*, as if the crawl took as long as
     """
 
     def __init__(self, kind: str, n_at_first: int = 0, model: Path | None = None) -> None:
@@ -46,7 +46,7 @@ class SessionSite(Site):
         self._draw = random.Random(0)
 
     def lookup(self, path: str) -> Answer:
-        """Answer with the page, its links under a session that nobody has met."""
+        """Answer with the page, its links with a new session."""
         if path == "/robots.txt":
             return Answer(404)
         deadline = time.monotonic() + 150
@@ -66,16 +66,16 @@ class SessionSite(Site):
         )
 
     def page_of(self, path: str) -> str:
-        """The page that a path shows."""
+        """Return the page that a path shows."""
         return self._session.sub("", path) or "/"
 
     def pages_asked(self) -> Counter[str]:
-        """How often each page was fetched."""
+        """Return the number of fetches of each page."""
         return Counter(self.page_of(path) for path in self.asked if path != "/robots.txt")
 
 
 def links_of(page: str) -> list[str]:
-    """Links of a page: home, its section and two neighbours; a section links what it holds."""
+    """Return the links of a page: home, its section and two neighbours; a section links its pages."""
     if page == "/":
         return PAGES[: 1 + N_SECTIONS]
     if "item" not in page:

@@ -1,4 +1,4 @@
-"""The beginning of the recorded forum, for what need not take as long as all of it."""
+"""The beginning of the recorded forum, for tests that do not need all of it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _LINK = re.compile(rb"""href=["'](/[^"']*)""")
 
 
 def short_recording(recording: Path, n_answers: int) -> bytes:
-    """The first answers of a recording; of the links that lead out of these, every hundredth."""
+    """Return the first answers of a recording; of their links out of it, one in a hundred is kept."""
     whole = zstandard.ZstdDecompressor().decompressobj().decompress(recording.read_bytes())
     start, *records = whole.split(_RECORD)
-    kept = _RECORD.join([start, *records[: 2 * n_answers]])  # each in two records: it, and its request
+    kept = _RECORD.join([start, *records[: 2 * n_answers]])  # two records each: response and request
     return _LINK.sub(partial(_linked, _urls(kept)), kept)
 
 
 def short_truth(truth: Path, recording: bytes) -> bytes:
-    """The lines of a truth that speak of a recording."""
+    """Return the lines of a truth about a recording."""
     urls = _urls(recording)
     head, *lines = gzip.decompress(truth.read_bytes()).splitlines(keepends=True)
     return gzip.compress(head + b"".join(line for line in lines if line.split(b",")[1] in urls))
@@ -35,7 +35,7 @@ def _urls(recording: bytes) -> set[bytes]:
 
 
 def _linked(urls: set[bytes], link: re.Match[bytes]) -> bytes:
-    """A link to a page that is not among *urls* is none any more, unless its checksum ends in 00."""
+    """Remove a link to a page outside *urls*, unless its checksum ends in 00."""
     leads_to = link[1].partition(b"#")[0]
     if _ORIGIN + leads_to in urls or zlib.crc32(leads_to) % 10 == 0:
         return link[0]

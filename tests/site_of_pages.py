@@ -1,4 +1,4 @@
-"""A planted blog whose pages differ by what a site puts on them: forms, side columns, names."""
+"""A planted blog whose pages differ as on real sites: forms, side columns, names."""
 
 import random
 
@@ -9,25 +9,25 @@ NAMES = ["Anna", "Bert", "Clara", "Dora", "Emil", "Frida", "Gerd", "Hanna", "Iva
 
 
 def words(n, seed):
-    """So many invented words."""
+    """Return *n* made-up words."""
     draw = random.Random(seed)
     return " ".join("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(4, 9))) for _ in range(n))
 
 
 def page(rest, title, *lines, status=200, redirect_to=None):
-    """A page with these lines, the frame of the site around them."""
+    """Return a page with these lines inside the frame of the site."""
     text = "\n".join(["Home", "About this blog", *lines, "Powered by nothing at all"]) if lines else ""
     return LabelledPage(HOST + rest, None, status, redirect_to, title, text, None, None)
 
 
 def article(n, *more):
-    """The article with number *n*: three lines of its own."""
+    """Return the article with number *n*: three lines of its own."""
     own = [words(30, f"{n} {line}") for line in range(3)]
     return f"Article {words(3, n)}", [*own, *more]
 
 
 def blog(n=60):
-    """Articles, each also with a form that answers to somebody: (pages, place of each address)."""
+    """Return articles, each also with a reply form: (pages, place of each URL)."""
     pages = []
     for number in range(n):
         title, lines = article(number, f"{NAMES[number % 10]} wrote this")

@@ -1,4 +1,4 @@
-"""Commands on a real terminal: a pseudo-terminal, as a person would sit at."""
+"""Commands on a real terminal: a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;)[0-9;]*m")
 
 
 def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[str, str] | None = None) -> str:
-    """All that ``dedup-crawler`` writes to a terminal, escape sequences included."""
+    """Return all that ``dedup-crawler`` writes to a terminal, including escape sequences."""
     terminal, its_end = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     process = subprocess.Popen(
@@ -33,12 +33,12 @@ def on_terminal(arguments: Sequence[object], folder: Path, environment: Mapping[
         while piece := os.read(terminal, 65536):
             written += piece
     except OSError:
-        pass  # how Linux says that the other end was closed
+        pass  # Linux reports a closed other end this way
     os.close(terminal)
     process.wait(600)
     return written.decode()
 
 
 def plain(text: str) -> str:
-    """The text that a terminal shows, without escape sequences."""
+    """Return the text that a terminal shows, without escape sequences."""
     return ESCAPES.sub("", text)

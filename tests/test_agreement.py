@@ -1,4 +1,4 @@
-"""URLs as symbols, and how two of them agree."""
+"""URLs as symbols, and the agreement of two URLs."""
 
 from hypothesis import given
 
@@ -10,7 +10,7 @@ READER = UrlReader.learn(session_ids().urls)
 
 
 def test_ids_are_read_as_places():
-    """Frequent tokens stand for themselves, numbers for their place, session ids for their kind."""
+    """Frequent tokens stay, numbers become their place, session ids become their kind."""
     low, high = (READER.symbols(f"{HOST}/topic.php?t={number}&sid=00c0ffee00c0ffee") for number in (100, 159))
 
     assert low[:8] == high[:8] == [HOST, "/", "topic", ".", "php", "?", "t", "="]
@@ -21,7 +21,7 @@ def test_ids_are_read_as_places():
 
 @given(urls, urls)
 def test_agreement_is_symmetrical_and_bounded(left, right):
-    """For any two strings: as many numbers as promised, from 0 to 1, the same when exchanged; and symbols for each."""
+    """For any two strings: the promised number of values from 0 to 1, the same when exchanged; and symbols."""
     agreement = READER.agreement(left, right)
 
     assert agreement == READER.agreement(right, left)
@@ -31,7 +31,7 @@ def test_agreement_is_symmetrical_and_bounded(left, right):
 
 
 def test_tells_which_tokens_only_one_url_has():
-    """Two URLs that differ in a frequent token are told apart from two that do not, by more than one number."""
+    """Two URLs that differ in a frequent token differ in more than one number from two that do not."""
     plain, other = (
         READER.agreement(f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=8"),
         READER.agreement(f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=8&sid=00c0ffee00c0ffee"),
@@ -42,9 +42,9 @@ def test_tells_which_tokens_only_one_url_has():
 
 
 def test_the_order_of_two_numbers_is_told_between_kinds_of_urls():
-    """A link to the next page and the page are in order, whichever is given first; two URLs of one kind are in none."""
+    """A link to the next page and the page are in order, whichever comes first; two URLs of one kind are not."""
     page, link, later = f"{HOST}/topic.php?t=7", f"{HOST}/topic.php?t=5&sid=00c0ffee00c0ffee", f"{HOST}/topic.php?t=9"
-    reader = UrlReader(READER.tokens, [])  # without places, 5 and 9 are as far from 7
+    reader = UrlReader(READER.tokens, [])  # without places, 5 and 9 are equally far from 7
     before, after = reader.agreement(page, link), reader.agreement(page, link.replace("t=5", "t=9"))
 
     assert before != after
@@ -53,7 +53,7 @@ def test_the_order_of_two_numbers_is_told_between_kinds_of_urls():
 
 
 def test_ids_beyond_the_known_ones_keep_their_distance():
-    """Two new ids that are as far apart as two known ones are no nearer to one another, above and below all known."""
+    """Two new ids at the distance of two known ones are no nearer to one another, above and below all known ids."""
     reader = UrlReader([HOST, "/", "t"], range(1_000, 1_100))
     found = [reader.agreement(f"{HOST}/t/{n}", f"{HOST}/t/{n + 43}") for n in (1_010, 5_000, 100)]
 

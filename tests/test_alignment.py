@@ -10,7 +10,7 @@ def columns(*rests):
 
 
 def test_what_is_alike_stands_in_one_column():
-    """An inserted folder is a gap in the others; the number stays in its column, wherever it stands."""
+    """An inserted folder is a gap in the other URLs; the number stays in its column, at any place."""
     assert columns("/q/17", "/en/q/17", "/q/17") == [({"en"}, [1]), ({"q"}, [0, 1, 2]), ({"17"}, [0, 1, 2])]
 
 

@@ -4,7 +4,7 @@ from dedup_crawler.live.exploration.alternatives import Alternatives
 
 
 def test_the_drops_of_a_form_come_back_oldest_first():
-    """All of them, each URL once, then nothing."""
+    """All requests of a form come back, each URL once, then nothing."""
     alternatives = Alternatives()
     for n in range(20):
         alternatives.add(b"a", f"/{n % 10}", n)
@@ -15,7 +15,7 @@ def test_the_drops_of_a_form_come_back_oldest_first():
 
 
 def test_what_is_on_its_way_is_forgotten():
-    """The others stay."""
+    """The other requests stay."""
     alternatives = Alternatives()
     for n in range(3):
         alternatives.add(b"a", f"/{n}", n)
@@ -27,7 +27,7 @@ def test_what_is_on_its_way_is_forgotten():
 
 
 def test_the_bound_is_on_all_of_them():
-    """The forms that were dropped longest ago go first; one form that is more than all loses its oldest."""
+    """The forms with the oldest drops lose theirs first; a single form that is too large loses its oldest."""
     alternatives = Alternatives(max_all=10)
     for n in range(8):
         alternatives.add(n.to_bytes(4, "big"), "/", n)

@@ -1,4 +1,4 @@
-"""When a rule is believed: the error that is to be expected of it, and what all rules may lose."""
+"""Belief in rules: the expected error of a rule, and the expected losses of all rules."""
 
 from dataclasses import replace
 
@@ -36,13 +36,13 @@ def error_of(counted):
 
 @pytest.mark.parametrize(("risk", "least"), [("eager", 8), ("balanced", 8), ("safe", 15)])
 def test_how_many_groups_a_first_rule_needs(risk, least):
-    """None of them wrong, on a site of which nothing else is known."""
+    """With no wrong group, on a site without other evidence."""
     assert not belief(risk).holds(evidence(least - 1))
     assert belief(risk).holds(evidence(least))
 
 
 def test_groups_of_many_values_weigh_more():
-    """Four groups of twenty-five URLs say more than four of two, and less than fifty groups would."""
+    """Four groups of 25 URLs weigh more than four groups of two, and less than fifty groups."""
     few = evidence(4)
     many_values = replace(few, weight=4 * 5.0)
 
@@ -53,7 +53,7 @@ def test_groups_of_many_values_weigh_more():
 
 @given(st.integers(0, 400), st.integers(0, 50))
 def test_what_a_careful_profile_believes_a_less_careful_one_believes_too(n_groups, n_wrong):
-    """Whatever the counts; and it stays within what the profile allows."""
+    """For any counts; and the error stays within the profile's limit."""
     counted = evidence(n_groups, min(n_wrong, n_groups))
     believed = [belief(risk).holds(counted) for risk in ("safe", "balanced", "eager")]
 
@@ -66,7 +66,7 @@ def test_what_a_careful_profile_believes_a_less_careful_one_believes_too(n_group
 @settings(max_examples=30)
 @given(st.integers(0, 2000), st.integers(0, 60))
 def test_the_mean_is_that_of_the_mixture(n, n_wrong):
-    """The same as by summing over the error rate, with the two beta distributions that scipy has."""
+    """It equals the sum over the error rate, with scipy's two beta distributions."""
     n_wrong = min(n, n_wrong)
     rates = (np.arange(20_000) + 0.5) / 20_000
     prior = SHARE * beta.pdf(rates, *RIGHT) + (1 - SHARE) * beta.pdf(rates, *OTHER)
@@ -79,7 +79,7 @@ def test_the_mean_is_that_of_the_mixture(n, n_wrong):
 
 @given(st.floats(0, 1000), st.floats(0, 1000))
 def test_more_right_groups_never_make_it_worse(n, more):
-    """And more wrong ones never make it better."""
+    """More wrong groups never make it better."""
     assert expected_error(n + more, 0) <= expected_error(n, 0) + 1e-12
     assert expected_error(n + more, more) >= expected_error(n + more, 0) - 1e-12
 
@@ -99,7 +99,7 @@ counted = st.builds(
 
 
 def test_what_a_rule_may_lose():
-    """Up to a page, however often it was right; more if it was wrong, unless nothing was lost by that."""
+    """Up to one page if it was always right; more if it was wrong, unless nothing was lost by that."""
     right = [expected_lost(RuleStatistics(evidence=MergeEvidence(n, 0))) for n in (8, 400, 100_000)]
 
     assert right == sorted(right)
@@ -109,7 +109,7 @@ def test_what_a_rule_may_lose():
 
 
 def test_the_best_rules_are_kept():
-    """Those that save most for what they may lose, in the order in which they came."""
+    """Rules that save most for their expected losses stay, in their original order."""
     small, wrong, large = (
         RuleStatistics(urls, urls, wrong, MergeEvidence(100, wrong)) for urls, wrong in ((30, 0), (900, 9), (800, 0))
     )
@@ -121,7 +121,7 @@ def test_the_best_rules_are_kept():
 
 @given(st.lists(counted, max_size=8), st.floats(0, 20))
 def test_the_budget_is_kept(rules, budget):
-    """But for the first rule; a larger budget never drops what a smaller one keeps."""
+    """Except for the first rule; a larger budget keeps all that a smaller one keeps."""
     kept = within_budget(rules, budget)
 
     assert len(kept) <= 1 or sum(map(expected_lost, kept)) <= budget

@@ -1,4 +1,4 @@
-"""Bounds of a share with the standard library: the same as scipy says, and as the tables say."""
+"""Bounds of a share with the standard library: equal to scipy's, and to printed tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dedup_crawler.rules.judging.bounds import jeffreys_bound, share_interval, t
 
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))
 def test_tails_are_exact(n_hits, n, share):
-    """Against the sum in fractions, which rounds nothing."""
+    """Against the exact sum in fractions."""
     p = Fraction(share)
     exact = sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n_hits, n + 1)), Fraction(0))
     assert tail(n_hits, n, share) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
@@ -25,12 +25,12 @@ def test_tails_are_exact(n_hits, n, share):
     ("n_hits", "n", "share", "expected"), [(0, 5, 0.3, 1), (6, 5, 0.3, 0), (1, 5, 0, 0), (5, 5, 1, 1)]
 )
 def test_tails_at_the_edges(n_hits, n, share, expected):
-    """Nothing is certain to be reached, more than all never is."""
+    """At least 0 is certain, more than n is impossible."""
     assert tail(n_hits, n, share) == expected
 
 
 def test_tails_of_a_long_life_are_quick_and_finite():
-    """A hundred million trials neither overflow nor take as many steps."""
+    """A hundred million trials neither overflow nor take a step each."""
     assert 0 < tail(2_010_000, 100_000_000, 0.02) < 1e-10
 
 
@@ -54,7 +54,7 @@ def test_intervals_hold_the_share_that_was_seen(n_hits, n_others):
 
 @given(n_groups=st.integers(0, 10**6), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.95, 0.99]))
 def test_jeffreys_bound_is_that_of_scipy(n_groups, share, confidence):
-    """To nine digits, whatever was counted."""
+    """To nine digits, for any counts."""
     n_wrong = round(share * n_groups)
     expected = betaincinv(n_wrong + 0.5, n_groups - n_wrong + 0.5, confidence) if n_groups else 1.0
 

@@ -1,4 +1,4 @@
-"""Invented crawls: what a crawl without the filter reaches, the crawl with it reaches; and the harness sees a loss."""
+"""Invented crawls: a crawl with the filter reaches what a crawl without it reaches; and the harness detects a loss."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spe
 from tests.chaos.verdict import Outcome, judge, promised_loss
 
 SEEDS = (2, 4, 12, 14, 19, 45, 63, 68, 77, 79, 86, 88, 90, 95, 96, 99, 107, 126, 143)
-"""Chosen to have every ingredient, and what has lost pages before."""
+"""Seeds that cover every ingredient, and those that once lost pages."""
 BESIDE = Family(PLAIN, 30)
-"""Pages that tell what all pages of a site share."""
+"""Pages from which the frame of the site is learnt."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def outcome_of(crawls: Crawls, spec: Spec) -> Outcome:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_page_is_lost(crawls: Crawls, seed: int):
-    """A site, faults, stops and a model made of the seed; what is wrong is said with the command that repeats it."""
+    """The crawls of a seed lose no page; a failure names the command that repeats it."""
     spec = invent(seed)
     if spec.kept == "redis":
         require_redis()
@@ -44,8 +44,8 @@ def test_no_page_is_lost(crawls: Crawls, seed: int):
 def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     """
     A log-in page answers for forty requests; the crawl is stopped, killed and stopped meanwhile, and no process lives
-    long enough to see that this was no page. Without the forms that each leaves to the next one, pages are lost in a
-    third of the runs.
+    long enough to recognize the wall. Without the forms that each leaves to the next process, pages are lost in a third
+    of the runs.
     """
     families = (
         Family("slug", 17, 4, LATE, fault=Fault("503", n_ways=1, every=1, n_asks=1)),
@@ -62,7 +62,7 @@ def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
 
 
 def test_what_a_wrong_model_loses_is_seen(crawls: Crawls):
-    """Nothing is explored, and each page has a second URL that shows another page: the harness names all of these."""
+    """Nothing is explored, and the second URL of each page shows another page: the harness reports all of these."""
     spec = Spec(0, (Family(QUERY, 12, 2, LATE, matters_at=0), BESIDE), exploration=0.0)
     outcome = outcome_of(crawls, spec)
     assert outcome.lost == tuple(sorted(f"0/{page}/1" for page in range(12)))
@@ -73,13 +73,13 @@ def test_what_a_wrong_model_loses_is_seen(crawls: Crawls):
 
 
 def test_pages_behind_a_lost_one_are_lost_too(crawls: Crawls):
-    """In a chain of pages which the model takes for one, nothing comes after the first."""
+    """In a chain of pages to which the model gives one form, no page after the first is reached."""
     spec = Spec(0, (Family("one-form", 12, links=CHAIN, matters_at=0), BESIDE), exploration=0.0)
     assert outcome_of(crawls, spec).lost == tuple(sorted(f"0/{page}" for page in range(1, 12)))
 
 
 def test_a_right_model_saves_and_loses_nothing(crawls: Crawls):
-    """Through a kill and a stop; pages that no URL shows are no loss."""
+    """All pages come through a kill and a stop; pages that no URL shows are no loss."""
     fault = Fault("404", n_ways=1, every=3)
     spec = Spec(
         0,
@@ -97,12 +97,12 @@ def test_a_right_model_saves_and_loses_nothing(crawls: Crawls):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_printed_spec_can_be_pasted(seed: int):
-    """It is the same crawl again."""
+    """A printed spec gives the same crawl."""
     assert read(written(invent(seed))) == invent(seed)
 
 
 def test_a_spec_is_shrunk_to_what_breaks_the_law():
-    """Of three families, faults, noise and stops, one wrong family of the least size is left."""
+    """From three families, faults, noise and stops, one wrong family of the smallest size remains."""
     wrong = Family(QUERY, 60, 4, LATE, matters_at=0, fault=Fault("500"))
     spec = Spec(7, (BESIDE, wrong, BESIDE), noise=("clock",), kept="job", stops=(Stop(9, is_kill=True),), is_lifo=True)
     least = shrunk(spec, lambda each: any(family.matters_at == 0 and family.n_pages >= 10 for family in each.families))
@@ -110,7 +110,7 @@ def test_a_spec_is_shrunk_to_what_breaks_the_law():
 
 
 def test_exploration_promises_less_loss_the_more_it_fetches():
-    """With all duplicates explored, the fourth wrong one is the last."""
+    """With all duplicates explored, the fourth wrong one switches the rule off."""
     bounds = [promised_loss(share, 0, 1) for share in (0.02, 0.1, 0.5, 1.0)]
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] == 1 + 3 + 1
@@ -118,7 +118,7 @@ def test_exploration_promises_less_loss_the_more_it_fetches():
 
 
 def test_the_table_counts(crawls: Crawls):
-    """A line for each ingredient, with what was saved."""
+    """The table has a line for each ingredient, with the saved fetches."""
     outcome = outcome_of(crawls, Spec(0, (Family(QUERY, 20, 2, LATE), BESIDE), exploration=0.1))
     table = report([outcome], "the command")
     assert "    the command\n" in table

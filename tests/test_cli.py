@@ -1,4 +1,4 @@
-"""The command line: the path of the data, and what a user's mistakes look like."""
+"""The command line: the whole path of the data, and messages for user mistakes."""
 
 import csv
 import json
@@ -58,7 +58,7 @@ def work(tmp_path_factory):
 
 
 def test_labels_are_judged_by_a_truth(work):
-    """The planted duplicates are found: with a truth, label prints how right it is, also as JSON."""
+    """The planted duplicates are found; with a truth, label prints the quality, also as JSON."""
     found = json.loads(run("label", "--db", work / "crawl.db", "--truth", work / "truth.csv", "--json").stdout)
 
     assert (found["pages"], found["clusters"], found["duplicates"]) == (240, 120, 120)
@@ -67,14 +67,14 @@ def test_labels_are_judged_by_a_truth(work):
 
 
 def test_importing_twice_changes_nothing(work):
-    """The second import says that everything was known."""
+    """The second import reports that everything is known."""
     again = json.loads(run("import", work / "pages.jsonl", "--db", work / "crawl.db", "--json").stdout)
 
     assert again["new"] == 0
 
 
 def test_canonicalizes_arguments_and_lines(work):
-    """URLs as arguments and on stdin, with or without a referrer, one form a line."""
+    """URLs come as arguments or on stdin, with or without a referrer; one form a line comes out."""
     urls = [f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee", f"{HOST}/topic.php?t=107"]
     as_arguments = run("canonicalize", "--model", work / "model", *urls).stdout
     as_lines = run("canonicalize", "--model", work / "model", stdin=f"{urls[0]}\t{HOST}/\n{urls[1]}\n").stdout
@@ -83,7 +83,7 @@ def test_canonicalizes_arguments_and_lines(work):
 
 
 def test_explains_one_url_or_two(work):
-    """The reason carries its evidence; with two URLs it says whether they are the same."""
+    """The reason has its evidence; with two URLs the output tells whether they are the same."""
     one, same, other = (f"{HOST}/topic.php?t={t}&sid={s * 8}" for t, s in ((107, "a1"), (107, "b2"), (108, "a1")))
     explained = json.loads(run("explain", "--model", work / "model", one, same, "--json").stdout)
 
@@ -119,7 +119,7 @@ def test_every_command_has_help_with_an_example(command):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_trained(name):
-    """Each has its sub-command, with its options as flags."""
+    """Each method has its sub-command, with its options as flags."""
     shown = run("train", name, "--help").stdout
 
     assert f"Example: dedup-crawler train {name}" in " ".join(shown.split())
@@ -127,7 +127,7 @@ def test_every_method_can_be_trained(name):
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):
-    """Each names what was given and the way out; none shows a traceback."""
+    """Each message names the value and the way out, without a traceback."""
     model, database = work / "model", work / "crawl.db"
     empty = tmp_path / "empty.db"
     run("import", work / "truth.csv", "--db", empty)
@@ -160,13 +160,13 @@ def test_unlabelled_pages_say_what_to_run(work, tmp_path):
 
 
 def test_a_wrong_call_is_status_2():
-    """An unknown command or flag is a matter of usage."""
+    """An unknown command or flag is a usage error."""
     assert run("crawl").exit_code == 2
     assert run("label", "--nonsense").exit_code == 2
 
 
 def test_runs_as_a_module_and_stops_quietly_when_nobody_reads(work):
-    """``python -m dedup_crawler`` works, and a reader that closes the pipe early makes no noise."""
+    """``python -m dedup_crawler`` works, and a reader that closes the pipe early causes no message."""
     command = [*fork_server.command("dedup_crawler"), "canonicalize", "--model", str(work / "model")]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -178,11 +178,11 @@ def test_runs_as_a_module_and_stops_quietly_when_nobody_reads(work):
 
 
 def test_an_interrupted_training_leaves_no_half_model(work):
-    """Ctrl-C in the middle of training is one line and status 130; the old model stays, and nothing lies beside it."""
+    """Ctrl-C during training gives one line and status 130; the old model stays, without leftovers."""
     model = work / "model"
     before = {path.name: path.read_bytes() for path in model.iterdir()}
     command = [*fork_server.command("dedup_crawler"), "--verbose", "train", "seq2seq", "--preset", "paper"]
-    # learns nothing, and so goes on to its last step
+    # a method that learns nothing reaches its last step
     command += ["--learning-rate", "1e-9", "--hidden", "32", "--max-steps", "1000000"]
     command += ["--db", str(work / "crawl.db"), "--model", str(model)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -229,7 +229,7 @@ def walled(tmp_path_factory):
 
 
 def test_label_tells_of_sort_orders_and_sinks(walled):
-    """One sentence on sort orders with their number; ten sinks, and how many more; JSON has all of them."""
+    """One sentence on sort orders with their number; ten sinks, and the number of the others; JSON has all."""
     shown = run("label", "--db", walled).stdout.splitlines()
     found = json.loads(run("label", "--db", walled, "--json").stdout)
 
@@ -262,7 +262,7 @@ def forum_model(folder, *, with_alone):
 
 
 def test_canonicalizes_a_crawl_with_its_referrers(tmp_path):
-    """A post found on a topic is the topic; what is found on a post is asked with the form it was given."""
+    """A post found on a topic is the topic; a link on a post is explained with the form of the post."""
     model = forum_model(tmp_path / "model", with_alone=True)
     topic, post, again = (f"{HOST}/{rest}" for rest in ("topic/777", "post/7770", "post/7771"))
     lines = [f"{topic}", f"{post}\t{topic}", f"{post}", f"{again}\t{HOST}/", f"{topic}?new=1\t{post}"]
@@ -272,7 +272,7 @@ def test_canonicalizes_a_crawl_with_its_referrers(tmp_path):
 
 
 def test_explains_a_link_by_its_referrer(tmp_path):
-    """With --referrer the reason is the page that holds the link; without, the post stands for itself."""
+    """With --referrer the reason is the page that holds the link; without it, the post keeps its own form."""
     model = forum_model(tmp_path / "model", with_alone=True)
     post, topic = f"{HOST}/post/7770", f"{HOST}/topic/777"
     on_topic = json.loads(run("explain", "--model", model, post, topic, "--referrer", topic, "--json").stdout)
@@ -283,7 +283,7 @@ def test_explains_a_link_by_its_referrer(tmp_path):
 
 
 def test_explains_what_is_covered(tmp_path):
-    """The form is the URL's own; the reason says that nothing new is behind it."""
+    """The form is the URL's own; the reason says that the URL is covered."""
     shown = run("explain", "--model", forum_model(tmp_path / "model", with_alone=False), f"{HOST}/post/7770").stdout
 
     assert f"form: {HOST}/post/7770" in shown

@@ -1,4 +1,4 @@
-"""Which pages are joined, and above all which are not."""
+"""Joining of pages, and above all pages that must stay apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def clusters(*pages: LabelledPage) -> list[int]:
 
 
 def test_redirects_show_what_they_lead_to() -> None:
-    """A chain of redirects ends at its page; fragment, case of host and default port of a target do not matter."""
+    """A chain of redirects ends at its page; fragment, host case and default port of a target do not matter."""
     chain = [page("a", TEXT), redirect("b", "a#post3"), redirect("c", "b"), page("d", "other " + TEXT)]
     odd = LabelledPage(SITE + "e", None, 301, "HTTP://Site.Example:80/a", "", "", None, None)
 
@@ -29,7 +29,7 @@ def test_redirects_show_what_they_lead_to() -> None:
 
 
 def test_redirects_to_a_page_that_was_not_crawled() -> None:
-    """Several redirects to one URL are one page even if nobody fetched it; another target is another page."""
+    """Several redirects to one URL are one page even if that was not fetched; another target is another page."""
     assert clusters(redirect("a", "far#1"), redirect("b", "far#2"), redirect("c", "away")) == [0, 0, 1]
 
 
@@ -54,12 +54,12 @@ def test_errors_are_joined_with_their_like() -> None:
 
 @pytest.mark.parametrize("text", ["", "Loading", "You need to enable JavaScript to run this app."])
 def test_too_little_text_joins_nothing(text: str) -> None:
-    """Pages without text, or with fewer than ten words, are never called the same for want of text."""
+    """Pages without text, or with fewer than ten words, are never joined by their text."""
     assert clusters(*(page(str(n), text) for n in range(4))) == [0, 1, 2, 3]
 
 
 def test_another_order_of_the_same_list() -> None:
-    """A listing sorted otherwise is the same page; under no title (a text file) the order of lines is content."""
+    """A listing in another order is the same page; without a title (a text file) the order of lines is content."""
     rows = [f"name{n}\n{(7 * n) % 5} bytes" for n in range(5)]
     orders = ["\n".join(rows), "\n".join(reversed(rows))]
 
@@ -68,7 +68,7 @@ def test_another_order_of_the_same_list() -> None:
 
 
 def test_a_counter_does_not_make_another_page() -> None:
-    """One line with another number in 300 words is the same page; under another title or status it is not."""
+    """One line with another number in 300 words is the same page, unless title or status differ."""
     near = LONG + "\nseen 18 times"
     pages = [page("a", LONG + "\nseen 17 times"), page("b", near)]
     pages += [page("c", near, title="Other"), page("d", near, status=404), page("e", TEXT)]
@@ -77,12 +77,12 @@ def test_a_counter_does_not_make_another_page() -> None:
 
 
 def test_a_number_of_the_url_makes_another_page() -> None:
-    """Where the one line that differs has the number that the URLs differ in, it is an id and not a counter."""
+    """If the different line has the number in which the URLs differ, it is an id and not a counter."""
     assert clusters(*(page(f"item?n={n}", f"{LONG}\nitem {n}") for n in (17, 18))) == [0, 1]
 
 
 def test_near_pages_make_no_chain() -> None:
-    """Pages that drift line by line are joined with the first as far as they are like it, not with each other."""
+    """Pages that drift line by line are joined with the first while they are similar to it, not with each other."""
     lines = LONG.split("\n")
     texts = ["\n".join([*lines, *(f"{step < n}" for step in range(12))]) for n in range(12)]
     numbers = clusters(*(page(str(n), text) for n, text in enumerate(texts)))
@@ -91,7 +91,7 @@ def test_near_pages_make_no_chain() -> None:
 
 
 def test_short_pages_are_joined_when_equal_only() -> None:
-    """Under 100 words one changed word may be all that the page is about."""
+    """On a page of less than 100 words one changed word may be the content."""
     short = "\n".join(LONG.split("\n")[:4])
 
     assert clusters(page("a", short + "\nseen 17 times"), page("b", short + "\nseen 18 times")) == [0, 1]
@@ -99,8 +99,8 @@ def test_short_pages_are_joined_when_equal_only() -> None:
 
 def test_boilerplate_that_changes() -> None:
     """
-    Where jusText keeps most of the page, lines that it calls boilerplate may differ; where it keeps little, they may be
-    what the page is about.
+    If jusText keeps most of the page, boilerplate lines may differ; if it keeps little, boilerplate may be the content
+    of the page.
     """
     teasers = ["\n".join(f"\tteaser {n}{m} of the day" for m in range(5)) for n in range(2)]
 
@@ -110,8 +110,8 @@ def test_boilerplate_that_changes() -> None:
 
 def test_a_site_that_names_its_pages() -> None:
     """
-    With the page's name on every page the login form is one page, folders are told apart by their own name, and pages
-    that differ in nothing but the page's name (edit, backlinks) stay apart, as do the texts.
+    With the page's name on every page the log-in form is one page, folders are told apart by their own name, and pages
+    that differ only in the page's name (edit, backlinks) stay apart, as do the texts.
     """
     pages = wiki()
     numbers = cluster_labelled(pages)
@@ -124,7 +124,7 @@ def test_a_site_that_names_its_pages() -> None:
 
 
 def test_a_small_part_of_that_site_is_labelled_with_more_care() -> None:
-    """Too few pages to learn the layout from: what is the same stays apart, what differs is still not joined."""
+    """With too few pages to learn the layout, equal pages stay apart, and different ones are still not joined."""
     pages = wiki(n_pages=9)
     numbers = cluster_labelled(pages)
 
@@ -133,7 +133,7 @@ def test_a_small_part_of_that_site_is_labelled_with_more_care() -> None:
 
 
 def test_each_join_has_its_reason() -> None:
-    """From any page of a cluster to any other leads a way of joins, each with its evidence; between clusters none."""
+    """Joins, each with its evidence, connect any two pages of a cluster, and no pages of two clusters."""
     pages = [page("a", TEXT), page("b", TEXT), redirect("c", "b"), page("d", "other " + TEXT)]
     clustering = cluster_pages(lambda: pages)
 
@@ -145,7 +145,7 @@ def test_each_join_has_its_reason() -> None:
 
 
 def test_part_of_a_crawl() -> None:
-    """Clusters can be made of any part of a crawl, an empty one included."""
+    """Any part of a crawl can be clustered, even an empty one."""
     pages = [page("", "root " + TEXT), page("a", LONG), page("b", LONG), redirect("c", "a")]
 
     assert cluster_labelled(pages) == [0, 1, 1, 1]
@@ -155,7 +155,7 @@ def test_part_of_a_crawl() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, "0", "1", "9"])), max_size=12))
 def test_numbers_follow_first_appearance(plan: list[tuple[int, str | None]]) -> None:
-    """Whatever the pages, clusters are numbered 0, 1, ... in crawl order, and clustering again changes nothing."""
+    """For any pages, clusters are numbered 0, 1, ... in crawl order, and clustering again changes nothing."""
     pages = [
         redirect(str(n), to) if to is not None else page(str(n), f"text{text} " + TEXT)
         for n, (text, to) in enumerate(plan)
@@ -167,7 +167,7 @@ def test_numbers_follow_first_appearance(plan: list[tuple[int, str | None]]) -> 
 
 
 def test_earlier_labels_are_not_looked_at() -> None:
-    """Clusters of a run before change nothing: evaluation clusters the training part by itself."""
+    """Earlier clusters change nothing: evaluation clusters the training part alone."""
     pages = wiki(20)
 
     assert cluster_labelled([replace(each, cluster=n % 7) for n, each in enumerate(pages)]) == cluster_labelled(pages)

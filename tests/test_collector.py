@@ -1,4 +1,4 @@
-"""DEDUP_COLLECT in real crawls: the pages of any spider, stored as our own spider would."""
+"""DEDUP_COLLECT in real crawls: pages of any spider are stored as by our own spider."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from live_site import Answer, Site, walk
 def test_pages_of_a_strangers_spider_are_stored(tmp_path: Path):
     """
     Redirects, which Scrapy follows before the spider sees them, errors, retried pages and files are all stored, each
-    with its referrer even where the site's policy keeps it out of the headers; robots.txt and media are not pages.
+    with its referrer even if the site's policy keeps it out of the headers; robots.txt and media are not pages.
     """
     with Site() as site:
         site.robots()
@@ -48,7 +48,7 @@ def test_pages_of_a_strangers_spider_are_stored(tmp_path: Path):
 
 
 def test_a_disk_that_is_full_is_said_once_and_the_crawl_goes_on(tmp_path: Path):
-    """The crawl is somebody's work: it is finished, without its pages being stored."""
+    """The crawl finishes, without storing its pages."""
     with Site() as site:
         site.robots()
         site.page("/", *(f"/{n}" for n in range(300)))

@@ -1,4 +1,4 @@
-"""Maps as columns: whatever is asked of all of them is what asking each of them gives."""
+"""Maps as columns: operations on all maps equal those on each map."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ def columns_of(visits):
 
 
 def one_by_one(maps, pages, first):
-    """The expected rows: one for each distinct map, with first known page and first place."""
+    """Return the expected rows: one for each distinct map, with first known page and first place."""
     merged = {}
     for values, page, start in zip(maps, pages, first, strict=True):
         key = frozenset(values.items())
@@ -43,7 +43,7 @@ def told(columns):
 
 @given(crawls)
 def test_equal_maps_are_one_row(visits):
-    """The first row stays where it was, with the first page that somebody knew."""
+    """The first row keeps its place, with the first known page."""
     urls, pages = zip(*visits, strict=True)
 
     assert told(columns_of(visits)) == one_by_one(maps_of(urls), pages, range(len(urls)))
@@ -52,7 +52,7 @@ def test_equal_maps_are_one_row(visits):
 @settings(max_examples=100)
 @given(crawls, host_rules)
 def test_a_rule_matches_the_rows_that_it_matches_one_by_one(visits, rule):
-    """Contexts, missing keys and copies: the mask of all rows says what the rule says of each map."""
+    """Contexts, missing keys and copies: the mask of all rows agrees with the rule on each map."""
     columns = columns_of(visits)
 
     assert columns.matching(rule).tolist() == [rule.matches(columns.row(row)) for row in range(len(columns))]
@@ -61,7 +61,7 @@ def test_a_rule_matches_the_rows_that_it_matches_one_by_one(visits, rule):
 @settings(max_examples=100)
 @given(crawls, host_rules)
 def test_a_rule_changes_the_rows_as_it_changes_maps(visits, rule):
-    """Applied to columns or to one map after the other, and the equal ones put together: the same rows come out."""
+    """A rule gives the same rows, applied to columns or to one map after the other with equal ones joined."""
     columns = columns_of(visits)
     before = told(columns)
     changed = [rule.apply(values) if rule.matches(values) else values for values, *_ in before]
@@ -90,7 +90,7 @@ def test_a_dropped_key_joins_what_it_told_apart():
 
 
 def test_a_copy_needs_its_source():
-    """A rule that copies a key is not applied where there is none, also if its context does not say so."""
+    """A rule that copies a key is not applied without that key, even if its context does not demand it."""
     columns = UrlColumns(HOST, [f"http://{HOST}/t?n=1"], [0])
     copy = Rule(HOST, {"path[0]": Literal("t")}, {"path[0]": Copy("query[m]")})
 
@@ -101,7 +101,7 @@ def test_a_copy_needs_its_source():
 
 @pytest.mark.parametrize("page", [UNKNOWN, 5])
 def test_a_known_page_is_kept_where_another_is_not_known(page):
-    """A row of nobody knows what, put together with one that is known, shows that page."""
+    """A row of an unknown page that is joined with a known one shows that page."""
     columns = UrlColumns(HOST, [f"http://{HOST}/t?sid=1", f"http://{HOST}/t"], [UNKNOWN, page])
 
     columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))

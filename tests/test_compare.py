@@ -48,7 +48,7 @@ def test_prints_a_probability_per_pair_and_what_they_are_worth(work):
 
 
 def test_without_scores_nothing_is_judged(work):
-    """Probabilities alone, and a quiet stderr."""
+    """Only probabilities, and nothing on stderr."""
     result = run("compare", "--model", work / "model", "--pairs", work / "plain.csv")
 
     assert len(result.stdout.splitlines()) == len(LINES)
@@ -68,7 +68,7 @@ def test_json_has_all_of_it(work):
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):
-    """A file without a column, one kind of pairs, a model that gives no probabilities."""
+    """A missing column, pairs of one kind only, a model without probabilities."""
     broken, alike = tmp_path / "broken.csv", tmp_path / "alike.csv"
     broken.write_text("url1,score\na,1\n")
     alike.write_text("url1,url2,score\na,b,1\n")

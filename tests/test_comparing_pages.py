@@ -1,4 +1,4 @@
-"""Pages that a rule would make one are compared, on a planted blog."""
+"""Comparison of pages to which a rule gives one form, on a planted blog."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
 
 
 def judged(pages, asked, n_same=0):
-    """Verdicts of pairs of addresses, each a merge group of its own."""
+    """Return the verdicts on pairs of URLs, each pair a merge group of its own."""
     place = {each.url.removeprefix(HOST): number for number, each in enumerate(pages)}
     pairs = [(place[one], place[other]) for one, other in asked]
     return PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)), n_same)
@@ -22,22 +22,22 @@ def replies(n=60):
 
 
 def test_what_is_systematic_for_a_rule_is_no_difference():
-    """Every form says whom it answers, with words that stand nowhere else: that is the form, not the page."""
+    """Every reply form names its author with unique words: that belongs to the form, not to the page."""
     assert set(judged(blog()[0], replies())) == {SAME}
 
 
 def test_a_single_pair_excuses_nothing():
-    """The same two pages, asked by themselves: who knows what the line means."""
+    """The same two pages alone: their line is no habit without other groups."""
     assert judged(blog()[0], replies()[:1]) == [DIFFERENT]
 
 
 def test_groups_that_are_known_to_be_the_same_make_a_line_rare():
-    """Ten forms among a thousand groups without any are no habit of the rule."""
+    """Ten forms among a thousand other groups are no habit of the rule."""
     assert judged(blog()[0], replies()[:10], n_same=1000) == [DIFFERENT] * 10
 
 
 def test_another_article_is_different_among_a_thousand_that_are_not():
-    """A page that says words of its own, unlike those of any other group, contradicts the rule."""
+    """A page with words unlike those of any other group contradicts the rule."""
     pages, _ = blog()
     title, _ = article(7)
     pages[15] = page("/7/?reply=7", title, *article(1007)[1], "Leave a reply to Hanna")
@@ -48,7 +48,7 @@ def test_another_article_is_different_among_a_thousand_that_are_not():
 
 
 def test_an_edited_line_is_different():
-    """A long page of which one sentence differs is another version of it, however long it is."""
+    """A long page with one different sentence is another version."""
     pages, _ = blog()
     title, lines = article(7, "Hanna wrote this")
     pages[15] = page("/7/?reply=7", title, *lines[:2], words(28, "edited"), *lines[3:], "Leave a reply to Hanna")
@@ -57,7 +57,7 @@ def test_an_edited_line_is_different():
 
 
 def test_pages_without_anything_of_their_own_say_nothing():
-    """Two empty lists have the frame of the site in common, and that is on every page."""
+    """Two empty lists have only the frame of the site in common."""
     pages, _ = blog()
     pages += [page(f"/tag/{tag}", f"Tagged {tag}", f"Tagged {tag}") for tag in ("gnu", "cow")]
 
@@ -65,7 +65,7 @@ def test_pages_without_anything_of_their_own_say_nothing():
 
 
 def test_what_differs_as_the_addresses_do_is_left_out():
-    """A page that prints its own address, at whichever of its two addresses it is asked for."""
+    """A page that prints its own URL, under either of two URLs, is one page."""
     pages, _ = blog()
     title, lines = article("named")
     pages += [page(f"/{name}", title, *lines, f"Permalink: {name}") for name in ("old-name", "new-name")]
@@ -74,7 +74,7 @@ def test_what_differs_as_the_addresses_do_is_left_out():
 
 
 def test_a_redirect_shows_what_it_leads_to():
-    """And nobody knows what that is where nobody went."""
+    """A redirect is compared as its target; it is silent if the target was not crawled."""
     pages, _ = blog()
     pages += [page("/p=7", "", redirect_to=f"{HOST}/7/", status=301)]
     pages += [page("/p=8", "", redirect_to=f"{HOST}/nowhere", status=301)]
@@ -90,7 +90,7 @@ def test_a_redirect_shows_what_it_leads_to():
 
 @pytest.mark.parametrize("other", [{"status": 404}, {"lines": ()}, {"title": ""}])
 def test_what_cannot_be_compared_is_different(other):
-    """An error page, a page without text, and a text file, where two labels said so."""
+    """An error page, a page without text, and a text file, if two labels differ."""
     pages, _ = blog()
     title, lines = article("kind")
     made = {"title": title, "lines": (*lines, "a little more"), "status": 200} | other
@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_is_different(other):
 
 
 def test_some_of_the_pages_are_asked_by_their_places():
-    """One host of two: the third of its pages is the fifth of the crawl."""
+    """The pages of one host of two are renumbered: its third page is the fifth of the crawl."""
     pages, place = blog(4)
     evidence = PageEvidence.of_pages(pages)
     some = evidence.of([place["/0/"], place["/1/"], place["/2/"]]).of([0, 2])
@@ -110,7 +110,7 @@ def test_some_of_the_pages_are_asked_by_their_places():
 
 
 def test_pages_that_are_much_alike_are_found():
-    """With another form the article is alike; another article is not; what a cluster joins stays together."""
+    """The article is alike with another form; another article is not; clusters stay together."""
     pages, place = blog()
     alike = PageEvidence.of_pages(pages).alike(range(len(pages)))
 
@@ -120,7 +120,7 @@ def test_pages_that_are_much_alike_are_found():
 
 
 def test_a_crowd_of_addresses_is_one_title():
-    """A hundred addresses of one page do not make its lines the frame of the site."""
+    """A hundred URLs of one page do not make its lines the frame of the site."""
     pages = [page(f"/login?to={n}", "Log in", "Please log in to go on") for n in range(100)]
     digests = PageDigests([*pages, *blog(5)[0]])
 
@@ -130,12 +130,12 @@ def test_a_crowd_of_addresses_is_one_title():
 
 
 def test_words():
-    """Letters and digits apart, without underscores and signs."""
+    """Words and numbers are separate, without underscores and signs."""
     assert words_of("Fix_the 2nd: naïve-Idea") == ("fix", "the", "2", "nd", "naïve", "idea")
 
 
 def test_evidence_teaches_what_labels_do_not_see():
-    """Labels call every article another page than its form; the pages together say that ``reply`` does not matter."""
+    """Labels separate every article from its form; the pages together show that ``reply`` does not matter."""
     pages, _ = blog()
     urls = [each.url for each in pages]
     by_labels = make_method("verified").fit(urls, range(len(urls)))
@@ -146,7 +146,7 @@ def test_evidence_teaches_what_labels_do_not_see():
 
 
 def test_evidence_contradicts_as_well():
-    """Where every address has an article of its own nothing is learnt, with evidence or without."""
+    """If every URL has its own article, nothing is learnt, with or without evidence."""
     pages = [page(f"/{n}/?id={k}", *_flat(article(f"{n} {k}"))) for n in range(30) for k in range(3)]
     method = make_method("verified").fit(
         [each.url for each in pages], range(len(pages)), evidence=PageEvidence.of_pages(pages)
@@ -162,9 +162,9 @@ def _flat(made):
 
 def test_what_all_pages_of_one_time_show_is_no_difference():
     """
-    Two hundred articles were fetched, and then their forms. Beside all of them stand the latest comments, which change
-    with every fifteenth page. The frame of the site does not have these lines, but the pages before and after do. A
-    paragraph that only one form has stays a difference.
+    Two hundred articles were fetched, and then their forms. All pages show the latest comments, which change with every
+    fifteenth page. The frame of the site does not have these lines, but the pages before and after do. A paragraph
+    that only one form has stays a difference.
     """
 
     def column(place):
@@ -181,4 +181,4 @@ def test_what_all_pages_of_one_time_show_is_no_difference():
 
     found = judged(pages, replies(200))
     assert found[77] is DIFFERENT
-    assert found.count(SAME) >= 190  # the very last pages have none after them
+    assert found.count(SAME) >= 190  # the last pages have no later ones

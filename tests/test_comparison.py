@@ -1,4 +1,4 @@
-"""Methods under one protocol: what trains, what judges, what is printed."""
+"""Comparison of methods under one protocol: training, judging, printing."""
 
 import io
 
@@ -31,7 +31,7 @@ def printed(table):
 
 
 def test_training_does_not_see_what_later_pages_show():
-    """Two pages that only a later redirect joins are two pages for training, and one for our labels as judge."""
+    """Two pages joined only by a later redirect are two pages in training, and one for our labels as judge."""
     pages = [
         page("/old", redirect_to="/moved"),
         page("/new", text("new")),
@@ -47,7 +47,7 @@ def test_training_does_not_see_what_later_pages_show():
 
 
 def test_a_truth_judges_and_pages_it_does_not_know_are_counted():
-    """URLs that are not in the truth are left out on both sides."""
+    """URLs outside the truth are left out on both sides."""
     pages = [page(f"/{i}", text(f"page{i}")) for i in range(8)]
     truth = {f"{HOST}/{i}": f"cluster{i % 3}" for i in range(6)}
 
@@ -90,7 +90,7 @@ def test_tables_show_every_method_and_the_mean_over_sites():
 
 
 def test_the_worst_is_taken_column_by_column():
-    """Of two sites the smaller recall and the larger number of lost pages; a model that learns nothing has no size."""
+    """The smaller recall and the larger number of lost pages of two sites; a method without a model has no size."""
     rows = {}
     for site, n_pages in (("small", 4), ("large", 12)):
         crawl = judged_crawl(site, [page(f"/x?page={i}", text(f"page{i}")) for i in range(n_pages)], None, 0.5)

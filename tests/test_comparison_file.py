@@ -1,4 +1,4 @@
-"""Output of ``evaluate --json``, read back: the same rows, and one clear error for anything else."""
+"""Reading the output of ``evaluate --json``: the same rows, and one clear error for anything else."""
 
 import json
 
@@ -36,7 +36,7 @@ def written(tmp_path, value):
 
 
 def test_what_was_printed_is_read(tmp_path, rows, printed):
-    """Law of the file: the rows come back as they were, and have a cell for every column."""
+    """Law: the rows come back unchanged, with a cell for every column."""
     read = read_comparison(written(tmp_path, printed))
 
     assert read == {"forum": rows}
@@ -44,7 +44,7 @@ def test_what_was_printed_is_read(tmp_path, rows, printed):
 
 
 def test_rates_are_computed_not_believed(tmp_path, rows, printed):
-    """A file whose rates somebody has polished shows what its counts say."""
+    """A file with altered rates shows the rates of its counts."""
     printed["forum"][1]["warm"]["saved"] = 1.0
     printed["forum"][1]["cold"]["precision"] = 1.0
 
@@ -68,7 +68,7 @@ def test_rates_are_computed_not_believed(tmp_path, rows, printed):
     ],
 )
 def test_other_files_are_one_clear_error(tmp_path, value):
-    """It names the file and what would make one."""
+    """The error names the file, and the command that makes one."""
     with pytest.raises(BadInputError, match=r"comparison\.json is not what .*evaluate --json > FILE"):
         read_comparison(written(tmp_path, value))
 
@@ -93,7 +93,7 @@ def test_other_files_are_one_clear_error(tmp_path, value):
     ],
 )
 def test_counts_that_cannot_be_are_refused(tmp_path, printed, place, name, value):
-    """Nothing of it would fail later, in a division or a figure."""
+    """Bad values are refused at once, not in a later division or figure."""
     row = printed["forum"][0]
     (row if place is None else row[place])[name] = value
 
@@ -102,7 +102,7 @@ def test_counts_that_cannot_be_are_refused(tmp_path, printed, place, name, value
 
 
 def test_files_that_cannot_be_read_are_said(tmp_path):
-    """Missing, or a folder, or far too large."""
+    """The file is missing, a folder, or too large."""
     with pytest.raises(BadInputError, match=r"nowhere.*cannot be read"):
         read_comparison(tmp_path / "nowhere")
     with pytest.raises(BadInputError, match="cannot be read"):
@@ -114,7 +114,7 @@ def test_files_that_cannot_be_read_are_said(tmp_path):
 
 
 def test_very_many_rows_are_bounded(tmp_path, printed):
-    """A file of a thousand sites and methods is shown in part."""
+    """Of a file with a thousand sites and methods only a part is shown."""
     read = read_comparison(written(tmp_path, {f"site {n}": printed["forum"] * 50 for n in range(50)}))
 
     assert len(read) == MAX_SITES

@@ -16,7 +16,7 @@ PACKERS = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor(write_checksu
 
 
 def unpack(path: Path) -> tuple[bytes, list[str]]:
-    """All bytes of *path*, and the reasons of its gaps."""
+    """Return all bytes of *path*, and the reasons of its gaps."""
     chunks = list(read_chunks(path))
     return b"".join(c for c in chunks if isinstance(c, bytes)), [c.reason for c in chunks if isinstance(c, Gap)]
 
@@ -32,21 +32,21 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_any_number_of_members_is_one_file(path: Path, pack):
-    """One stream, many, empty ones between them, zeros of a tape behind them."""
+    """One stream, many streams, empty ones between them, zeros of a tape after them."""
     for packed in (pack(b"".join(PARTS)), pack(b"").join(map(pack, PARTS)), b"".join(map(pack, PARTS)) + bytes(3)):
         path.write_bytes(packed)
         assert unpack(path) == (b"".join(PARTS), [])
 
 
 def test_plain_and_empty_files_stay_as_they_are(path: Path):
-    """Nothing is undone that is not there."""
+    """Plain content stays unchanged."""
     for content in (b"", b"x", b"WARC/1.0\r\n" * 100_000):
         path.write_bytes(content)
         assert unpack(path) == (content, [])
 
 
 def test_a_skippable_zstd_frame_is_skipped(path: Path):
-    """Some archivers begin with a frame of their own data."""
+    """A skippable frame at the start, as some archivers write it, is ignored."""
     path.write_bytes(b"\x50\x2a\x4d\x18\x04\x00\x00\x00note" + zstandard.compress(PARTS[0]))
     assert unpack(path) == (PARTS[0], [])
 
@@ -75,7 +75,7 @@ def test_damage_ends_a_member_and_not_the_file(path: Path, pack):
 
 
 def test_rubbish_between_members_is_stepped_over(path: Path, pack):
-    """Foreign bytes between two members, longer than what is read at once."""
+    """Foreign bytes between two members, longer than one read."""
     path.write_bytes(pack(PARTS[0]) + b"rubbish" * 5000 + pack(PARTS[1]))
     plain, gaps = unpack(path)
     assert plain == PARTS[0] + PARTS[1]
@@ -83,7 +83,7 @@ def test_rubbish_between_members_is_stepped_over(path: Path, pack):
 
 
 def test_every_cut_and_every_flipped_byte_is_survived(path: Path, pack):
-    """Wherever the damage is, the last member comes out, and nothing raises."""
+    """For any place of the damage, the last member comes out, without an exception."""
     small = [pack(b"first part " * 5), pack(b"second part " * 5), pack(b"last")]
     head = b"".join(small[:2])
     for i in range(4, len(head)):
@@ -96,7 +96,7 @@ def test_every_cut_and_every_flipped_byte_is_survived(path: Path, pack):
 
 
 def test_progress_counts_bytes_of_the_file(path: Path, pack):
-    """The last call tells the file's size."""
+    """The last progress call reports the file's size."""
     path.write_bytes(pack(b"".join(PARTS)))
     seen: list[int] = []
     for _ in read_chunks(path, seen.append):

@@ -1,4 +1,4 @@
-"""Our spider in real crawls over real HTTP: what it stores, where it stops, how it goes on, and what it says."""
+"""Our spider in real crawls over real HTTP: its stored pages, its limits, resuming, and messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from live_site import (
 
 
 def stored(db: Path) -> dict[str, Page]:
-    """Pages of a database by URL without host."""
+    """Return the pages of a database by URL without host."""
     with PageStore(db, create=False) as store:
         return {page.url.partition("://")[2].partition("/")[2]: page for page in store.pages()}
 
@@ -45,8 +45,8 @@ def ring(site: Site, n_pages: int) -> None:
 
 def test_every_response_is_stored_as_it_came(tmp_path: Path):
     """
-    Pages, errors, files and redirects are stored under the URL that was asked for, with referrer, status and target;
-    what robots.txt forbids and what lies on other hosts is not asked for; odd URLs do not stop the crawl.
+    Pages, errors, files and redirects are stored under the requested URL, with referrer, status and target; forbidden
+    URLs (robots.txt) and other hosts are not requested; odd URLs do not stop the crawl.
     """
     odd = ["/a b", "/x[1]?y={z}", "/caf\u00e9", "/nul%00x", "/long?" + "x" * 1500, "/huge?" + "x" * 10_000]
     strange = ["http://[broken", "http://b\u00fccher.example/", "mailto:me", "javascript:x()", "http://other.example/"]
@@ -85,8 +85,8 @@ def test_every_response_is_stored_as_it_came(tmp_path: Path):
 @pytest.mark.parametrize("with_jobdir", [False, True], ids=["memory", "jobdir"])
 def test_stops_at_the_number_of_pages_and_goes_on_from_there(tmp_path: Path, with_jobdir: bool):
     """
-    Exactly as many pages are stored as were asked for; started again with more, the crawl fetches what is missing and
-    nothing that is stored, the start page included.
+    Exactly the requested number of pages is stored; started again with more, the crawl fetches the missing pages and
+    no stored page, not even the start page.
     """
     db = tmp_path / "crawl.db"
     settings = {"JOBDIR": tmp_path / "job"} if with_jobdir else {}
@@ -169,7 +169,7 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path):
 
 
 def nothing_stored(crawl: Crawl, db: Path, text: str) -> None:
-    """Assert that a crawl says at its end that it came to nothing, and leaves an empty database."""
+    """Assert that a crawl reports at its end that it stored nothing, and leaves an empty database."""
     assert crawl.status == 1
     last = crawl.lines("ERROR")[-1]
     assert "Nothing was stored" in last
@@ -188,7 +188,7 @@ def test_a_site_that_cannot_be_reached(tmp_path: Path):
 
 
 def test_a_site_that_forbids_crawling(tmp_path: Path):
-    """The line says that robots.txt forbids it; nothing else is asked for."""
+    """The line says that robots.txt forbids it; nothing else is requested."""
     with Site() as site:
         site.robots("/")
         crawl = crawl_content(f"{site.url}/", tmp_path / "crawl.db")
@@ -197,7 +197,7 @@ def test_a_site_that_forbids_crawling(tmp_path: Path):
 
 
 def test_a_start_page_that_leads_to_another_host(tmp_path: Path):
-    """The redirect is stored, not followed, and the user is told where to go."""
+    """The redirect is stored, not followed, and the log names its target."""
     with Site() as site:
         site.robots()
         site.redirect("/", "http://www.forum.example/")
@@ -207,7 +207,7 @@ def test_a_start_page_that_leads_to_another_host(tmp_path: Path):
 
 
 def test_a_page_of_20_mb_is_stored_and_a_larger_one_than_allowed_is_not(tmp_path: Path):
-    """DOWNLOAD_MAXSIZE decides; a page above it counts as not fetched, and the crawl goes on."""
+    """A page above DOWNLOAD_MAXSIZE counts as not fetched, and the crawl goes on."""
     with Site() as site:
         site.robots()
         site.page("/", "/big", "/after")
@@ -222,7 +222,7 @@ def test_a_page_of_20_mb_is_stored_and_a_larger_one_than_allowed_is_not(tmp_path
 
 
 def test_a_full_disk_stops_the_crawl_with_one_line(tmp_path: Path):
-    """The crawl ends when its pages cannot be written, and the database opens with what was written before."""
+    """The crawl ends when its pages cannot be written, and the database opens with the pages written before."""
     db = tmp_path / "crawl.db"
     with Site() as site:
         site.robots()
@@ -248,7 +248,7 @@ def test_our_spider_works_without_a_twisted_reactor(tmp_path: Path):
 
 
 def test_a_crawl_that_goes_on_with_a_filter_drops_the_links_that_it_begins_with(tmp_path: Path):
-    """The links of stored pages are no start requests: what shows the same is fetched once."""
+    """The links of stored pages are not start requests: duplicates among them are fetched once."""
     with Site() as site:
         site.robots()
         links = [f"/topic{n}?v={version}" for n in range(10) for version in (1, 2)]

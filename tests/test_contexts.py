@@ -15,7 +15,7 @@ DROP_ID = Hypothesis(Rule(HOST, {"query[id]": ANY}, {"query[id]": Drop()}, froze
 
 
 def search(visits, depth=MAX_DEPTH):
-    """Contexts, by their conditions, and how much was tried."""
+    """Return contexts, by their conditions, and the number of tried ones."""
     columns = UrlColumns(HOST, *numbered(shuffled(visits)))
     belief = Belief(RISKS["balanced"])
     found = ContextSearch(trials_of(DROP_ID, columns), columns, DROP_ID, belief).search(depth)
@@ -23,7 +23,7 @@ def search(visits, depth=MAX_DEPTH):
 
 
 def visits_of(kind, n, *, same, ids=2):
-    """Groups of URLs that differ in their id alone: one page each, or as many as there are ids."""
+    """Return groups of URLs that differ only in their id: one page each, or as many pages as ids."""
     draw = random.Random(kind)
     return [
         ((kind, group) if same else (kind, group, number), f"/{kind}?g={group}&id={draw.getrandbits(40):x}")
@@ -37,7 +37,7 @@ def conditions(context):
 
 
 def test_the_coarsest_context_that_holds_is_taken():
-    """Where nothing speaks against it: anywhere, for any value."""
+    """Without contradictions the context is everything, for any value."""
     (found,), _ = search(visits_of("a", 40, same=True) + visits_of("b", 40, same=True))
 
     assert found.conditions == ()
@@ -46,7 +46,7 @@ def test_the_coarsest_context_that_holds_is_taken():
 
 
 def test_a_value_is_compared_with_whatever_stands_in_its_place():
-    """Five old ids beside five new ones on each of forty pages: ten ids say nothing, so the next will not either."""
+    """Five old ids beside five new ones on each of forty pages: ten ids do not matter, so other values are accepted."""
 
     def visits(n_ids):
         pairs = [(page, f"/a?g={page}&id={kind}{page % n_ids}") for kind in "xy" for page in range(40)]
@@ -62,7 +62,7 @@ def test_a_value_is_compared_with_whatever_stands_in_its_place():
 
 
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():
-    """Half of the site says so, half says no: the condition is the half; without conditions nothing is found."""
+    """Half of the site agrees, half contradicts: the condition is the half; without conditions nothing is found."""
     visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)
 
     assert search(visits, depth=0)[0] == []
@@ -85,7 +85,7 @@ def test_two_conditions_may_be_needed():
 
 
 def test_a_condition_has_to_explain_the_contradictions():
-    """Lists that happen to differ here and there, one in six, whatever their keys say: no condition tells why."""
+    """If one list in six differs for no reason in its keys, no condition is found."""
     draw = random.Random(1)
     visits = [
         ((page, number) if group % 6 == 0 else page, f"{url}&colour={draw.choice('rgb')}")
@@ -97,7 +97,7 @@ def test_a_condition_has_to_explain_the_contradictions():
 
 
 def test_a_crowd_is_told_by_all_that_it_has_in_common():
-    """One page under two hundred ids, and nothing to compare elsewhere: path and query of that page are the context."""
+    """One page under two hundred ids, and no other evidence: path and query of that page are the context."""
     visits = visits_of("login", 1, same=True, ids=200) + visits_of("item", 300, same=True, ids=1)
     (found,), _ = search(visits)
 
@@ -107,7 +107,7 @@ def test_a_crowd_is_told_by_all_that_it_has_in_common():
 
 
 def test_that_a_key_repeats_another_which_has_one_value_is_no_relation():
-    """List 1 in ascending order (``asc=1``) is not list 8 for its number being 1; nothing is said of a new order."""
+    """That ``asc=1`` matters for list 1 is no statement about list 8, nor about a new order."""
     urls, clusters = [], []
     for n in range(14):
         for place, rest in enumerate((f"1?asc=1&sort=s{n}", f"8?USER=nobody&asc=1&sort=s{n}")):

@@ -11,7 +11,7 @@ DROP_ID = frozenset({("query[id]", Drop())})
 
 
 def test_a_context_is_the_path_of_tests_to_a_leaf():
-    """``id`` goes where ``do`` is ``login``, and nowhere else; a key with a value for every row is not asked."""
+    """``id`` is dropped only if ``do`` is ``login``; a key with a value for every row is no condition."""
     rows = [
         Row({"query[do]": do, "query[id]": f"{do}{i}"}, DROP_ID if do == "login" else STAY)
         for do in ("login", "edit", "show")
@@ -24,7 +24,7 @@ def test_a_context_is_the_path_of_tests_to_a_leaf():
 
 
 def test_a_missing_key_and_rare_values_are_branches_too():
-    """Rows without the key stay, and so do those with the frequent value; the pooled rest takes any other value."""
+    """Rows without the key, or with the frequent value, stay; the pooled rest takes any other value."""
     rows = [Row({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
     rows += [Row({"query[v]": "keep"}, STAY)] * 60 + [Row({}, STAY)] * 60
 
@@ -34,7 +34,7 @@ def test_a_missing_key_and_rare_values_are_branches_too():
 
 
 def test_an_impure_leaf_gives_no_rule():
-    """Half of the rows drop the id, half do not, and nothing tells them apart."""
+    """Half of the rows drop the id, half do not, and no key separates them."""
     rows = [Row({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
 
     assert list(generalized(rows)) == []
@@ -45,7 +45,7 @@ def rows_of(maps, cluster=0):
 
 
 def test_the_stage_of_a_cluster_is_a_pure_function():
-    """Two calls with one key and its values give the same rows, and no other cluster has a part in it: MapReduce."""
+    """Two calls with a key and its values give the same rows, independent of other clusters: MapReduce."""
     maps = [KeyValueMap().read(f"/t/7?sid={i}", "http") for i in range(50)]
     first = rows_of(maps, cluster=7)
     rows_of(maps, cluster=8)
@@ -55,7 +55,7 @@ def test_the_stage_of_a_cluster_is_a_pure_function():
 
 
 def test_the_order_of_clusters_does_not_matter():
-    """Machines finish in any order: the same crawl, read backwards by cluster, gives the same rules."""
+    """The same crawl in any order of clusters gives the same rules."""
     crawl = session_ids(n_visits=30)
     there = DecisionTree().fit(crawl.urls, crawl.clusters).engine_.rules
     places = sorted(range(len(crawl.urls)), key=lambda place: -crawl.clusters[place])
@@ -65,7 +65,7 @@ def test_the_order_of_clusters_does_not_matter():
 
 
 def test_a_cluster_has_one_target_and_it_stays():
-    """The URL without a query is the target; where sources differ in values of no use, the target loses its own too."""
+    """The URL without a query is the target; useless values of sources and target are dropped."""
     maps = [KeyValueMap().read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
     rows = rows_of(maps)
 
@@ -87,7 +87,7 @@ def test_session_ids():
 
 
 def test_slugs_behind_an_id_in_one_component(tmp_path):
-    """``/7-title`` is ``/7``: a rule about a piece of a value, which the saved model still knows."""
+    """``/7-title`` is ``/7``: a rule about a part of a value, which survives saving."""
     crawl = slugs()
     asked = [(u, page) for u, page in zip(crawl.urls, crawl.clusters, strict=True) if "/questions/" in u]
     urls = ["-".join(url.rsplit("/", 1)) if url.count("/") == 5 else url for url, _ in asked]

@@ -27,21 +27,21 @@ def test_a_component_is_cut_at_the_sites_own_delimiters():
 
 
 def test_where_the_number_of_pieces_varies_the_first_is_cut_off():
-    """An id and its slug, whatever the slug's length."""
+    """An id and a slug of any length have two keys."""
     column = Counter(f"{i}-{'-'.join(['word'] * (1 + i % 4))}" for i in range(40))
 
     assert cut_of(column) == Pieces("-", 2)
 
 
 def test_a_delimiter_that_few_values_hold_cuts_nothing():
-    """Nor does one in a column of few values."""
+    """A delimiter in a column of few values splits nothing."""
     assert cut_of(Counter([*(f"w{i}" for i in range(30)), "a-b"])) is None
     assert cut_of(Counter(["a-b", "c-d"])) is None
 
 
 @given(site_urls)
 def test_what_was_cut_is_joined_again(url):
-    """Reading and writing is the identity, but for the order of the query."""
+    """Reading and writing is the identity, except for the order of the query."""
     rest = url.removeprefix("http://h.example")
 
     assert DEEP.write(DEEP.read(rest, "http")) == DeepMap({}).write(DeepMap({}).read(rest, "http"))
@@ -50,7 +50,7 @@ def test_what_was_cut_is_joined_again(url):
 
 @given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1", "path[0]@1@0", "query[a]@0", "query[a]@1"]))
 def test_rules_may_speak_of_pieces(url, key):
-    """A form is its own form also where a rule drops a piece of a value."""
+    """A form is its own form, also if a rule drops a part of a value."""
     engine = RuleEngine([Rule("h.example", {key: ANY}, {key: Drop()})], {"h.example": DEEP})
 
     assert engine.form(engine.form(url)) == engine.form(url) == engine.trace(url)[0]
@@ -58,7 +58,7 @@ def test_rules_may_speak_of_pieces(url, key):
 
 @given(st.lists(rules, max_size=6), site_urls)
 def test_rules_about_whole_values_obey_the_same_laws(rules, url):
-    """Also where a rule writes a value that is read in pieces."""
+    """Also if a rule writes a value that is read in parts."""
     engine = RuleEngine(rules, {"h.example": DEEP})
     form = engine.form(url)
 

@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, and prints what stands below it."""
+"""Every command of the documentation is run, and prints the shown output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def port() -> int:
 
 
 def clone(folder: Path) -> Path:
-    """A folder with what a clone of the repository has and the commands need."""
+    """Return a folder with the parts of a clone that the commands need."""
     folder.mkdir(parents=True)
     for name in ("examples", "spiders", "scrapy.cfg", "benchmarks"):
         (folder / name).symlink_to(ROOT / name)
@@ -35,7 +35,7 @@ def clone(folder: Path) -> Path:
 
 
 def differences(page: Path, folder: Path, port: int) -> list[str]:
-    """Commands of a page whose output differs from the page, with both outputs."""
+    """Return the commands of a page whose output differs from the page, with both outputs."""
     listed = list(commands(page))
     printed = run_session(listed, folder, port)
     return [
@@ -47,18 +47,18 @@ def differences(page: Path, folder: Path, port: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def after_readme(tmp_path_factory: pytest.TempPathFactory, port: int) -> tuple[Path, list[str]]:
-    """The folder in which the commands of the README were run, and what they printed otherwise than it shows."""
+    """Return the folder in which the commands of the README ran, and the differences in output."""
     folder = clone(tmp_path_factory.mktemp("readme") / "clone")
     return folder, differences(README, folder, port)
 
 
 def test_the_readme_prints_what_it_shows(after_readme: tuple[Path, list[str]]) -> None:
-    """The first thing that anybody reads."""
+    """The commands of the README print what it shows."""
     assert after_readme[1] == []
 
 
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path, port: int) -> None:
-    """From an empty folder: served, crawled, labelled, learnt, crawled on."""
+    """The commands of the guide run from an empty folder: serve, crawl, label, train, crawl on."""
     assert differences(TUTORIAL, clone(tmp_path / "clone"), port) == []
 
 
@@ -66,7 +66,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path, port: int) -> None:
 def test_pages_print_what_they_show(
     page: Path, after_readme: tuple[Path, list[str]], tmp_path: Path, port: int
 ) -> None:
-    """They go on where the README ends: with its crawl.db and its models/forum."""
+    """The other pages start where the README ends: with its crawl.db and its models/forum."""
     folder = clone(tmp_path / "clone")
     shutil.copy(after_readme[0] / "crawl.db", folder)
     shutil.copytree(after_readme[0] / "models", folder / "models")
@@ -80,7 +80,7 @@ def test_pages_print_what_they_show(
 def test_python_in_the_documentation_is_true(
     after_readme: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sessions of Python print what they show; other blocks of Python can be run."""
+    """Python sessions print what they show; other Python blocks run."""
     monkeypatch.chdir(after_readme[0])
     n_sessions = 0
     for page in PAGES:
@@ -101,9 +101,9 @@ def test_python_in_the_documentation_is_true(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_command_hides_from_the_tests(page: Path) -> None:
     """
-    Blocks have a language that says whether they are run; a session of its own is one of commands; and no command
-    stands in an indented block, but for the list of commands of the README, and for the page of the formats, which has
-    a test of its own (test_formats_page.py).
+    The language of a block tells whether it is run; a separate session has commands only; and no command is in an
+    indented block, except for the README's list of commands, and the page of the formats, which has its own test
+    (test_formats_page.py).
     """
     for block in blocks(page):
         assert block.language in ("sh", "console", "python", "pycon", "text", "ini", "json"), block

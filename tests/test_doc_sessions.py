@@ -1,4 +1,4 @@
-"""The commands of the documentation that ask a live site, install something or take minutes: with stand-ins."""
+"""Commands of the documentation that use a live site, install something or take minutes, run with substitutes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORUM = ROOT / "examples" / "forum.warc.zst"
 LIVE_SITE = "https://forum.example"
 SESSIONS = [block for page in (*PAGES, OWN_PROJECT) for block in blocks(page) if block.is_alone]
 N_LEARNT_FROM = 300
-"""Pages that a translator is trained on for a few steps."""
+"""Number of pages for training a translator for a few steps."""
 PIP = "pip install --no-index --no-deps"
 
 
@@ -45,13 +45,13 @@ def site() -> Iterator[str]:
 
 
 def with_stand_ins(line: str, site: str, wheel: Path) -> str:
-    """The recording for a live site, the wheel of this tree for the released one, and less of what takes long."""
+    """Replace the live site by the recording, the released wheel by this tree's, and long work by shorter work."""
     if line.startswith("make "):
-        return line.replace("make ", "make --dry-run ", 1)  # run by test_make.py, or by continuous integration
-    if line.startswith("pip install -c "):  # what it needs is installed; the tests' own environment lends the builder
+        return line.replace("make ", "make --dry-run ", 1)  # run by test_make.py or by continuous integration
+    if line.startswith("pip install -c "):  # requirements are installed; the tests' environment has the builder
         lent = sysconfig.get_path("purelib")
         return f"PYTHONPATH={lent} {line.replace('pip install', f'python -m {PIP} --no-build-isolation', 1)}"
-    line = line.replace("-m venv ", "-m venv --without-pip ")  # the same environment lends that as well
+    line = line.replace("-m venv ", "-m venv --without-pip ")  # the same environment has pip
     if line.startswith("pip install "):
         return line.replace("pip install", f"{PIP} --dry-run --find-links {wheel.parent}", 1)
     line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=150").replace("--delay 2", "--delay 0")
@@ -60,7 +60,7 @@ def with_stand_ins(line: str, site: str, wheel: Path) -> str:
 
 
 def prepare(folder: Path, block: Block, site: str) -> None:
-    """Give *folder* what the reader has by then: a clone; for some pages also a crawl, or a log of the site."""
+    """Prepare *folder* as the page assumes: a clone; for some pages also a crawl, or a log of the site."""
     copy_sources(folder)
     for name in ("examples", "spiders", "scrapy.cfg", "Makefile", "constraints.txt", "benchmarks"):
         (folder / name).symlink_to(ROOT / name)
@@ -94,7 +94,7 @@ def test_it_does_what_it_says(block: Block, tmp_path: Path, site: str, wheel: Pa
 
 
 def test_stand_ins_leave_nothing_to_the_network(site: str, wheel: Path) -> None:
-    """Whatever stands in the documentation, only this machine is asked."""
+    """No documented command contacts another machine."""
     for block in SESSIONS:
         for command in sh_commands(block):
             line = with_stand_ins(command.line, site, wheel)

@@ -1,4 +1,4 @@
-"""Documentation is a test: what it names exists, and the numbers it quotes are those of the committed results."""
+"""The documentation is tested: its names exist, and its numbers are those of the committed results."""
 
 import doctest
 import importlib
@@ -27,7 +27,7 @@ MODULES = [
 
 
 def test_the_readme_names_every_command_and_no_other():
-    """A command that is added or renamed has its line in the README."""
+    """Each command has its line in the README."""
     assert set(re.findall(r"^    dedup-crawler ([a-z-]+) ", README, re.MULTILINE)) == set(main.commands)
 
 
@@ -40,7 +40,7 @@ def test_every_method_is_described():
 
 @pytest.mark.parametrize("page", ["settings.md", "commands.md"])
 def test_what_is_written_out_of_the_code_is_what_the_code_says(page, monkeypatch):
-    """Settings, stats, meta keys and commands: `make reference` writes them anew."""
+    """Settings, stats, meta keys and commands: the tables are the output of `make reference`."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     reference = importlib.import_module("reference")
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def test_what_is_written_out_of_the_code_is_what_the_code_says(page, monkeypatch
 
 
 def test_every_file_of_the_guided_tour_exists():
-    """Each walk of CONTRIBUTING.md names at most twelve files, and its table names folders that are there."""
+    """Each walk of CONTRIBUTING.md names at most twelve files, and its table names existing folders."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     tour = text.partition("## A guided tour")[2].partition("\n## ")[0]
     walks = [re.findall(r"`([\w/]+\.py)`", walk) for walk in tour.split("\n### ")[1:]]
@@ -73,9 +73,9 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_quoted_rows_come_from_the_results(page):
-    """A table row with numbers stands to the letter in benchmarks/results, where its command stands beside it.
+    """A table row with numbers is in benchmarks/results, word for word, if its command is quoted.
 
-    What commands print in a block of code is compared by running them.
+    Output of commands in code blocks is compared by running them.
     """
     rows = re.findall(r"^\| .*\|$", without_blocks(page.read_text(encoding="utf-8")), re.MULTILINE)
     measured = [row for row in rows if len(re.findall(r"\|\s+[\d.]+%?\s", row)) > 0]

@@ -1,4 +1,4 @@
-"""The documentation as a site: it is built without a warning, and no link of it leads nowhere."""
+"""The documentation as a site: it is built without a warning, and all its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from doc_blocks import ROOT
 
 
 def build(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
-    """Build the site elsewhere, as `make docs` does."""
+    """Build the site in another folder, as `make docs` does."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     return subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
 
@@ -31,14 +31,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """To a page, with the heading that is meant, or a file; those into the repository too."""
+    """All links lead to a page and its heading, or to a file; also links into the repository."""
     anchors: dict[Path, set[str]] = {}
     n_links = 0
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         anchors[page] = set(re.findall(r'\bid="([^"]+)"', text))
     for page in anchors:
-        if page.name == "404.html":  # is shown for any address: its links begin at the root
+        if page.name == "404.html":  # is shown for any URL: its links begin at the root
             continue
         for link in re.findall(r'<a [^>]*href="([^"]+)"', page.read_text(encoding="utf-8")):
             if re.match(r"[a-z]+:", link):
@@ -55,7 +55,7 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
 
 
 def test_every_page_is_in_the_site(site: Path) -> None:
-    """With its title in the navigation, which stands on every page; the programs that make it stay outside."""
+    """Every page is in the navigation, which is on every page; the programs that build the site are not in it."""
     home = (site / "index.html").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
         place = "" if page.stem == "index" else f"{page.stem}/"
@@ -64,7 +64,7 @@ def test_every_page_is_in_the_site(site: Path) -> None:
 
 
 def test_broken_links_are_errors(tmp_path: Path) -> None:
-    """In a page, to a page of the repository, to a heading: in a copy of all that the site is made of and links to."""
+    """A broken link in a page, to the repository, or to a heading fails the build, in a copy of its sources."""
     folder = tmp_path / "clone"
     ignored = shutil.ignore_patterns("__pycache__", "*.zst", "*.gz", "*.jsonl")
     for name in ("docs", "models", "spiders", "dedup_crawler", "examples", "benchmarks"):

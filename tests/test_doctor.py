@@ -1,4 +1,4 @@
-"""``dedup-crawler doctor``: what is there, what is missing, and never a password."""
+"""``dedup-crawler doctor``: installed and missing parts, and never a password."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def doctor(*arguments: object) -> Result:
 
 
 def test_it_names_what_is_installed() -> None:
-    """Versions and extras; nothing is wrong where the tests run."""
+    """Versions and extras; no problem in the tests' environment."""
     found = json.loads(doctor("--json").stdout)
 
     assert found["version"] == dedup_crawler.__version__
@@ -44,7 +44,7 @@ def test_it_names_what_is_installed() -> None:
 
 
 def test_a_database_and_a_model_are_looked_at(tmp_path: Path) -> None:
-    """How far the database has come, what the model is of; as text the same."""
+    """The progress of the database, the contents of the model; the text says the same."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(Page(f"http://forum.example/{n}") for n in range(3))
         store.write_clusters({"http://forum.example/0": 0, "http://forum.example/1": 0})
@@ -62,7 +62,7 @@ def test_a_database_and_a_model_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_what_cannot_work_is_a_problem_and_status_1(tmp_path: Path) -> None:
-    """A database of another program, a damaged model, nothing at all: each is one line, and the rest is still told."""
+    """A foreign database, a damaged model, a missing file: each is one line, and the rest is still printed."""
     (tmp_path / "shopping.db").write_text("milk, bread")
     model = make_method("keep-all").fit(["http://a.example/"], [0]).save(tmp_path / "model")
     (model / "model.json").write_text("{")
@@ -90,7 +90,7 @@ def test_what_cannot_work_is_a_problem_and_status_1(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("as_json", [[], ["--json"]])
 def test_no_password_is_printed(location: str, as_json: list[str]) -> None:
-    """Wherever in a database's address it stands, readable or not; nor do other commands, whose errors name it too."""
+    """At any place of a database URL, readable or not; nor in the errors of other commands."""
     told = doctor("--db", location, *as_json)
     failed = CliRunner().invoke(main, ["label", "--db", location])
 
@@ -104,7 +104,7 @@ SECRETS = st.text(st.characters(codec="utf-8"), max_size=12).map(lambda text: f"
 
 @given(SECRETS, SECRETS)
 def test_no_secret_survives_in_an_address_or_in_what_a_driver_says(password: str, value: str) -> None:
-    """Whatever characters it is made of, as it is or as a URL or Python writes it."""
+    """For any characters, plain or escaped as in URLs or Python."""
     url = URL.create("postgresql", "me", password, "host", 5432, "name", {"sslpassword": value})
     location = url.render_as_string(hide_password=False)
     said = without_secrets(f"{password} {password!r} {value} {quote_plus(value)} at {location}", location)
@@ -130,7 +130,7 @@ def without_torch(folder: Path) -> Path:
 
 
 def test_where_torch_is_absent_it_says_so_and_nothing_fails(tmp_path: Path) -> None:
-    """In a real Python without it: not installed is no problem, and the extra says what it lacks."""
+    """In a real Python without torch: this is no problem, and the extra names its missing package."""
     code = (
         f"import sys; sys.path.insert(0, {str(without_torch(tmp_path))!r}); from dedup_crawler.cli import main; main()"
     )
@@ -144,7 +144,7 @@ def test_where_torch_is_absent_it_says_so_and_nothing_fails(tmp_path: Path) -> N
 
 
 def test_a_torch_that_cannot_be_imported_is_a_problem(tmp_path: Path) -> None:
-    """As it happens with a library that is missing: one line, status 1, no traceback."""
+    """If a shared library is missing: one line, status 1, no traceback."""
     folder = without_torch(tmp_path)
     (folder / "torch").mkdir()
     (folder / "torch" / "__init__.py").write_text(

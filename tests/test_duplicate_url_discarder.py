@@ -1,4 +1,4 @@
-"""The peer with hand-written rules."""
+"""The baseline with hand-written rules."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def test_what_the_public_rules_say_of_every_host(fitted):
 
 
 def test_what_the_package_refuses_keeps_its_own_form(fitted):
-    """A URL with an impossible port is no reason to stop a crawl; the package itself raises for it."""
+    """A URL with an impossible port raises no error, though the package itself raises one."""
     url = "http://[www.forum.example/x"
     fitted.hosts |= {"[www.forum.example"}
 
@@ -34,14 +34,14 @@ def test_what_the_package_refuses_keeps_its_own_form(fitted):
 
 
 def test_a_form_is_its_own_form_where_the_package_would_go_on(fitted):
-    """One trailing slash hides behind another."""
+    """Several trailing slashes are all dropped."""
     form = fitted.canonicalize("http://www.forum.example/x;/")
 
     assert fitted.canonicalize(form) == form == fitted.canonicalize("http://www.forum.example/x;")
 
 
 def test_a_missing_package_names_the_way_out(monkeypatch):
-    """Without the extra the method says what to install."""
+    """Without the extra the method names the package to install."""
     monkeypatch.setitem(sys.modules, "duplicate_url_discarder_rules", None)
 
     with pytest.raises(MissingExtraError, match=r"duplicate_url_discarder_rules.*dedup-crawler\[peers\]"):
@@ -49,7 +49,7 @@ def test_a_missing_package_names_the_way_out(monkeypatch):
 
 
 def test_a_model_made_with_other_rules_is_refused(fitted, tmp_path):
-    """Other rules give other forms: the versions are named."""
+    """Other versions of the rules give other forms, so the versions are stored."""
     folder = fitted.save(tmp_path / "model")
     description, _ = read_model(folder, NAME)
     for key in ("digest", "files"):
@@ -65,7 +65,7 @@ def test_a_model_made_with_other_rules_is_refused(fitted, tmp_path):
 
 
 def test_nobody_else_pays_for_it():
-    """Loading all methods does not import the package, and its rules ask nothing of the network."""
+    """Loading all methods does not import the package, and its rules need no network."""
     code = (
         "import socket, sys\n"
         "import dedup_crawler.methods\n"
@@ -82,7 +82,7 @@ def test_nobody_else_pays_for_it():
 
 
 def test_the_model_folder_says_which_rules(fitted, tmp_path):
-    """Their version and digest, for a person."""
+    """The description has the version and digest of the rules."""
     table = json.loads((fitted.save(tmp_path / "model") / "public_rules.json").read_text())
 
     assert set(table) == {"version", "sha256"}

@@ -26,7 +26,7 @@ def said(urls):
 
 
 def test_a_parameter_that_never_matters_is_left_out():
-    """Session ids that are never seen twice, with and without a URL that has none."""
+    """Session ids that never repeat, with and without a URL that has none."""
     with_plain = [(f"/t?id={n}{sid}", n) for n in range(9) for sid in ("", f"&sid=a{n}", f"&sid=b{n}")]
     without = [(rest, page) for rest, page in with_plain if "sid" in rest]
 
@@ -35,7 +35,7 @@ def test_a_parameter_that_never_matters_is_left_out():
 
 
 def test_a_parameter_gets_its_default_where_its_lack_matters():
-    """Without ``lang`` a page asks for the language; with one, it is the same page in any."""
+    """Without ``lang`` a page asks for the language; with it, all values show one page."""
     pages = [(f"/t?id={n}&lang={lang}", n) for n in range(9) for lang in ("en", "de", "fr")]
     pages += [(f"/t?id={n}", 100) for n in range(9)]
 
@@ -52,7 +52,7 @@ def test_a_parameter_that_names_the_page_gives_no_rule():
 
 
 def test_more_general_rules_stand_for_what_they_imply():
-    """``.html`` goes everywhere: no rule says it once more for one section."""
+    """``.html`` is dropped everywhere, by one rule for all sections."""
     pages = [
         (f"/{section}/{name}{end}", f"{section}{name}")
         for section in "abc"
@@ -65,7 +65,7 @@ def test_more_general_rules_stand_for_what_they_imply():
 
 
 def test_what_fails_too_often_is_no_rule():
-    """A substring that changes the page in a third of the cases is likely, and is not kept; nor is it without trial."""
+    """A substring that changes the page in a third of the cases is likely, but fails its trial and is not kept."""
     pages = [(f"/p{n}{end}", n if n % 3 else 100 + n + len(end)) for n in range(60) for end in ("", "/print")]
     untried = DustSearch("dustbuster", 5, 35, 11, n_tried=0, epsilon=0.05, seed=0)
 
@@ -85,7 +85,7 @@ def test_what_fails_too_often_is_no_rule():
     ],
 )
 def test_a_trial_ends_when_it_is_certain(outcomes, is_decided, is_passed):
-    """Of twenty pairs one may fail: nineteen successes or two failures decide."""
+    """One of twenty pairs may fail: nineteen successes or two failures decide."""
     trial = Trial(20, 0.05)
     for outcome in outcomes:
         trial.add(outcome)
@@ -110,7 +110,7 @@ def test_any_list_gives_rules_without_an_error(pieces, seed):
 
 
 def test_a_url_with_a_thousand_parameters_costs_no_square():
-    """It is left out of the search for parameters; so is one parameter that a single URL has."""
+    """A parameter with too many URLs is left out of the search; so is one that only one URL has."""
     long = "&".join(f"p{n}=1" for n in range(1000))
 
     assert likely_parameters(listed([(f"/{n}?{long}", n) for n in range(10)])) == []

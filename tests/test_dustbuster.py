@@ -1,4 +1,4 @@
-"""DustBuster as a method: from a crawl, from sizes, and what it does not touch."""
+"""DustBuster as a method: learning from a crawl or from sizes, and its limits."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ORIGIN = "http://forum.example"
 
 
 def planted():
-    """Fifty topics: with a session id, as a page to print, under another name of the script; members, once each."""
+    """Return fifty topics with session ids, print views and another script name; and members with one URL each."""
     pages = []
     for n in range(50):
         plain = f"{ORIGIN}/topic?id={n}"
@@ -21,7 +21,7 @@ def planted():
 
 
 def test_learns_from_a_crawl_what_never_changes_the_page():
-    """One form for each topic, whichever way it is reached, also topics and session ids never seen."""
+    """Each topic has one form under all its URLs, also new topics and session ids."""
     urls, clusters = zip(*planted(), strict=True)
     method = DustBuster().fit(urls, clusters)
     forms = {
@@ -42,7 +42,7 @@ def test_learns_from_a_crawl_what_never_changes_the_page():
 
 
 def test_learns_the_same_from_sizes():
-    """A topic's pages have sizes that overlap, two topics have not: the rules are those of the crawl."""
+    """Sizes of one topic overlap, those of two topics do not: the rules equal those of the crawl."""
     urls, clusters = zip(*planted(), strict=True)
     sizes = [(1000 + 20 * page, 1009 + 20 * page) for page in clusters]
     by_sizes = DustBuster().fit_sizes(urls, sizes)
@@ -66,7 +66,7 @@ def test_says_what_it_learnt_and_why(tmp_path):
 
 
 def test_a_page_without_content_says_nothing():
-    """URLs that only ever answered with nothing are all alike, and no rule is made of that."""
+    """URLs with only empty answers are all alike, and teach no rule."""
     urls = [f"{ORIGIN}/{n}{end}" for n in range(20) for end in ("", "/feed")]
 
     assert DustBuster().fit_sizes(urls, [(0, 0)] * 40).engine_.rules == []
@@ -74,7 +74,7 @@ def test_a_page_without_content_says_nothing():
 
 
 def test_a_site_without_duplicates_gives_no_rule():
-    """Singletons alone: nothing is learnt, and every URL keeps its form."""
+    """From singletons alone nothing is learnt, and every URL keeps its form."""
     urls = [f"{ORIGIN}/topic?id={n}" for n in range(100)]
     method = DustBuster().fit(urls, range(100))
 
@@ -83,7 +83,7 @@ def test_a_site_without_duplicates_gives_no_rule():
 
 
 def test_sizes_have_to_fit_the_urls():
-    """As many as there are URLs, and some."""
+    """A support of up to the number of URLs, and above."""
     with pytest.raises(BadInputError, match="1 URLs and 2 sizes"):
         DustBuster().fit_sizes([f"{ORIGIN}/"], [(1, 1), (2, 2)])
     with pytest.raises(BadInputError, match="no URLs"):
@@ -91,7 +91,7 @@ def test_sizes_have_to_fit_the_urls():
 
 
 def test_of_a_page_with_very_many_urls_the_first_are_learnt_from(monkeypatch):
-    """As if the crawl had ended there for that page; the URLs of other pages all count, wherever they stand."""
+    """Only the first URLs of a huge page count; all URLs of other pages count, at any place."""
     trap = [f"http://a.example/trap?n={n}" for n in range(40)]
     others = [f"http://a.example/topic/{n}{end}" for n in range(12) for end in ("", "?print=1")]
     pages = [1 + n // 2 for n in range(len(others))]
@@ -105,7 +105,7 @@ def test_of_a_page_with_very_many_urls_the_first_are_learnt_from(monkeypatch):
 
 
 def test_two_sites_are_learnt_apart():
-    """A rule of one host is none of another, though both are in one crawl."""
+    """A rule of one host is not applied to another one of the same crawl."""
     crawl = session_ids()
     other = [f"http://other.example/{n}?sid={n}" for n in range(50)]
     method = DustBuster().fit([*crawl.urls, *other], [*crawl.clusters, *range(1000, 1050)])

@@ -30,7 +30,7 @@ def test_the_column_test_tells_slugs_from_pages():
 
 
 def test_a_value_may_move_from_the_path_to_the_query():
-    """``/story/N`` and ``/story?id=N`` get one form, also for a number that was never met."""
+    """``/story/N`` and ``/story?id=N`` get one form, also for a new number."""
     visits = [(f"{HOST}{form}{i}", i) for i in range(100, 140) for form in ("/story/", "/story?id=")]
     method = Duster().fit([url for url, _ in visits], [page for _, page in visits])
 
@@ -39,7 +39,7 @@ def test_a_value_may_move_from_the_path_to_the_query():
 
 
 def test_values_that_were_seen_are_the_context():
-    """Sort orders that change nothing go; an order that was never seen may change something."""
+    """Known neutral sort orders are dropped; a new order may change something, and stays."""
     visits = [(f"{HOST}/dir{i}/{order}", i) for i in range(40) for order in ("", "?C=N", "?C=M", "?C=S")]
     method = Duster().fit([url for url, _ in visits], [page for _, page in visits])
 
@@ -48,7 +48,7 @@ def test_values_that_were_seen_are_the_context():
 
 
 def test_too_few_pages_teach_nothing():
-    """Two pages are fewer than the three that a rule needs; singletons teach nothing either."""
+    """Two pages are too few for a rule, which needs three; singletons teach nothing either."""
     visits = [(f"{HOST}/t/{i}{sid}", i) for i in range(2) for sid in ("", *(f"?sid={n}" for n in range(9)))]
 
     assert Duster().fit([url for url, _ in visits], [page for _, page in visits]).engine_.rules == []

@@ -38,7 +38,7 @@ def form(rules, rest):
 
 
 def test_each_operation_does_what_it_says():
-    """Set, copy, drop and star, in one rule; keys that it does not name stay."""
+    """One rule can set, copy, drop and ignore values; other keys stay."""
     rewrite = rule(
         {"path[0]": Literal("story"), "query[id]": OfClass("digits")},
         {
@@ -55,19 +55,19 @@ def test_each_operation_does_what_it_says():
 
 
 def test_the_most_specific_rule_goes_first():
-    """A rule for one section is tried before that for the whole site, wherever it stands in the file."""
+    """A rule for one section is tried before one for the whole site, in any order of the file."""
     general = rule({"query[v]": ANY}, {"query[v]": Drop()})
     special = rule({"path[0]": Literal("news"), "query[v]": ANY}, {"query[v]": Star()})
     listed = rule({"path[0]": OneOf(frozenset({"faq", "help"})), "query[v]": ANY}, {"query[v]": Set("1")})
 
     for order in ([general, special, listed], [listed, special, general]):
         assert form(order, "/x?v=2") == "/x"
-        assert form(order, "/help?v=2") == "/help"  # the set first, then the general rule drops what is left
+        assert form(order, "/help?v=2") == "/help"  # first the set, then the general rule drops the rest
         assert RuleEngine([special]).form(f"http://{HOST}/news?v=2") == f"http://{HOST}/news?v=*"
 
 
 def test_a_missing_key_is_a_context_too():
-    """``id`` does not matter while there is no ``do``."""
+    """``id`` does not matter without ``do``."""
     only_without = rule({"query[id]": ANY}, {"query[id]": Drop()}, absent=frozenset({"query[do]"}))
 
     assert form([only_without], "/?id=1") == "/"
@@ -75,7 +75,7 @@ def test_a_missing_key_is_a_context_too():
 
 
 def test_rules_are_chained():
-    """A rule may take the form that another rule gives."""
+    """A rule may change the form that another rule gave."""
     first = rule({"path[0]": Literal("a")}, {"path[0]": Set("b")})
     second = rule({"path[0]": Literal("b")}, {"path[0]": Set("c")})
 
@@ -83,14 +83,14 @@ def test_rules_are_chained():
 
 
 def test_a_circle_ends_at_its_smallest_form():
-    """Wherever it is entered."""
+    """From any URL of the cycle."""
     circle = [rule({"path[0]": Literal(a)}, {"path[0]": Set(b)}) for a, b in ("cb", "bd", "dc", "xc")]
 
     assert {form(circle, f"/{start}") for start in "bcdx"} == {"/b"}
 
 
 def test_of_conflicting_rules_the_first_decides():
-    """Two rules for the same URLs that say different things: one form for all, whatever is asked first, no merging."""
+    """Two contradicting rules for the same URLs: one form for all, in any order of questions."""
     conflict = [rule({"path[0]": Literal("a")}, {"path[0]": Set(to)}) for to in "xy"]
 
     assert {form(conflict, f"/a/{n}") for n in range(3)} == {f"/x/{n}" for n in range(3)}
@@ -98,7 +98,7 @@ def test_of_conflicting_rules_the_first_decides():
 
 
 def test_what_does_not_settle_keeps_its_own_form():
-    """A chain longer than ten rules is not followed half way."""
+    """A chain of more than ten rules is not applied in part."""
     chain = [rule({"path[0]": Literal(str(i))}, {"path[0]": Set(str(i + 1))}) for i in range(30)]
 
     assert form(chain, "/0") == "/0"
@@ -106,13 +106,13 @@ def test_what_does_not_settle_keeps_its_own_form():
 
 
 def test_the_order_of_the_query_does_not_matter():
-    """It is no part of the map, also where no rule fires."""
+    """It is not part of the map, even if no rule fires."""
     assert form([], "/?b=1&a=2&b=0") == "/?a=2&b=1&b=0"
 
 
 @given(st.text("ab=&?/", max_size=20))
 def test_a_query_is_sorted_as_a_map_writes_it(text):
-    """The short way, which needs no map, gives the same; repeated names keep their order."""
+    """The fast path without a map gives the same; repeated names keep their order."""
     form, values = read_url(f"http://{HOST}/{text}", KeyValueMap())
 
     assert form == f"http://{HOST}{KeyValueMap().write(values)}"
@@ -120,7 +120,7 @@ def test_a_query_is_sorted_as_a_map_writes_it(text):
 
 @given(st.lists(rules, max_size=6), st.one_of(site_urls, urls))
 def test_laws(rules, url):
-    """Whatever the rules: nothing raises, a form is its own form and normal, its host is that of the URL."""
+    """For any rules: no exception, a form is its own form and normal, on the host of the URL."""
     url = normal_form(url)
     engine = RuleEngine(rules)
 
@@ -179,7 +179,7 @@ parameter_rules = st.builds(
 
 
 def applied_plainly(rules, url, url_map):
-    """Form and fired rules as the docstring of the engine says them: all rules are tried, and all is read anew."""
+    """Form and fired rules by the engine's definition: all rules are tried, and everything is read again."""
     ranked = sorted(enumerate(rules), key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
     form, values = read_url(url, url_map)
     passed, fired = [form], []
@@ -214,8 +214,8 @@ def applied_plainly(rules, url, url_map):
 @example([Rule(STRATEGY_HOST, {}, {"query[a]": Set("a")})], [f"http://{STRATEGY_HOST}/?a=bab"], True)
 def test_the_engine_does_what_its_docstring_says(rules, crawl, is_deep):
     """
-    For any rules, URLs and maps: what is looked up, and not read again, gives the form of a loop over all rules which
-    writes and reads the URL after each of them.
+    For any rules, URLs and maps: with indexes and caches, the engine gives the form of a loop over all rules that
+    writes and reads the URL after each rule.
     """
     url_map = DEEP if is_deep else KeyValueMap()
     engine = RuleEngine(rules, dict.fromkeys([STRATEGY_HOST, "other.example"], url_map))
@@ -226,7 +226,7 @@ def test_the_engine_does_what_its_docstring_says(rules, crawl, is_deep):
 
 
 def test_many_rules_cost_as_much_as_few():
-    """With 100 times the rules a URL takes about as long."""
+    """With 100 times as many rules a URL takes about as long."""
 
     def microseconds(n_rules):
         many = [
@@ -258,7 +258,7 @@ def test_many_rules_cost_as_much_as_few():
     ],
 )
 def test_a_query_with_a_key_that_was_not_learnt_with_is_left_alone(query, is_strange):
-    """Whatever its value; an empty name is a name too. Both ways of the engine agree."""
+    """With any value; an empty name is a name too. Both paths of the engine agree."""
     engine = RuleEngine(
         [Rule("a.example", {"path[1]": ANY}, {"path[1]": Star()})],
         query_keys={"a.example": frozenset({"page", "sid"})},

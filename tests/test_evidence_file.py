@@ -1,4 +1,4 @@
-"""The file in which a crawl keeps what it learnt of its rules."""
+"""The file with a crawl's evidence for the rules of a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def written(**changes):
 
 
 def test_it_stands_beside_the_model(tmp_path, monkeypatch):
-    """Its folder stays as it was trained; the current folder has a name as well."""
+    """The model folder stays unchanged; the current folder has a name as well."""
     assert evidence_path(Path("/models/forum.example")) == Path("/models/forum.example.evidence.json")
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path / "model")
@@ -44,7 +44,7 @@ def test_it_stands_beside_the_model(tmp_path, monkeypatch):
     )
 )
 def test_what_was_written_is_read(tmp_path_factory, rules):
-    """Law: any counts come back as they were; and nothing else is left in the folder."""
+    """Law: any counts come back unchanged; and nothing else is left in the folder."""
     path = tmp_path_factory.mktemp("models") / "m.evidence.json"
     write_evidence(path, Evidence("d", rules))
     assert read_evidence(path) == Evidence("d", rules)
@@ -52,12 +52,12 @@ def test_what_was_written_is_read(tmp_path_factory, rules):
 
 
 def test_no_file_is_no_evidence(tmp_path):
-    """The first crawl has none; that is no error."""
+    """The first crawl has no file; that is no error."""
     assert read_evidence(tmp_path / "m.evidence.json") is None
 
 
 def test_a_person_can_read_it(tmp_path):
-    """Plain JSON, rules sorted, so that two files can be compared."""
+    """Plain JSON with sorted rules, so that two files can be compared."""
     path = tmp_path / "m.evidence.json"
     write_evidence(path, SOME)
     assert json.loads(path.read_text())["rules"]["b"] == {"agreed": 2, "disagreed": 4, "switched_off": True}
@@ -90,7 +90,7 @@ def test_a_person_can_read_it(tmp_path):
     ],
 )
 def test_damaged_foreign_and_hostile_files_are_refused_in_one_line(tmp_path, contents):
-    """With the file's name and the way out, no control characters, and the file is left as it is."""
+    """The error has the file's name and the way out, without control characters, and the file stays unchanged."""
     path = tmp_path / "m.evidence.json"
     path.write_bytes(contents)
     with pytest.raises(EvidenceError) as caught:
@@ -102,7 +102,7 @@ def test_damaged_foreign_and_hostile_files_are_refused_in_one_line(tmp_path, con
 
 
 def test_a_huge_file_is_not_read(tmp_path):
-    """17 MB are refused after 16."""
+    """A file of 17 MB is refused after 16 MB."""
     path = tmp_path / "m.evidence.json"
     with path.open("wb") as file:
         file.truncate(17 * 2**20)
@@ -111,7 +111,7 @@ def test_a_huge_file_is_not_read(tmp_path):
 
 
 def test_a_folder_in_its_place_is_refused(tmp_path):
-    """Reading and writing say so, in one line."""
+    """Reading and writing report it in one line."""
     path = tmp_path / "m.evidence.json"
     path.mkdir()
     with pytest.raises(EvidenceError, match="cannot be read"):
@@ -122,7 +122,7 @@ def test_a_folder_in_its_place_is_refused(tmp_path):
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
-    """A full disk costs what is new, not what was there."""
+    """A full disk loses only new counts, not old ones."""
     path = tmp_path / "m.evidence.json"
     write_evidence(path, SOME)
 
@@ -137,12 +137,12 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_same_model_goes_on_where_the_crawl_ended():
-    """Rules that failed stay off; those that the model does not have are nobody's."""
+    """Rules that failed stay off; unknown rules are ignored."""
     assert evidence_for(SOME, "0123abcd", {"a": "", "b": "", "c": ""}) == SOME.rules
     assert evidence_for(SOME, "0123abcd", {"a": ""}) == {"a": RuleCounts(10, 1, False)}
     assert evidence_for(None, "0123abcd", {"a": ""}) == {}
 
 
 def test_another_model_keeps_the_counts_of_rules_that_are_there_again():
-    """But one that had failed is believed anew, if training found it again."""
+    """A rule that had failed is used again if new training found it."""
     assert evidence_for(SOME, "other", {"a": "", "b": ""}) == {"a": RuleCounts(10, 1, False)}

@@ -1,4 +1,4 @@
-"""Rules read off URLs and the forms that somebody gives them."""
+"""Rules learnt from URLs and given forms."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ SITE = f"http://{HOST}"
 
 
 def forms(examples: list[tuple[str, str]], url: str) -> set[str]:
-    """Forms that the rules give to a URL, each rule by itself."""
+    """Return the forms that the rules give to a URL, each rule alone."""
     return {RuleEngine([rule]).form(url) for rule in rules_of_examples(HOST, examples, "somebody")}
 
 
 def test_values_are_copied_written_and_dropped() -> None:
-    """``/index.php?title=X&printable=yes`` is ``/X``, whatever X is."""
+    """``/index.php?title=X&printable=yes`` is ``/X``, for any X."""
     examples = [(f"{SITE}/index.php?printable=yes&title=T{n}", f"{SITE}/T{n}") for n in range(MIN_PAGES)]
 
     assert f"{SITE}/New" in forms(examples, f"{SITE}/index.php?printable=yes&title=New")
 
 
 def test_pieces_are_cut() -> None:
-    """``/topic/7-a-title`` is ``/topic/7``: a delimiter says which piece is left."""
+    """``/topic/7-a-title`` is ``/topic/7``: a delimiter separates the part to keep."""
     examples = [(f"{SITE}/topic/{n}-a-title-of-{n}", f"{SITE}/topic/{n}") for n in range(MIN_PAGES)]
 
     assert f"{SITE}/topic/99" in forms(examples, f"{SITE}/topic/99-another")
 
 
 def test_too_few_examples_say_nothing() -> None:
-    """Below the bound there is no rule, and neither is there one where forms are the URLs or leave the host."""
+    """No rule below the bound, nor if forms equal the URLs or leave the host."""
     examples = [(f"{SITE}/t?n={n}&s={n}{n}", f"{SITE}/t?n={n}") for n in range(MIN_PAGES)]
 
     assert rules_of_examples(HOST, examples, "somebody")

@@ -1,4 +1,4 @@
-"""The parts of exploration that know no crawl: what covered pages show, who waits for whom, what says nothing."""
+"""The parts of exploration without a crawl: texts of covered pages, waiting pages, empty pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def crawled(n_pages: int = 40) -> ShownText:
 
 
 def test_a_page_whose_text_others_show_says_nothing_new():
-    """A printed view with a title of its own, and a feed with the paragraphs of three articles in another order."""
+    """A printed view with its own title, and a feed with the paragraphs of three articles, show nothing new."""
     shown = crawled()
     assert shown.has_shown(texts_of(article(3, title="Article 3, printed"))) is True
     feed = "".join(f"<entry><text>{words((n, i))}</text></entry>" for i in range(5) for n in (7, 2, 9))
@@ -52,14 +52,14 @@ def test_a_page_whose_text_others_show_says_nothing_new():
 
 
 def test_a_page_with_a_text_of_its_own_says_something_new():
-    """Another article, and one with a paragraph more; the menu, which all pages have, speaks for neither."""
+    """Another article, or an additional paragraph, is not shown; the menu of all pages does not count."""
     shown = crawled()
     assert shown.has_shown(texts_of(article(99))) is False
     assert shown.has_shown(texts_of(article(3, more=f"<p>{words('a comment')}</p>"))) is False
 
 
 def test_what_cannot_be_told_of_a_page():
-    """A page that has nothing but the menu. While few pages were seen, nothing counts as shown."""
+    """A page with only the menu is undecided. Before enough pages were seen, nothing counts as shown."""
     menu = page("<ul><li>Home of the example</li><li>All of our articles</li></ul><p>Sorry</p>")
     assert crawled().has_shown(texts_of(menu)) is None
     young = crawled(MIN_PAGES - 1)
@@ -68,7 +68,7 @@ def test_what_cannot_be_told_of_a_page():
 
 
 def test_a_picture_is_one_text():
-    """Equal bytes were shown, others were not."""
+    """Equal bytes count as shown, other bytes do not."""
     shown = crawled()
     shown.add(page("GIF89a" + 100 * "x", "image/gif"))
     assert shown.has_shown(texts_of(page("GIF89a" + 100 * "x", "image/gif"))) is True
@@ -77,7 +77,7 @@ def test_a_picture_is_one_text():
 
 @given(st.binary(max_size=300), st.sampled_from(["", "text/html", "text/plain", "application/xml", "image/png"]))
 def test_texts_of_anything(body: bytes, content_type: str):
-    """Whatever a stranger sends, its texts are counted in bytes, and never more than the body has."""
+    """For any body, texts are counted in bytes, and never exceed the body."""
     texts = texts_of(FetchedPage.of("", "", content_type, body))
     assert sum(texts.values()) <= max(len(body), 1)
 
@@ -87,7 +87,7 @@ def waiting(n: int, *, in_place: bool = False) -> Waiting:
 
 
 def test_a_page_that_waits_is_due_after_its_time():
-    """A link that leads to the form ends the waiting; what is never reached is lost, in the order in which it came."""
+    """A link to the form ends the waiting; unreached pages are lost, in their order."""
     unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
     for n in range(5):
         unreached.add(waiting(n))
@@ -100,7 +100,7 @@ def test_a_page_that_waits_is_due_after_its_time():
 
 
 def test_a_page_that_answered_in_place_is_judged_by_its_text():
-    """No link decides about it; it may be shown before its time."""
+    """No link decides about a page that did not redirect; others may show its text meanwhile."""
     unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
     for n in range(4):
         unreached.add(waiting(n, in_place=True))
@@ -111,7 +111,7 @@ def test_a_page_that_answered_in_place_is_judged_by_its_text():
 
 
 def test_the_pages_that_wait_are_bounded():
-    """The oldest are judged before their time."""
+    """The oldest are judged early."""
     unreached = Unreached(lambda _: None)
     for n in range(MAX_WAITING + 3):
         unreached.add(waiting(n))
@@ -119,7 +119,7 @@ def test_the_pages_that_wait_are_bounded():
 
 
 def test_duplicates_wait_for_their_owner_within_bounds():
-    """Those of the form that has waited longest are given up, together."""
+    """All duplicates of the longest waiting form are given up together."""
     awaited = AwaitedOwners(max_bytes=3_000)
     duplicate = Duplicate(("r",), article(1))
     assert not awaited
@@ -152,7 +152,7 @@ def test_pages_that_say_nothing(body: bytes, content_type: str, is_nothing: bool
 
 
 def heard(pages: list[tuple[bytes, FetchedPage]]) -> AlikeAnswers:
-    """Answers in this order, of one site."""
+    """Note answers in this order, of one site."""
     alike = AlikeAnswers()
     for form, each in pages:
         assert alike.answered(form, each, "a.example") == ()
@@ -160,7 +160,7 @@ def heard(pages: list[tuple[bytes, FetchedPage]]) -> AlikeAnswers:
 
 
 def test_a_row_of_alike_answers_is_probed_once():
-    """One form of each row that has another URL is asked for; another page there makes the others doubtful."""
+    """One form of each row with another URL is probed; if that shows another page, the others are fetched again."""
     log_in = page("<form>Please log in, visitor 17</form>")
     walled = [(b"a", log_in), (b"b", page("<form>Please log in, visitor 18</form>")), (b"c", log_in)]
     pages = [*walled, (b"d", article(1))]
@@ -175,8 +175,8 @@ def test_a_row_of_alike_answers_is_probed_once():
 
 def test_the_latest_rows_are_left_to_the_next_process():
     """
-    Forms with a wall for an answer, a bounded number of them, are told as text; those of pages that differ are not. The
-    next process keeps them with their requests until they are answered, and damaged text is no trouble.
+    A bounded number of forms in alike rows is stored as text, but no forms of different pages. The next process keeps
+    them with their requests until they are answered, and damaged text is ignored.
     """
     walled = [(b"%d" % n, page(f"<form>Please log in, visitor {n}</form>")) for n in range(3)]
     alike = heard([(b"first", article(1)), *walled, (b"last", article(2))])
@@ -196,7 +196,7 @@ def test_the_latest_rows_are_left_to_the_next_process():
 
 
 def test_alike_answers_far_from_each_other_are_no_wall():
-    """While a wall stands everything gets it: what other pages came between was shown as it is."""
+    """A wall answers for everything: if other pages came between, alike answers are real pages."""
     others = [(b"%d" % n, article(n)) for n in range(30)]
     same = [(b"same %d" % n, article(1000)) for n in range(6)]
     apart = [each for n, one in enumerate(same) for each in (*others[5 * n : 5 * n + 5], one)]
@@ -206,7 +206,7 @@ def test_alike_answers_far_from_each_other_are_no_wall():
 
 
 def test_rows_that_are_what_they_seem_end_the_search():
-    """A few of them are probed; after a wall was found, more are."""
+    """A few rows are probed; after a wall was found, more."""
     pages = [(b"%d %d" % (n, i), article(n)) for n in range(4 * MAX_IN_VAIN) for i in range(3)]
     alike = heard(pages)
     probes = alike.probes(pages, lambda _: True)
@@ -221,7 +221,7 @@ def test_rows_that_are_what_they_seem_end_the_search():
 
 
 def test_drops_are_verified_by_explorations_of_their_rules():
-    """A drop counts as tested if each of its rules was; what is sent after all is no drop any more."""
+    """A drop counts as tested if each of its rules was; a drop that is sent after all no longer counts."""
     drops = DropCounts()
     for rules, n in ((("a",), 10), (("a", "b"), 5), (("c",), 3), ((), 2)):
         drops.dropped(rules, n)
@@ -238,7 +238,7 @@ def test_drops_are_verified_by_explorations_of_their_rules():
 
 
 def test_sets_of_rules_are_bounded():
-    """Those that come too late are counted together, and none is forgotten."""
+    """Later sets are counted together, and no drop is forgotten."""
     drops = DropCounts()
     for n in range(MAX_SETS + 10):
         drops.dropped((f"r{n}",))

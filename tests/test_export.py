@@ -1,4 +1,4 @@
-"""Exports for duplicate-url-discarder never merge what the model keeps apart, and do merge what they say; the table."""
+"""Exports for duplicate-url-discarder merge only URLs that the model merges; and the table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOST_NAME = HOST.partition("://")[2]
 
 @pytest.fixture(scope="module")
 def discarder(tmp_path_factory):
-    """Return a function that gives a URL's form under an export, by the package itself."""
+    """Return a function that gives a URL's form under an export, with the package itself."""
     pytest.importorskip("duplicate_url_discarder")
     from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
     from tldextract import tldextract
@@ -51,7 +51,7 @@ def discarder(tmp_path_factory):
 
 
 def merged(form, urls):
-    """The URLs that have one form, as sets."""
+    """Return the URLs by form, as sets."""
     groups = defaultdict(set)
     for url in urls:
         groups[form(url)].add(url)
@@ -65,9 +65,8 @@ def merged(form, urls):
 )
 def test_never_merges_what_the_rules_keep_apart(discarder, rules, urls):
     """
-    Law: whatever the package makes of a URL with a file, the model gives it the form that it gives the URL. So URLs
-    that the file merges have one form, whichever rules could be said and in whatever order they are applied; but for
-    URLs with what the note says that it cannot see.
+    Law: the package's form of a URL has the same form in the model as the URL itself. So URLs that the file merges
+    have one form, for any exported rules in any order, except for URLs that the note of the export excludes.
     """
     step, engine = discarder(to_discarder(ModelRules(rules))), RuleEngine(rules)
 
@@ -86,7 +85,7 @@ def models():
 
 
 def test_a_planted_site_comes_back_whole(models, discarder):
-    """Round trip: what was learnt of session ids merges the same URLs in the package itself, the guards left aside."""
+    """Round trip: without guards, exported session rules merge the same URLs in the package itself."""
     urls = [*session_ids().urls, *session_ids(seed=9).urls]
     for name in ("verified", "pattern-tree", "rewrite-rules"):
         model = models["session ids", name]
@@ -97,8 +96,8 @@ def test_a_planted_site_comes_back_whole(models, discarder):
 
 def test_verified_on_a_recorded_site(discarder):
     """
-    Of the forum's rules the package is told, the guards left aside, that `page=1` goes and the usual order; all that
-    they merge is merged.
+    Without guards, the package learns of the forum's rules that `page=1` is dropped, and the usual order; it merges
+    all that these merge.
     """
     truth = read_truth(EXAMPLES / "forum.truth.csv.gz")
     urls, numbers = list(truth), {}
@@ -145,7 +144,7 @@ def shown(context, absent=()):
     ],
 )
 def test_conditions(rule, meant, left_alone, discarder):
-    """A rule is applied where its conditions hold, and nowhere else."""
+    """A rule is applied if its conditions hold, and only then."""
     export = to_discarder(ModelRules([rule]))
     step = discarder(export)
 
@@ -174,7 +173,7 @@ def test_conditions(rule, meant, left_alone, discarder):
     ],
 )
 def test_what_cannot_be_said_is_told(rules, reason):
-    """A rule that could do more in another program than it does here is left out, with the reason."""
+    """A rule that could do more in the other program is left out, with the reason."""
     export = to_discarder(ModelRules(rules))
 
     assert export.n_said == 0
@@ -198,7 +197,7 @@ def test_these_rules_of_the_host_do_not_mind(discarder):
 
 
 def test_other_hosts_are_left_alone(discarder):
-    """A pattern of the package also means `www.` and anything like it; the export keeps off from those."""
+    """A pattern of the package also matches `www.` and similar hosts; the export excludes those."""
     step = discarder(to_discarder(ModelRules([Rule("a.example.com", {"path[0]": ANY}, {"query[s]": Drop()})])))
 
     assert step("http://a.example.com/b?s=1") == "http://a.example.com/b"
@@ -211,7 +210,7 @@ def run(*arguments):
 
 
 def test_the_command(tmp_path, models):
-    """The file on stdout or where it is wanted, what could not be said on stderr, one line each."""
+    """The file goes to stdout or a given path, rules that were left out to stderr, one line each."""
     folder = models["forum", "verified"].save(tmp_path / "model")
     target = "duplicate-url-discarder"
     written = run("--model", folder, "--format", target, "--output", tmp_path / "rules.json")
@@ -230,18 +229,18 @@ def test_the_command(tmp_path, models):
 
 
 def test_methods_without_rules_have_a_table_only(tmp_path):
-    """Networks and fixed ways to write a URL are no rules; the table says so much of them as is known."""
+    """Networks and baselines have no rules; the table has their known effects."""
     crawl = session_ids(n_pages=20)
     folder = make_method("strip-query").fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
     refused = run("--model", folder, "--format", "duplicate-url-discarder")
 
     assert refused.exit_code == 1
-    assert refused.stderr.strip().endswith("cannot express what this method learns; use --format table.")
+    assert refused.stderr.strip().endswith("cannot express the rules of this method; use --format table.")
     assert run("--model", folder, "--format", "table").stdout.splitlines()[1].startswith("strip-query\t0\t0\t\t")
 
 
 def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
-    """A rule that exploration found wrong is in no file, and marked in the table."""
+    """A rule that was switched off is exported to no file, and marked in the table."""
     model = models["session ids", "pattern-tree"]
     folder = model.save(tmp_path / "model")
     wrong = model.engine_.identifiers[0]
@@ -255,7 +254,7 @@ def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
 
 
 def test_static_rules_are_not_exported(tmp_path, models):
-    """A model with static rules in front is written as if there were none, and says so."""
+    """The export of a model ignores its static rules, and says so."""
     model = models["session ids", "pattern-tree"]
     front = StaticFront(
         model, StaticLayer([rules_of({"providers": {"a": {"urlPattern": ".*", "rules": ["t"]}}}, "a.json")])
@@ -263,4 +262,4 @@ def test_static_rules_are_not_exported(tmp_path, models):
     told = run("--model", front.save(tmp_path / "model"), "--format", "duplicate-url-discarder")
 
     assert told.stdout == to_discarder(model.model_rules()).text
-    assert "warning: the static rules in front of the model are not in the file" in told.stderr
+    assert "warning: the file does not contain the static rules in front of the model" in told.stderr

@@ -1,4 +1,4 @@
-"""Owners that fail in every way a server, a network or a neighbour in the crawler knows: no page is lost by it."""
+"""Owners that fail in every possible way: server, network, other middlewares. No page is lost by it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from live_site import Answer, Crawl, Site, strip_query_model, walk
 TIMEOUT_S = 3.0
 MAX_BYTES = 20_000
 FAILING = ["e500", "e403", "slow", "big", "reset", "cut", "private", "silent", "refused", "away"]
-"""Names of the pages whose first URL fails, each in its own way."""
+"""Names of the pages whose first URLs fail, each in its own way."""
 N_SINKS = 8
 
 NEIGHBOURS = '''
@@ -20,7 +20,7 @@ from scrapy.exceptions import IgnoreRequest
 
 
 class SpiderSide:
-    """Drops requests and tells nobody."""
+    """Drops requests silently."""
 
     async def process_spider_output(self, response, result):
         async for each in result:
@@ -40,12 +40,12 @@ class DownloaderSide:
 
 
 def anchors(how: str, *paths: str) -> str:
-    """Links that are asked for in a special way."""
+    """Links that are requested in a special way."""
     return "".join(f'<a class="{how}" href="{path}">x</a>' for path in paths)
 
 
 def build(site: Site) -> None:
-    """Each page under two or three URLs, of which the first fails; the model believes them to be one page."""
+    """Each page has two or three URLs, of which the first fails; the model gives them one form."""
     site.robots("/private?1")
     pairs = [f"/{name}?{n}" for name in FAILING for n in (1, 2)]
     threes = [f"/three?{n}" for n in (1, 2, 3)]
@@ -68,7 +68,7 @@ def build(site: Site) -> None:
     for n in range(N_SINKS):
         site.redirect(f"/sink{n}?1", f"/login?next=/sink{n}", delay_s=0.1)
         site.page(f"/login?next=/sink{n}", html="please log in")
-    # a spider that copies meta: the page was redirected to, its links were not
+    # a spider that copies meta: only the page itself was redirected to
     site.redirect("/hub", "/hub2")
     site.page("/hub2", html=anchors("copy", "/copied?1", "/copied?2", "/copiedgone"))
     for path in ("/copied?1", "/copied?2"):
@@ -76,7 +76,7 @@ def build(site: Site) -> None:
     site.page("/raises", html=anchors("", "/before1", "/before2") + anchors("raise", "/never"))
     for path in ("/before1", "/before2", "/never"):
         site.page(path)
-    # comes last: what was sent in place of an owner is linked once more
+    # comes last: a sent substitute is linked once more
     site.page("/last", "/later", delay_s=TIMEOUT_S - 1)
     site.page("/later", "/twice?2", "/three?3", delay_s=TIMEOUT_S - 1)
 
@@ -91,7 +91,7 @@ def site():
 
 @pytest.fixture(scope="module")
 def crawl(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
-    """One filtered crawl of it, with neighbours that drop requests after the filter let them pass."""
+    """One filtered crawl of it, with other middlewares that drop requests after the filter let them pass."""
     folder = tmp_path_factory.mktemp("crawl")
     (folder / "neighbours.py").write_text(NEIGHBOURS)
     models = folder / "models"
@@ -108,20 +108,20 @@ def crawl(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
         DOWNLOADER_MIDDLEWARES=json.dumps({"neighbours.DownloaderSide": 200}),
     )
     assert crawl.status == 0, crawl.log
-    assert crawl.log.count("Traceback") == 1  # the spider's own
+    assert crawl.log.count("Traceback") == 1  # the spider's own exception
     return crawl
 
 
 def status(crawl: Crawl, path: str) -> object:
-    """Status that the spider's callback was given, None where it was not called."""
+    """Return the status that the spider's callback received, None if it was not called."""
     return crawl.seen.get(path, {}).get("status")
 
 
 @pytest.mark.parametrize("name", FAILING)
 def test_the_duplicate_of_an_owner_that_fails_is_fetched(crawl: Crawl, name: str):
     """
-    Errors of the server, a timeout, a page that is too large, a connection that breaks before or in mid-answer,
-    robots.txt, and three neighbours that keep the owner from being sent: the page comes under its other URL.
+    Server errors, a timeout, a page that is too large, a connection that breaks before or during the answer,
+    robots.txt, and three middlewares that drop the owner: the page comes under its other URL.
     """
     assert status(crawl, f"/{name}?1") is None
     assert status(crawl, f"/{name}?2") == 200
@@ -134,13 +134,13 @@ def test_a_retry_goes_to_the_owner(crawl: Crawl, site: Site):
 
 
 def test_the_third_duplicate_is_fetched_if_the_first_two_fail(crawl: Crawl):
-    """Of several duplicates that were dropped while their owner was awaited, none is lost when one after one fails."""
+    """Of several duplicates dropped while their owner was awaited, none is lost when one after the other fails."""
     assert status(crawl, "/three?3") == 200
 
 
 @pytest.mark.parametrize("n", range(N_SINKS))
 def test_the_duplicates_of_owners_that_end_in_a_sink_are_fetched(crawl: Crawl, n: int):
-    """Eight pages redirect to one log-in page: that answers for none of them, not even for those that came first."""
+    """Eight pages redirect to one log-in form: it answers for none of them, not even for the first ones."""
     assert status(crawl, f"/sink{n}?2") == 200
 
 
@@ -150,19 +150,19 @@ def test_an_owner_that_is_off_the_site_is_replaced(crawl: Crawl):
 
 
 def test_what_was_sent_in_place_of_an_owner_is_fetched_once(crawl: Crawl, site: Site):
-    """Later links to it are for Scrapy's dupefilter, which never saw it in its queue."""
+    """Scrapy's dupefilter must drop later links to it, though it never saw it in its queue."""
     assert site.asked.index("/three?3") < site.asked.index("/later")
     assert [site.count("/twice?2"), site.count("/three?3")] == [1, 1]
 
 
 def test_links_that_copy_the_meta_of_a_redirected_page_are_filtered(crawl: Crawl, site: Site):
-    """Scrapy's marks of a redirect do not make redirects of the links of its target: the duplicate is dropped."""
+    """The copied meta of a redirect does not make its links redirects: the duplicate is dropped."""
     assert [status(crawl, "/copied?1"), site.count("/copied?2")] == [200, 0]
     assert site.count("/hub") == site.count("/hub2") == 1
 
 
 def test_links_of_a_page_on_which_the_spider_fails_are_kept(crawl: Crawl):
-    """Scrapy sends what a callback gave before it failed, and so does the filter."""
+    """Scrapy sends the requests that a callback yielded before it failed, and so does the filter."""
     assert "a fault of the spider" in crawl.log
     assert [status(crawl, f"/before{n}") for n in (1, 2)] == [200, 200]
     assert status(crawl, "/never") is None

@@ -1,4 +1,4 @@
-"""A live crawl compares pages as learning does: over real HTTP, with what the model knows of the site."""
+"""A live crawl compares pages as training does: over real HTTP, with the model's site text."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ N_LEARNT, N_NEW = 40, 60
 
 
 def html(n: int, *more: str) -> str:
-    """An article, with what its form says."""
+    """Return an article with the lines of its form."""
     said = "".join(f"<p>{each}</p>" for each in more)
     return f"<html><title>Article {words(3, n)}</title><body>{text(f'article {n}')}{said}</body></html>"
 
 
 def pages_of(n: int) -> dict[str, str]:
-    """The article, and the same with a form that names somebody whom nothing else names."""
+    """Return the article, and the same with a reply form that has a unique name."""
     return {f"/article/{n}": html(n), f"/article/{n}?reply={n}": html(n, f"Leave a reply to {words(1, f'name {n}')}")}
 
 
 def learnt(folder: Path, host: str) -> Path:
-    """A model of the first articles and their forms, as the pages teach it."""
+    """Return a model of the first articles and their forms, learnt from the pages."""
     shown = {path: html for n in range(N_LEARNT) for path, html in pages_of(n).items()}
     texts = [
         clean_page(Page(f"http://{host}{path}", content_type="text/html", content=html.encode()))[0]
@@ -63,7 +63,7 @@ def crawl_of(folder: Path, *, is_wrong: bool) -> tuple[Crawl, list[str]]:
 
 
 def test_what_a_rule_always_changes_does_not_speak_against_it(tmp_path: Path):
-    """Every form has a line of its own with a name of its own: each exploration agrees, and the rest is dropped."""
+    """Every form has a line with a unique name: each exploration agrees, and the rest is dropped."""
     crawl, dropped = crawl_of(tmp_path, is_wrong=False)
     assert crawl.stats["dedup/explored/agree"] == crawl.stats["dedup/request/explored"]
     assert "dedup/rules/switched_off" not in crawl.stats
@@ -72,7 +72,7 @@ def test_what_a_rule_always_changes_does_not_speak_against_it(tmp_path: Path):
 
 
 def test_another_article_does(tmp_path: Path):
-    """The rule goes, and every page reaches the spider."""
+    """The rule is switched off, and every page reaches the spider."""
     crawl, dropped = crawl_of(tmp_path, is_wrong=True)
     assert crawl.stats["dedup/rules/switched_off"] == 1
     assert dropped == []
@@ -80,7 +80,7 @@ def test_another_article_does(tmp_path: Path):
 
 @pytest.mark.parametrize("damage", ["<html>", "", "\x00\x01" * 100, "<p>" * 50_000, "<html><body>" + "a b " * 300_000])
 def test_a_page_that_cannot_be_read_does_not_end_the_crawl(tmp_path: Path, damage: str):
-    """Whatever a form answers, the crawl goes on, and the articles are there."""
+    """For any answer of a form, the crawl goes on, and the articles are fetched."""
     with Site() as site:
         site.robots()
         links = [path for n in range(N_LEARNT, N_LEARNT + 12) for path in pages_of(n)]

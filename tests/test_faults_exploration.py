@@ -1,4 +1,4 @@
-"""A rule that turns out wrong, and a site that hides behind a wall, while a crawl over real HTTP runs."""
+"""A rule that turns out wrong, and a site behind a wall, in a crawl over real HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = ["".join(random.Random(n).choices("bcdfghklmnprstvwz", k=7)) for n in r
 
 
 def text(seed: object) -> str:
-    """A page's worth of words, the same for the same seed."""
+    """Return the words of a page, the same for the same seed."""
     draw = random.Random(str(seed))
     return "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(5))
 
@@ -31,12 +31,12 @@ def pair(n: int) -> tuple[str, str]:
 
 
 def show(site: Site, path: str, seed: object) -> None:
-    """Serve a page that says nothing of its own address."""
+    """Serve a page that does not print its URL."""
     site.answers[path] = Answer(body=f"<html><title>About {seed}</title><body>{text(seed)}</body></html>".encode())
 
 
 def build_chain(site: Site, first: int, last: int, is_right: Iterable[bool]) -> None:
-    """Hubs in a chain, ten items each; the second URLs stand two hubs later, when the first have been answered."""
+    """Hubs in a chain, ten items each; the second URLs are two hubs later, when the first ones have been answered."""
     site.robots()
     hubs = range((last - first) // 10 + 3)
     for hub in hubs:
@@ -51,7 +51,7 @@ def build_chain(site: Site, first: int, last: int, is_right: Iterable[bool]) -> 
 
 
 def status(crawl: Crawl, path: str) -> object:
-    """Status that the spider's callback was given, None where it was not called."""
+    """Return the status that the spider's callback received, None if it was not called."""
     return crawl.seen.get(path, {}).get("status")
 
 
@@ -60,7 +60,7 @@ SLOWLY = {"CONCURRENT_REQUESTS": 4, "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Crawl, Path]:
-    """A crawl in which the query begins to mean something, the next crawl of the site, and the model's folder."""
+    """A crawl in which the query starts to matter, the next crawl of the site, and the model's folder."""
     folder = tmp_path_factory.mktemp("broken")
     with Site() as site:
         build_chain(site, 0, N_GOOD + N_BAD, [True] * N_GOOD + [False] * N_BAD)
@@ -72,7 +72,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Crawl, Path
 
 
 def test_a_rule_that_becomes_wrong_is_switched_off_within_50_explorations(broken: tuple[Crawl, Crawl, Path]):
-    """Its good past does not hide it, and one warning says so."""
+    """The rule is switched off despite its good past, with one warning."""
     crawl, _, _ = broken
     n_agreed, n_wrong = (int(str(crawl.stats[f"dedup/explored/{verdict}"])) for verdict in ("agree", "disagree"))
     assert n_agreed >= N_GOOD // 8
@@ -82,7 +82,7 @@ def test_a_rule_that_becomes_wrong_is_switched_off_within_50_explorations(broken
 
 
 def test_the_pages_that_it_dropped_are_fetched(broken: tuple[Crawl, Crawl, Path]):
-    """Every page of the site has reached the spider in the end."""
+    """Every page of the site reaches the spider in the end."""
     crawl, _, _ = broken
     assert crawl.stats["dedup/request/dropped"] > N_GOOD // 4
     assert [n for n in range(N_GOOD + N_BAD) if status(crawl, pair(n)[0]) != 200] == []
@@ -90,7 +90,7 @@ def test_the_pages_that_it_dropped_are_fetched(broken: tuple[Crawl, Crawl, Path]
 
 
 def test_the_next_crawl_starts_without_the_rule(broken: tuple[Crawl, Crawl, Path]):
-    """The verdict of a crawl stands beside the model, so that the next one does not have to learn it again."""
+    """The verdict is stored beside the model, so that the next crawl need not repeat it."""
     crawl, again, model = broken
     written = json.loads(model.with_name("model.evidence.json").read_text())
     assert written["rules"]["strip-query"]["switched_off"] is True
@@ -102,7 +102,7 @@ def test_the_next_crawl_starts_without_the_rule(broken: tuple[Crawl, Crawl, Path
 
 @pytest.mark.parametrize(("share", "n_explored"), [(1, 30), (0, 0)])
 def test_all_duplicates_are_explored_or_none(tmp_path: Path, share: float, n_explored: int):
-    """DEDUP_EXPLORATION = 1 fetches every duplicate whose page is there, 0 not a single one."""
+    """DEDUP_EXPLORATION = 1 fetches every duplicate of a fetched page, 0 none."""
     with Site() as site:
         build_chain(site, 0, 30, [True] * 30)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -113,7 +113,7 @@ def test_all_duplicates_are_explored_or_none(tmp_path: Path, share: float, n_exp
 
 
 def test_a_redirect_to_the_owner_says_as_much_as_its_page(tmp_path: Path):
-    """In a spider that follows redirects itself; where they lead elsewhere, nothing is said of the rule."""
+    """In a spider that follows redirects itself; a redirect elsewhere is no evidence about the rule."""
     with Site() as site:
         build_chain(site, 0, 30, [True] * 30)
         for n in range(30):
@@ -128,7 +128,7 @@ def test_a_redirect_to_the_owner_says_as_much_as_its_page(tmp_path: Path):
 
 
 def test_a_dry_run_tells_the_precision(tmp_path: Path):
-    """All 30 duplicates are fetched; one was another page, and the summary says so."""
+    """All 30 duplicates are fetched; one was another page, as the summary says."""
     with Site() as site:
         build_chain(site, 0, 30, [True] * 29 + [False])
         model = strip_query_model(tmp_path / "model", site.host)
@@ -136,7 +136,7 @@ def test_a_dry_run_tells_the_precision(tmp_path: Path):
     assert [status(crawl, pair(n)[1]) for n in range(30)] == [200] * 30
     n_agreed = int(str(crawl.stats["dedup/explored/agree"]))
     n_judged = n_agreed + 1
-    assert n_agreed >= 15  # the first pages come before it is known what all pages share
+    assert n_agreed >= 15  # the first pages come before the frame is known
     said = f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of 30)"
     assert said in crawl.log
 
@@ -151,7 +151,7 @@ class WalledSite(Site):
         self.walled: list[str] = []
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """The page, or the wall."""
+        """Return the page, or the wall."""
         if path in (self._first, self._last):
             self.is_walled = path == self._first
         if self.is_walled and path.startswith("/item"):
@@ -169,9 +169,9 @@ LINKED = {2: 0, 4: 3, 5: 1, 10: 6}
 @pytest.fixture(scope="module")
 def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]:
     """
-    A crawl of eleven groups, each followed by its hub. The wall stands in front of groups 3, 4 and 5.
+    A crawl of eleven groups, each followed by its hub. The wall answers for groups 3, 4 and 5.
 
-    It is recognised when group 5 is fetched, and its end when group 8 is.
+    It is recognized when group 5 is fetched, and its end when group 8 is.
     """
     folder = tmp_path_factory.mktemp("walled")
     with WalledSite(3 * GROUP, 6 * GROUP) as site:
@@ -203,7 +203,7 @@ def seconds_of(group: int) -> list[str]:
 
 
 def test_a_wall_in_front_of_the_site_is_said_once(walled: tuple[Crawl, WalledSite]):
-    """One warning when it is recognised, one line when it is gone."""
+    """One warning when it is recognized, one line when it is gone."""
     crawl, _ = walled
     assert crawl.log.count("suddenly answers with one page for many URLs") == 1
     assert crawl.log.count("shows different pages again") == 1
@@ -211,9 +211,9 @@ def test_a_wall_in_front_of_the_site_is_said_once(walled: tuple[Crawl, WalledSit
 
 def test_nothing_is_dropped_while_the_wall_stands(walled: tuple[Crawl, WalledSite]):
     """
-    Before and after it, the duplicates of pages that were seen are dropped but for a sample; meanwhile none is.
+    Before and after the wall, the duplicates of seen pages are dropped except for a sample; during it none is.
 
-    A page that is on its way when the wall falls may still meet it: then its duplicate is fetched, rightly.
+    A page in flight when the wall ends may still meet it: then its duplicate is fetched, rightly.
     """
     crawl, site = walled
     assert [site.count(path) for path in seconds_of(1)] == [1] * GROUP
@@ -225,10 +225,10 @@ def test_nothing_is_dropped_while_the_wall_stands(walled: tuple[Crawl, WalledSit
 
 def test_what_the_wall_answered_for_does_not_count_as_seen(walled: tuple[Crawl, WalledSite]):
     """
-    The duplicates of group 3 were dropped before anybody knew of the wall: they are fetched when it is gone.
+    The duplicates of group 3 were dropped before the wall was recognized: they are fetched when it is gone.
     """
     crawl, site = walled
-    # a page that was on its way when the wall rose may have passed
+    # a page in flight when the wall began may have passed
     behind = [pair(n)[1] for n in numbers_of(3) if pair(n)[0] in site.walled]
     assert len(behind) >= GROUP - 3
     assert {status(crawl, path) for path in behind} == {200}

@@ -1,4 +1,4 @@
-"""Crawls that are killed, stopped, resumed, and robbed of their disk, their model or their Redis."""
+"""Crawls that are killed, stopped and resumed, or lose their disk, their model or their Redis."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ N_PAGES = 60
 @pytest.mark.parametrize("with_job", [True, False])
 def test_a_crawl_that_is_killed_five_times_loses_nothing(tmp_path: Path, with_job: bool):
     """
-    SIGKILL at random moments, with JOBDIR (whose queue Scrapy loses) or a seen file alone: every page reaches the
-    spider in the end, and only what was on its way at a kill is fetched again.
+    SIGKILL at random moments, with JOBDIR (whose queue Scrapy loses) or only a seen file: every page reaches the
+    spider in the end, and only requests in flight at a kill are fetched again.
     """
     with Site() as site:
         site.delay_s = 0.02
@@ -45,8 +45,8 @@ def test_a_crawl_that_is_killed_five_times_loses_nothing(tmp_path: Path, with_jo
 
 def test_kills_lose_no_request_that_the_filter_leaves_alone(tmp_path: Path):
     """
-    Each page holds one request by POST and one that asks not to be filtered, which stand nowhere else: the queue they
-    wait in is lost with the process, and the page is not fetched again.
+    Each page has one POST request and one with dont_filter, which are linked nowhere else: the queue is lost with the
+    process, and the page is not fetched again.
     """
     with Site() as site:
         site.delay_s = 0.02
@@ -78,7 +78,7 @@ def test_kills_lose_no_request_that_the_filter_leaves_alone(tmp_path: Path):
 
 
 def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tmp_path: Path):
-    """In a spider that follows redirects itself: the redirect is the answer, and a POST may do something."""
+    """In a spider that follows redirects itself, the redirect is the answer, and a POST may change data."""
     with Site() as site:
         site.robots()
         site.page("/", "/slow", html="<a class=post href=/post>1</a>")
@@ -97,23 +97,23 @@ def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tm
         site.page("/slow")
         walk(site, tmp_path, **settings, HTTPERROR_ALLOW_ALL=True)
         assert site.count("/slow") == 2
-        # the start page is read anew, and holds the link: that is one more, what was noted would be a second one
+        # the start page with the link is read again: one more; the note would add a second one
         assert site.count("/post") <= 2
 
 
 def statuses(crawl: Crawl, *paths: str) -> list[object]:
-    """Status that the spider's callback was given, None where it was not called."""
+    """Return the status that the spider's callback received, None if it was not called."""
     return [crawl.seen.get(path, {}).get("status") for path in paths]
 
 
 def begin(site: Site, folder: Path, **settings: object) -> subprocess.Popen[bytes] | Fork:
-    """Begin a crawl."""
+    """Start a crawl."""
     with (folder / "log").open("w") as log:
         return start(walk_command(site, folder, **settings), folder, log)
 
 
 def wait_for(site: Site, n_asked: int) -> None:
-    """Wait until the site was asked so often."""
+    """Wait until the site has had *n* requests."""
     deadline = time.monotonic() + 600
     while len(site.asked) < n_asked:
         assert time.monotonic() < deadline, site.asked
@@ -121,7 +121,7 @@ def wait_for(site: Site, n_asked: int) -> None:
 
 
 def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
-    """After Ctrl-C, and after a kill followed by Ctrl-C, all pages come, and none of those that answered twice."""
+    """After Ctrl-C, and after a kill followed by Ctrl-C, all pages come, and none of those answered twice."""
     with Site() as site:
         site.delay_s = 0.02
         build(site, N_PAGES)
@@ -140,8 +140,8 @@ def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):
 
 def test_what_the_queue_on_disk_loses_after_a_kill_is_fetched_all_the_same(tmp_path: Path):
     """
-    After a kill Scrapy's queue of first in, first out reads what is stale in place of what is new. No page is linked
-    twice, so nothing but the filter's own notes can bring back what the queue has lost.
+    After a kill Scrapy's FIFO queue reads stale entries in place of new ones. No page is linked twice, so only the
+    filter's own notes can restore the lost part of the queue.
     """
     with Site() as site:
         site.delay_s = 0.02
@@ -162,7 +162,7 @@ def test_what_the_queue_on_disk_loses_after_a_kill_is_fetched_all_the_same(tmp_p
 
 
 def test_a_redirect_target_that_was_on_its_way_at_the_kill_is_fetched_after_all(tmp_path: Path):
-    """The dupefilter of the job knows it, though nobody got its page; in a loop of redirects it is tried once more."""
+    """The job's dupefilter knows the URL, though its page never came; in a loop of redirects it is tried once more."""
     with Site() as site:
         site.robots()
         site.page("/", "/a?1", "/loop?1", "/many")
@@ -173,7 +173,7 @@ def test_a_redirect_target_that_was_on_its_way_at_the_kill_is_fetched_after_all(
         site.page("/many", *(f"/none{n}" for n in range(300)), delay_s=0.5)
         settings = {"DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host), "JOBDIR": tmp_path / "job"}
         crawl = begin(site, tmp_path, CONCURRENT_REQUESTS=3, **settings)
-        wait_for(site, 40)  # by then the dupefilter has written what it knows, which it does in pieces of 8 KB
+        wait_for(site, 40)  # by then the dupefilter has written a block of 8 KB
         crawl.kill()
         crawl.wait(timeout=600)
         assert (tmp_path / "job" / "requests.seen").stat().st_size > 0
@@ -199,7 +199,7 @@ def small(site: Site, *, delay_s: float = 0.0) -> Site:
 
 
 def test_a_model_that_is_replaced_in_mid_crawl_is_not_mixed_in(tmp_path: Path):
-    """The crawl ends with the model it began with; the next crawl on the same job refuses the other one."""
+    """The crawl ends with the model it started with; the next crawl on the same job refuses another model."""
     with Site() as site:
         small(site, delay_s=0.3)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -226,7 +226,7 @@ def test_a_model_that_is_replaced_in_mid_crawl_is_not_mixed_in(tmp_path: Path):
 
 
 def test_a_damaged_seen_file_stops_the_crawl_at_its_start(tmp_path: Path):
-    """One ERROR line that names the file, exit status 1, not one request; the file stays as it was."""
+    """One ERROR line that names the file, exit status 1, no request; the file is unchanged."""
     (tmp_path / "a.seen").write_bytes(b"a shopping list" * 100)
     with Site() as site:
         small(site)
@@ -241,7 +241,7 @@ def test_a_damaged_seen_file_stops_the_crawl_at_its_start(tmp_path: Path):
 
 
 def test_a_full_disk_costs_what_is_written_and_no_page(tmp_path: Path):
-    """The file of drops and the seen file can grow no more: each is said once, and the crawl filters to its end."""
+    """The file of drops and the seen file cannot grow: each is reported once, and the crawl filters to its end."""
     with Site() as site:
         site.robots()
         names = [f"{n}-{'x' * 150}" for n in range(60)]
@@ -261,7 +261,7 @@ def test_a_full_disk_costs_what_is_written_and_no_page(tmp_path: Path):
     assert crawl.status == 0
     assert statuses(crawl, *(f"/{name}?1" for name in names)) == [200] * 60
     assert crawl.log.count("DEDUP_DROPPED cannot be written") == 1
-    assert crawl.log.count("is kept in memory until it can be written") == 1
+    assert crawl.log.count("are kept in memory until they can be written") == 1
     assert "Traceback" not in crawl.log
     for line in (tmp_path / "dropped.jsonl").read_text().splitlines()[:-1]:
         json.loads(line)
@@ -281,8 +281,8 @@ def test_a_crawl_of_one_process_in_redis_loses_nothing_by_kills(
     tmp_path: Path, redis: RedisServer, with_job: bool, n_kills: int
 ):
     """
-    In a JOBDIR the next process knows at once that the one before is dead. Elsewhere it finds out when it has nothing
-    left to do: it does not end before the time that the other one is given has passed.
+    In a JOBDIR the next process knows at once that the previous one is dead. Elsewhere it finds out when it has nothing
+    left to do: it does not end before the time limit of the other one has passed.
     """
     with Site() as site:
         site.delay_s = 0.02
@@ -295,19 +295,19 @@ def test_a_crawl_of_one_process_in_redis_loses_nothing_by_kills(
         )
     assert ended.lost == []
     assert ended.n_kills == n_kills
-    assert ended.n_again <= n_kills * PER_KILL  # what was on its way at a kill may wait for another one
+    assert ended.n_again <= n_kills * PER_KILL  # requests in flight at a kill may wait for another kill
     assert "Traceback" not in "".join(ended.logs)
 
 
 class BothAtOnce(Site):
-    """Shows two crawlers its start page at the same moment, and to each another half of what it links."""
+    """Serves its start page to two crawlers at the same moment, to each with another half of the links."""
 
     def __init__(self) -> None:
         super().__init__()
         self._turns = itertools.count()
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """Wait, if it is the start page: whoever came first would claim all that it links."""
+        """Wait before the start page; otherwise the first crawler would claim all its links."""
         if path != "/":
             return super().lookup(path)
         turn = next(self._turns)
@@ -321,8 +321,8 @@ class BothAtOnce(Site):
 
 def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
     """
-    Together they fetch each page once, but for the start page and what two links ask for at the same moment: while
-    Redis is asked, the second may overtake the first.
+    Together they fetch each page once, except for the start page and simultaneous links: while Redis is asked, a
+    second link may overtake the first.
     """
     with BothAtOnce() as site:
         site.delay_s = 0.1
@@ -343,8 +343,8 @@ def test_two_crawlers_share_one_redis(tmp_path: Path, redis: RedisServer):
 
 def test_what_one_crawler_has_switched_off_no_other_uses(tmp_path: Path, redis: RedisServer):
     """
-    Where the first crawler is, the query matters, and it switches the rule off. The second is where it does not matter,
-    with a model of its own: its tests would all go well, but the set tells it, and it fetches all.
+    For the first crawler the query matters, and it switches the rule off. For the second it does not matter, and it has
+    its own model: all its tests would be right, but the shared set tells it, and it fetches all.
     """
 
     def pages(site: Site, first: int) -> list[str]:
@@ -366,12 +366,12 @@ def test_what_one_crawler_has_switched_off_no_other_uses(tmp_path: Path, redis: 
             crawls.append(walk(site, tmp_path / name, DEDUP_MODEL=model, **settings))
             assert set(links) <= set(site.asked)
     found = [("(0 of " in crawl.log, "switched off" in crawl.log) for crawl in crawls]
-    assert found == [(False, True), (True, True)]  # whether all its own tests went well, and the rule went
+    assert found == [(False, True), (True, True)]  # all own tests right? rule switched off?
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 3.0])
 def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path, redis: RedisServer, pause_s: float):
-    """It forgets all it knew; while it is away nothing is dropped, and afterwards the crawl filters again."""
+    """Redis forgets everything; meanwhile nothing is dropped, and afterwards the crawl filters again."""
     with Site() as site:
         site.delay_s = 0.05
         build(site, N_PAGES)
@@ -396,7 +396,7 @@ def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path,
 
 
 def test_nothing_is_decided_by_the_clock_on_the_wall():
-    """A clock that is set back decides nothing: ``time.time()`` is for what is written for people to read alone."""
+    """A clock that is set back changes no decision: ``time.time()`` is only for times that people read."""
     folder = Path(dedup_crawler.live.__file__).parent
     readers = set()
     for path in folder.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Wrong rules that could not be refuted before: crawls over real HTTP in which every page has to reach the spider."""
+"""Wrong rules that nothing had contradicted: crawls over real HTTP in which every page must reach the spider."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def item(n: int) -> str:
 
 
 def shown(site: Site, paths: Iterable[str]) -> list[str]:
-    """Those of *paths* that the site was never asked for."""
+    """Return those of *paths* that were never requested."""
     asked = set(site.asked)
     return [path for path in paths if path not in asked]
 
 
 def covering_model(folder: Path, host: str, n_learnt: int = 200) -> Path:
-    """A model that has learnt that items show nothing new: each was reached under /old/N too, in an old crawl."""
+    """Return a model with a coverage rule for items: in an old crawl each was reached under /old/N too."""
     home = f"http://{host}"
     visits = [(f"{home}/", 0)]
     for n in range(n_learnt):
@@ -46,7 +46,7 @@ def covering_model(folder: Path, host: str, n_learnt: int = 200) -> Path:
 
 
 def build_items(site: Site, n_items: int = N_ITEMS) -> None:
-    """Hubs in a chain, five items each; items say something of their own."""
+    """Hubs in a chain, five items each; each item has its own text."""
     site.robots()
     n_hubs = n_items // 5
     for hub in range(n_hubs):
@@ -59,8 +59,8 @@ def build_items(site: Site, n_items: int = N_ITEMS) -> None:
 
 def test_a_right_rule_is_not_blamed_for_what_an_earlier_crawl_fetched_by_a_wrong_one(tmp_path: Path):
     """
-    Of each item an earlier crawl has fetched two URLs, which are different pages, though a rule that is wrong by now
-    gives them one form. A third URL, which a right rule leads there, is compared with the first of them: the seen set
+    An earlier crawl fetched two URLs of each item, which are different pages, though a rule that is wrong by now gives
+    them one form. A third URL, which gets the form by a right rule, is compared with the first of them: the seen set
     keeps the rules of that one.
     """
     with Site() as site:
@@ -90,7 +90,7 @@ def test_a_right_rule_is_not_blamed_for_what_an_earlier_crawl_fetched_by_a_wrong
 
 
 def test_a_covered_page_says_nothing_of_the_rules_about_its_form(tmp_path: Path):
-    """Items have session ids in their URLs, which a right rule drops; that they show nothing new is wrong, and goes."""
+    """A right rule drops the session ids of items; the coverage rule for items is wrong, and switched off."""
     with Site() as site:
         build_items(site)
         home = f"http://{site.host}"
@@ -119,8 +119,8 @@ def test_a_covered_page_says_nothing_of_the_rules_about_its_form(tmp_path: Path)
 @pytest.mark.parametrize("alias", ["no other way", "redirects into the template"])
 def test_a_covered_page_that_answers_in_place_refutes_its_rule(tmp_path: Path, alias: str):
     """
-    Nothing else shows what the items show; that some other URLs redirect to items does not change that. The rule goes,
-    and what it dropped is fetched.
+    Nothing else shows the content of the items, though some other URLs redirect to items. The rule is switched off,
+    and its drops are fetched.
     """
     with Site() as site:
         build_items(site)
@@ -137,7 +137,7 @@ def test_a_covered_page_that_answers_in_place_refutes_its_rule(tmp_path: Path, a
 
 
 def test_covered_pages_whose_text_is_shown_elsewhere_agree_with_their_rule(tmp_path: Path):
-    """Each item shows the text of a page that is reached otherwise: most items are dropped, and the rule stays."""
+    """Each item shows the text of another page: most items are dropped, and the rule stays."""
     with Site() as site:
         build_items(site)
         for hub in range(N_ITEMS // 5):
@@ -156,7 +156,7 @@ def test_covered_pages_whose_text_is_shown_elsewhere_agree_with_their_rule(tmp_p
 
 
 def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_rule(tmp_path: Path):
-    """Each item redirects to a story that a link has led to before: that verifies the rule, which drops the rest."""
+    """Each item redirects to a story that a link has reached: that verifies the rule, which drops the rest."""
     with Site() as site:
         build_items(site)
         site.page("/", "/hub/1", *[f"/story/{n}" for n in range(N_ITEMS)], html=text("home"))
@@ -172,7 +172,7 @@ def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_ru
 
 
 def test_dead_links_do_not_hold_a_rule_back(tmp_path: Path):
-    """Behind a covered template two items of three are gone, the others redirect to pages that were fetched before."""
+    """Two of three covered items are gone, the others redirect to pages that were fetched before."""
     with Site() as site:
         build_items(site, 300)
         site.page("/", "/hub/1", *[f"/story/{n}" for n in range(300)], html=text("home"))
@@ -190,12 +190,12 @@ def test_dead_links_do_not_hold_a_rule_back(tmp_path: Path):
 
 
 def variants(n: int) -> list[str]:
-    """URLs of one form that stand side by side."""
+    """URLs of one form, side by side."""
     return [f"/item{n}?v={v}" for v in range(4)]
 
 
 def build_variants(site: Site, n_right: int, n_wrong: int) -> None:
-    """A list of items with their variants side by side; of the last ones each variant shows another page."""
+    """A list of items with their variants side by side; the variants of the last items show other pages."""
     site.robots()
     n_items = n_right + n_wrong
     n_hubs = -(-n_items // 10)
@@ -209,7 +209,7 @@ def build_variants(site: Site, n_right: int, n_wrong: int) -> None:
 
 
 def test_duplicates_of_an_owner_that_is_awaited_are_explored(tmp_path: Path):
-    """Each waits for its owner's page, and until it is known what all pages of the site share: all are compared."""
+    """Each waits for its owner's page and for the frame of the site: all are compared."""
     with Site() as site:
         build_variants(site, 40, 0)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -221,7 +221,7 @@ def test_duplicates_of_an_owner_that_is_awaited_are_explored(tmp_path: Path):
 
 
 def test_links_to_what_was_fetched_to_test_a_rule_are_no_further_tests(tmp_path: Path):
-    """Every page links to the same variants. Each is fetched once at most, and none of the links is left undecided."""
+    """Every page links to the same variants. Each is fetched at most once, and no link stays undecided."""
     with Site() as site:
         site.robots()
         links = [url for n in range(8) for url in variants(n)]
@@ -241,7 +241,7 @@ def test_links_to_what_was_fetched_to_test_a_rule_are_no_further_tests(tmp_path:
 
 
 def test_variants_that_stand_side_by_side_refute_their_rule(tmp_path: Path):
-    """From the start every variant is a page of its own; the first drops come back as well."""
+    """Every variant is a page of its own from the start; the first drops are sent too."""
     with Site() as site:
         build_variants(site, 0, 60)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -252,7 +252,7 @@ def test_variants_that_stand_side_by_side_refute_their_rule(tmp_path: Path):
 
 
 def test_a_rule_that_has_dropped_little_is_verified_before_the_crawl_ends(tmp_path: Path):
-    """Six drops are too few to be explored on the way; when nothing else is left they are."""
+    """Six drops are too few to be explored during the crawl; at its end they are."""
     with Site() as site:
         build_variants(site, 0, 2)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -261,7 +261,7 @@ def test_a_rule_that_has_dropped_little_is_verified_before_the_crawl_ends(tmp_pa
 
 
 def one_form(n: int) -> str:
-    """All have one form, that of ``/item``."""
+    """Return URLs that have the form of ``/item``."""
     return f"/item?id={n}"
 
 
@@ -297,7 +297,7 @@ def test_a_resumed_crawl_can_refute_a_rule_whose_owners_were_fetched_before(tmp_
 
 
 def test_what_a_wrong_rule_dropped_before_a_kill_is_sent_by_the_next_process(tmp_path: Path):
-    """The first process drops and is killed before anything was verified; its pages stand on no page that is left."""
+    """The first process drops and is killed before any verification; no remaining page links its drops."""
     settings = {"DEDUP_MODEL": tmp_path / "model", "DEDUP_EXPLORATION": "0.02", "JOBDIR": tmp_path / "job"}
     with Site() as site:
         strip_query_model(tmp_path / "model", site.host)
@@ -317,7 +317,7 @@ def test_what_a_wrong_rule_dropped_before_a_kill_is_sent_by_the_next_process(tmp
 
 
 def test_a_crawl_says_how_far_it_has_come(tmp_path: Path):
-    """As often as Scrapy says how many pages it has crawled: what was dropped and tested, and by which rule most."""
+    """As often as Scrapy's progress line: drops, tests, and the rule with most drops."""
     with Site() as site:
         build_variants(site, 40, 0)
         site.delay_s = 0.05
@@ -341,7 +341,7 @@ def warnings_of(crawl: Crawl) -> str:
 
 
 def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
-    """With exploration switched off the drops are a warning, what is lost is unknown, and the rule is named."""
+    """With exploration switched off the drops give a warning, the losses are unknown, and the rule is named."""
     with Site() as site:
         build_variants(site, 10, 0)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -354,7 +354,7 @@ def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
 
 
 def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
-    """The interval holds what is left open."""
+    """The interval includes the undecided drops."""
     with Site() as site:
         build_variants(site, 40, 0)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -365,7 +365,7 @@ def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
 
 
 def test_a_crawl_ends_though_what_it_would_verify_has_been_answered(tmp_path: Path):
-    """The first URLs fail, the second ones take their place: they were dropped once, and are no drops any more."""
+    """The first URLs fail, the second ones replace them: they were dropped once, but no longer count as drops."""
     with Site() as site:
         site.robots()
         site.page("/", *[url for n in range(12) for url in variants(n)[:2]], html=text("start"))
@@ -379,7 +379,7 @@ def test_a_crawl_ends_though_what_it_would_verify_has_been_answered(tmp_path: Pa
 
 
 def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
-    """A log-in page answers for eight items, once each: they are asked for again under their other URLs."""
+    """A log-in page answers for eight items, once each: their other URLs are fetched."""
     with Site() as site:
         build_variants(site, 40, 0)
         for n in range(10, 18):
@@ -394,13 +394,13 @@ def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
 
 
 def shown_well(site: Site, n: int) -> bool:
-    """Return True if a URL of an item was asked for while it had its page to show."""
+    """Return True if a URL of an item was requested while it showed its page."""
     return any(site.count(url) > (10 <= n < 18 and v == 0) for v, url in enumerate(variants(n)))
 
 
 def test_a_page_that_links_to_itself_is_tested_once(tmp_path: Path):
     """
-    The link is met again on each page that tests the rule: it is no drop that anybody misses, or the crawl never ended.
+    The link is on each page that tests the rule: it must not be tested, or the crawl would never end.
     """
     with Site() as site:
         build_items(site, 40)

@@ -1,4 +1,4 @@
-"""Pages that mean ill: links without end, URLs that want to break the log, and sites that want each other's rules."""
+"""Hostile pages: endless links, URLs that try to forge log lines, and sites that claim rules of each other."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from planted_site import HOST, session_ids
 
 N_LINKS = 20_000
 MAX_BYTES_OF_LINK = 700
-"""The URL of its owner (of the latest 20,000 alone) and its place among the awaited forms are the most of it."""
+"""Mostly the URL of its owner (only of the latest 20,000) and its entry among the awaited forms."""
 
 
 def endless_links(n: int) -> list[str]:
-    """Links with keys, paths and values that nobody has seen before."""
+    """Return links with new keys, paths and values."""
     draw = random.Random(0)
     words = [f"{draw.getrandbits(48):012x}" for _ in range(4 * n)]
     kinds = (
@@ -39,7 +39,7 @@ def endless_links(n: int) -> list[str]:
 
 
 def filter_of(folder: Path) -> DuplicateFilter:
-    """The filter of a crawl that never starts, with mined rules for a planted site."""
+    """Return the filter of a crawl that never starts, with mined rules for a planted site."""
     planted = session_ids()
     model = make_method("verified").fit(planted.urls, planted.clusters).save(folder / "model")
     made = DuplicateFilter.of(get_crawler(settings_dict={"DEDUP_MODEL": str(model)}))
@@ -49,14 +49,14 @@ def filter_of(folder: Path) -> DuplicateFilter:
 
 def test_endless_links_cost_a_bounded_number_of_bytes_each(tmp_path: Path):
     """
-    10,000 links whose keys, paths and values are all new pass through the filter: each costs what its digest takes in
-    the seen set and its place among those whose answer is awaited, and nothing else grows with them.
+    10,000 links with new keys, paths and values pass the filter: each costs its digest in the seen set and its entry
+    among the awaited forms, and nothing else grows with them.
     """
     crawl = filter_of(tmp_path)
     urls = [HOST + path for path in endless_links(N_LINKS // 2)]
 
     def ask(urls: list[str]) -> int:
-        """Bytes that were kept."""
+        """Return the kept bytes."""
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         for start in range(0, len(urls), 500):
@@ -68,7 +68,7 @@ def test_endless_links_cost_a_bounded_number_of_bytes_each(tmp_path: Path):
 
     tracemalloc.start()
     try:
-        ask(urls[: len(urls) // 2])  # fills what is bounded
+        ask(urls[: len(urls) // 2])  # fills the bounded caches
         n_bytes = ask(urls[len(urls) // 2 :])
     finally:
         tracemalloc.stop()
@@ -78,13 +78,13 @@ def test_endless_links_cost_a_bounded_number_of_bytes_each(tmp_path: Path):
 
 def test_endless_duplicates_cost_no_more_than_the_bounds(tmp_path: Path):
     """
-    One page under 20,000 session ids: what was dropped is kept, in case its rule turns out wrong, up to a number.
+    One page under 20,000 session ids: drops are kept in case their rule turns out wrong, up to a number.
     """
     crawl = filter_of(tmp_path)
     urls = [f"{HOST}/topic.php?t=5&sid={n:016x}" for n in range(N_LINKS)]
     kept = [at_once(crawl.decide([Request(url)]))[0] for url in urls]
     assert kept[0]
-    assert sum(kept) < 0.03 * N_LINKS  # the explored ones
+    assert sum(kept) < 0.03 * N_LINKS  # explored URLs
     assert len(crawl._explorer._reservoir) == MAX_OF_RULE
     assert len(crawl._explorer.alternatives) <= MAX_ALL
 
@@ -102,8 +102,8 @@ ODD = [
 
 def test_urls_cannot_write_lines_of_the_log(tmp_path: Path):
     """
-    Control characters, line separators, half surrogates and format strings in links: the crawl ends, and the log has no
-    line that the filter did not write, with every drop shown.
+    Control characters, line separators, lone surrogates and format strings in links: the crawl ends, and with every
+    drop logged, the log has only lines of the filter.
     """
     with Site() as site:
         site.robots()
@@ -124,7 +124,7 @@ def test_urls_cannot_write_lines_of_the_log(tmp_path: Path):
 
 
 def test_a_referrer_cannot_write_lines_of_the_log(tmp_path: Path):
-    """The address of the page that holds a link comes from its server, and stands in the log as well."""
+    """The URL of the referrer comes from its server, and is in the log as well."""
     with Site() as site:
         site.robots()
         site.page("/", "/start")
@@ -143,8 +143,8 @@ def test_a_referrer_cannot_write_lines_of_the_log(tmp_path: Path):
 
 def test_rules_of_one_host_are_never_applied_to_another(tmp_path: Path):
     """
-    One server under two names, with models for one of them only and, in its folder, rules that name the other: the
-    duplicates of the first are dropped, the pages of the second are all fetched.
+    One server under two names, with models for only one, and in its folder rules that name the other: duplicates of
+    the first are dropped, all pages of the second are fetched.
     """
     with Site() as site:
         other = site.host.replace("127.0.0.1", "localhost")
@@ -162,7 +162,7 @@ def test_rules_of_one_host_are_never_applied_to_another(tmp_path: Path):
 
 
 def test_what_a_request_says_is_read_back_and_never_run():
-    """Text of a seen file that somebody else wrote: a class, a callback or a type of his gives nothing."""
+    """A manipulated seen file: its class, callback or type has no effect."""
     request = Request("http://a.example/?q=%ED%A0%80", meta={"depth": 1, "text": "\ud800"})
     text = request_text(request, None)
     assert text is not None

@@ -1,4 +1,4 @@
-"""Pages of which most URLs fail: as long as one is left that may answer, it is asked."""
+"""Pages of which most URLs fail: as long as one may answer, it is fetched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def urls(n: int, n_urls: int) -> list[str]:
 
 
 def build(site: Site, n_pages: int, n_urls: int, failing: Answer) -> None:
-    """Pages under many URLs, of which the last one alone answers well; all are linked from the start page."""
+    """Pages with many URLs, of which only the last answers well; all are linked from the start page."""
     site.robots()
     site.page("/", *(url for n in range(n_pages) for url in urls(n, n_urls)), html=text("start"))
     for n in range(n_pages):
@@ -30,7 +30,7 @@ def build(site: Site, n_pages: int, n_urls: int, failing: Answer) -> None:
 
 
 def missing(site: Site, n_pages: int, n_urls: int) -> list[str]:
-    """Pages whose good URL the site was never asked for."""
+    """Return pages whose good URL was never requested."""
     asked = set(site.asked)
     return [good for n in range(n_pages) if (good := urls(n, n_urls)[-1]) not in asked]
 
@@ -49,14 +49,14 @@ def test_every_alternative_of_a_page_is_asked(tmp_path: Path, kept: str):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_all_alternatives_survive_a_stop(tmp_path: Path, how: signal.Signals):
-    """Two of three URLs give 500. The crawl is stopped when the first ones have, and goes on."""
+    """Two of three URLs give 500. The crawl is stopped after the first ones, and resumed."""
     settings = {"DEDUP_MODEL": tmp_path / "model", "JOBDIR": tmp_path / "job", "RETRY_ENABLED": "False"}
     with Site() as site:
         strip_query_model(tmp_path / "model", site.host)
         build(site, N_PAGES, 3, Answer(500, delay_s=0.02))
         stop_after(site, tmp_path, N_PAGES // 2, how, CONCURRENT_REQUESTS=2, **settings)
         assert missing(site, N_PAGES, 3)
-        # nobody finds the links anew
+        # the links are not found again
         site.page("/")
         walk(site, tmp_path, **settings)
         assert missing(site, N_PAGES, 3) == []
@@ -64,7 +64,7 @@ def test_all_alternatives_survive_a_stop(tmp_path: Path, how: signal.Signals):
 
 @pytest.mark.parametrize("body", [b"", b" \r\n", b"<html><head></head><body><!-- cached --></body></html>"])
 def test_an_empty_page_stands_for_nothing(tmp_path: Path, body: bytes):
-    """It is an answer with status 200, but the page is asked for under its other URL."""
+    """An empty answer with status 200 is no page: the other URL is fetched."""
     with Site() as site:
         build(site, 12, 2, Answer(200, body=body))
         model = strip_query_model(tmp_path / "model", site.host)
@@ -74,7 +74,7 @@ def test_an_empty_page_stands_for_nothing(tmp_path: Path, body: bytes):
 
 
 def test_a_page_that_is_empty_under_each_of_its_urls_is_asked_for_once_under_each(tmp_path: Path):
-    """Nothing goes round in circles."""
+    """A loop of redirects ends."""
     with Site() as site:
         build(site, 5, 3, Answer(200))
         for n in range(5):

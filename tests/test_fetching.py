@@ -1,4 +1,4 @@
-"""Fetching as a guest, in a process of its own: the server's own log says what was asked for."""
+"""Polite fetching in a separate process: the server's log shows the requests."""
 
 import gzip
 import multiprocessing
@@ -22,7 +22,7 @@ def site():
 
 
 def test_fetches_what_robots_txt_allows(site):
-    """robots.txt is asked for first; what it forbids, wildcards included, is never asked for."""
+    """robots.txt is fetched first; forbidden URLs, including wildcards, are never requested."""
     site.robots("/private", "/*?sort=")
     site.page("/a")
     with PoliteFetcher(site.url, delay_s=0) as fetcher:
@@ -69,7 +69,7 @@ def test_waits_between_requests_as_long_as_the_site_asks(site, delay_s, crawl_de
 
 
 def test_redirects_are_followed_on_the_site_only(site):
-    """Not to another host, nor another port, nor in a circle."""
+    """No redirects to another host or port, or in a circle."""
     with Site() as elsewhere, PoliteFetcher(site.url, delay_s=0) as fetcher:
         elsewhere.page("/a")
         site.redirect("/away", f"{elsewhere.url}/a")
@@ -100,7 +100,7 @@ def test_stops_at_the_limit(site):
 
 
 def test_what_is_too_large_is_no_page(site):
-    """Nor is it read to its end, packed or not; a body that came packed is unpacked."""
+    """A too large body is not read to its end, compressed or not; a compressed body is unpacked."""
     site.answers["/large"] = Answer(body=b"x" * 5_000_001)
     site.answers["/packed"] = Answer(headers={"Content-Encoding": "gzip"}, body=gzip.compress(b"hello"))
     site.answers["/bomb"] = Answer(headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(50_000_000)))
@@ -111,7 +111,7 @@ def test_what_is_too_large_is_no_page(site):
 
 
 def test_a_server_that_never_ends_is_hung_up_on():
-    """A byte now and then keeps every read alive, but not the request; what is no HTTP is no page."""
+    """A slow drip of bytes keeps every read alive, but not the request; an answer that is no HTTP is no page."""
     head = b"HTTP/1.1 200 OK\r\n\r\n"
     not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     replies = {b"/slow": head, b"/mail": b"SMTP ready\r\n"}
@@ -142,7 +142,7 @@ def test_a_server_that_never_ends_is_hung_up_on():
 
 
 def test_a_process_that_died_is_replaced(site):
-    """Killed by the system, say: the page that it was fetching is none, and the next one comes."""
+    """The fetcher is killed: its page is lost, and the next one comes."""
     site.page("/a")
     with PoliteFetcher(site.url, delay_s=0) as fetcher:
         for worker in multiprocessing.active_children():
@@ -161,6 +161,6 @@ def test_a_process_that_died_is_replaced(site):
     ],
 )
 def test_mistakes_are_named(site, options, said):
-    """Before anything is asked for."""
+    """Before any request."""
     with pytest.raises(BadInputError, match=said):
         PoliteFetcher(site, **options)

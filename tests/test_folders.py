@@ -1,4 +1,4 @@
-"""Folders with two addresses whose pages print their own address: joined where all below them is alike, else apart."""
+"""Folders with two addresses whose pages print their own address: joined if all pages below are alike, else apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from label_pages import SITE, page
 
 
 def listing(path: str, n: int) -> LabelledPage:
-    """A folder's list of files that says whose it is; *n* is what tells its content from that of others."""
+    """Return a folder's list of files with the folder's name; *n* distinguishes its content."""
     address = f"/{path.rstrip('/')}"
     files = "\n".join(f"file{n}-{name}.txt\n2026-01-{name + 10} 10:00\n{n}{name}k" for name in range(4))
     return page(path, f"Index of {address}\nName Last modified Size\n{files}", title=f"Index of {address}")
@@ -19,7 +19,7 @@ def listing(path: str, n: int) -> LabelledPage:
 def two_folders(
     n_pages: int, n_unlike: int = 0, one: str = "mirror/", other: str = "pub/mirrors/"
 ) -> list[LabelledPage]:
-    """The same lists below two folders, but for some that differ."""
+    """Return the same lists below two folders, except for some that differ."""
     pages = [listing(f"{one}d{n}/", n) for n in range(n_pages)]
     return pages + [listing(f"{other}d{n}/", n if n >= n_unlike else -1 - n) for n in range(n_pages)]
 
@@ -29,7 +29,7 @@ def n_clusters(pages: list[LabelledPage]) -> int:
 
 
 def test_a_folder_with_two_addresses() -> None:
-    """Enough different lists, each the same below both folders but for the address that it prints: as many pages."""
+    """Enough different lists, each the same below both folders except for the printed address, are joined."""
     pages = two_folders(MIN_CONTENTS)
 
     clustering = cluster_pages(lambda: pages)
@@ -56,7 +56,7 @@ def test_one_page_may_have_changed() -> None:
 
 
 def test_the_same_content_everywhere_is_one_piece_of_evidence() -> None:
-    """``/a/x was not found`` and ``/b/x was not found`` say nothing of the folders, however many they are."""
+    """Any number of ``/a/x was not found`` and ``/b/x was not found`` are no evidence about the folders."""
     pages = [
         page(f"{folder}/d{n}", f"The address /{folder}/d{n} was not found on this server, sorry.", title="Not found")
         for folder in ("a", "b")
@@ -95,7 +95,7 @@ def test_other_hosts_are_other_sites() -> None:
 
 
 def test_the_address_is_masked_as_a_whole_word() -> None:
-    """Escapes are read, longer words that begin alike are not the address, and a page without its address has none."""
+    """Escapes are decoded, longer words do not match, and a page without its address has none."""
     assert address_free(page("a%20b/", "Index of /a b")) == address_free(page("c", "Index of /c"))
     assert address_free(page("mirror", "/mirrors are folders")) is None
     assert address_free(page("", "Index of /")) is None

@@ -1,4 +1,4 @@
-"""The page about formats is a test: its commands run on exports of a planted forum, and print what it shows."""
+"""The page about formats is tested: its commands run on exports of a planted forum, and print the shown output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SESSIONS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Files of the names that the page uses."""
+    """Files with the names on the page."""
     folder = tmp_path_factory.mktemp("formats")
     crawl = session_ids()
     items = [
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_page_shows_what_its_commands_print(folder, monkeypatch):
-    """Every `$ dedup-crawler` of the page, in its order: what is shown below is what it prints, but for `...`."""
+    """Every `$ dedup-crawler` of the page, in order: its output is the shown one, except for `...`."""
     monkeypatch.chdir(folder)
     assert len(SESSIONS) >= 11
     for command, shown in SESSIONS:

@@ -1,4 +1,4 @@
-"""When a site changes under the crawl."""
+"""Walls: recognition of a site that changes during the crawl."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def form(i):
 
 @functools.cache
 def recorded(name):
-    """Bodies of a site's good answers in crawl order, the first 1,500."""
+    """Return the bodies of a site's good answers in crawl order, the first 1,500."""
     steps = read_warc(read_chunks(SITES / name / "crawl.warc.zst"), pytest.fail)
     pages = (page for _, page in steps if page is not None)
     return list(itertools.islice((page.content for page in pages if page.status == 200), 1500))
 
 
 def wall(i):
-    """A login form with a fresh token, time and way back on each page, in the form and in a script."""
+    """Return a log-in form with a new token, time and return address on each page, in the form and in a script."""
     draw = random.Random(i)
     token = "".join(draw.choice("0123456789abcdef") for _ in range(40))
     return (
@@ -46,7 +46,7 @@ def wall(i):
 
 
 def body(number):
-    """A page that shows one word, another one for each number."""
+    """Return a page with one word for each number."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number)).encode()
 
 
@@ -55,12 +55,12 @@ def watched(content):
 
 
 def crawl(freeze, bodies):
-    """The places at which the freeze began or ended."""
+    """Return the places at which the freeze began or ended."""
     return [i for i, each in enumerate(bodies) if freeze.see(form(i), watched(each))]
 
 
 def test_a_wall_has_one_signature():
-    """Tokens, times and addresses vary; two walls and two pages do not look alike."""
+    """Tokens, times and URLs vary; two walls and two pages do not look alike."""
     assert len({page_signature(wall(i)) for i in range(50)}) == 1
     assert page_signature(wall(1)) != page_signature(wall(1).replace(b"Please", b"You must"))
 
@@ -68,7 +68,7 @@ def test_a_wall_has_one_signature():
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_normal_crawl_never_freezes(name):
-    """The recorded sites in crawl order; hardly more than a sample of the pages is read for that."""
+    """The recorded sites in crawl order never freeze, and only about a sample of their pages is read."""
     freeze, pages = SiteFreeze(), [watched(content) for content in recorded(name)]
     assert not any(freeze.see(form(i), page) for i, page in enumerate(pages))
     assert sum(page.is_read for page in pages) < 0.4 * len(pages)
@@ -78,7 +78,7 @@ def test_a_normal_crawl_never_freezes(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("start", [100, 1000])
 def test_a_login_wall_freezes_the_crawl_until_it_goes(name, start):
-    """All pages are walls from one on: frozen within 44, for the form of each; 50 pages after its end it goes on."""
+    """From one page on all answers are the wall: frozen within 44 pages; ends 50 pages after the wall."""
     normal = recorded(name)
     pages = normal[:start] + [wall(i) for i in range(300)] + normal[start : start + 200]
     freeze = SiteFreeze()
@@ -98,7 +98,7 @@ def test_a_login_wall_freezes_the_crawl_until_it_goes(name, start):
 
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
 def test_a_wall_for_every_third_page_freezes_too():
-    """As a site does that lets some pages through."""
+    """Some pages still come through the wall."""
     normal = recorded("forum")
     pages = normal[:500]
     for i in range(300):
@@ -109,7 +109,7 @@ def test_a_wall_for_every_third_page_freezes_too():
 
 
 def test_a_page_that_always_was_frequent_is_no_wall():
-    """A tenth of the pages of a site are one empty list; then a third is: rules may well speak of these."""
+    """A tenth of the pages is one empty list, later a third: rules may explain this, so it is no wall."""
     draw = random.Random(1)
     pages = [0 if draw.random() < 0.1 else i + 1 for i in range(1000)]
     pages += [0 if draw.random() < 0.33 else i + 1 for i in range(1000, 2000)]
@@ -117,19 +117,19 @@ def test_a_page_that_always_was_frequent_is_no_wall():
 
 
 def test_a_site_of_one_shell_never_freezes():
-    """Every page is the same to us from the first on: nothing changed."""
+    """If all pages have one signature from the start, nothing changed."""
     assert crawl(SiteFreeze(), [b"shell"] * 1000) == []
 
 
 def test_a_form_counts_once():
-    """A page that is fetched again and again is not many."""
+    """A page that is fetched repeatedly counts once."""
     freeze = SiteFreeze()
     assert crawl(freeze, map(body, range(1, 301))) == []
     assert not any(freeze.see(form(10**6), watched(body(0))) for _ in range(300))
 
 
 def test_a_known_wall_is_known_again():
-    """The second time ten pages are enough, though the wall was frequent before."""
+    """A known wall is recognized after ten pages, though it was frequent before."""
     freeze = SiteFreeze()
     pages = [*range(1, 301), *[0] * 100, *range(301, 601), *[0] * 60]
     began, ended, again = crawl(freeze, map(body, pages))[:3]
@@ -141,7 +141,7 @@ def test_a_known_wall_is_known_again():
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=600))
 @settings(max_examples=30)
 def test_state_is_bounded_and_consistent(steps):
-    """Law: whatever comes, the window is bounded, and a change is reported exactly when the state changes."""
+    """Law: for any pages, the window is bounded, and a change is reported exactly when the state changes."""
     freeze = SiteFreeze()
     was_frozen = False
     for number, signature in steps:
@@ -153,13 +153,13 @@ def test_state_is_bounded_and_consistent(steps):
 
 @given(st.binary(max_size=300))
 def test_any_body_has_a_signature(content):
-    """Law: 64 bits, whatever the bytes."""
+    """Law: 64 bits, for any bytes."""
     assert 0 <= page_signature(content) < 2**64
 
 
 @pytest.mark.parametrize("piece", [b"<script", b"<", b"<<script>", b"a", b"</script", b"<style><script>", b"\xff0"])
 def test_hostile_bodies_cost_no_more_than_others(piece):
-    """A megabyte of what would make a pattern go back: milliseconds, for only the start is read, and that once."""
+    """A megabyte of input that is bad for regular expressions takes milliseconds: only the start is read, once."""
     content = piece * (2**20 // len(piece))
     with at_most(20):
         page_signature(content)

@@ -1,4 +1,4 @@
-"""Results that cannot be written where they should go: one line that names the place, and nothing half-written."""
+"""Results that cannot be written: one line that names the place, and no partial file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def commands(work: Path, place: Path) -> list[list[str]]:
-    """Every command that writes a file or a folder of its own."""
+    """Return every command that writes a file or a folder."""
     model, db = ["--model", str(work / "model")], ["--db", str(work / "crawl.db")]
     return [
         ["export", *model, "--format", "table", "--output", str(place)],
@@ -58,7 +58,7 @@ def commands(work: Path, place: Path) -> list[list[str]]:
 
 
 def refusal(command: list[str]) -> str:
-    """The one line that a command ends with."""
+    """Return the one line with which a command ends."""
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 1, done.output
     lines = done.stderr.strip().splitlines()
@@ -68,7 +68,7 @@ def refusal(command: list[str]) -> str:
 
 @pytest.mark.parametrize("place", NO_PLACE.values(), ids=NO_PLACE)
 def test_a_place_that_is_none_is_named(work: Path, tmp_path: Path, place: str) -> None:
-    """Missing folders of a model are made, any other place is refused; nothing is left there."""
+    """Missing folders for a model are created, any other missing folder is refused; nothing is left there."""
     (tmp_path / "file").write_text("something")
     output = tmp_path / place.format("result")
     for command in commands(work, output):
@@ -96,7 +96,7 @@ def test_a_folder_or_a_file_in_the_place_stays(work: Path, tmp_path: Path) -> No
 
 @contextmanager
 def full_disk(n_bytes: int) -> Iterator[None]:
-    """No file may grow beyond so many bytes, for the time being."""
+    """Limit the size of files."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
     try:
@@ -106,7 +106,7 @@ def full_disk(n_bytes: int) -> Iterator[None]:
 
 
 def test_a_full_disk_leaves_nothing_half_written(work: Path, tmp_path: Path) -> None:
-    """The old file or model stays whole, and no half of a new one stands beside it."""
+    """The old file or model stays whole, without a partial new one beside it."""
     result = ["--model", str(work / "model"), "--output", str(tmp_path / "result")]
     for command in (["export", "--format", "table", *result], ["report", *result]):
         with full_disk(10):
@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_nothing_half_written(work: Path, tmp_path: Path) -> 
 
 
 def test_an_export_goes_where_it_is_sent(work: Path, tmp_path: Path) -> None:
-    """Through a link into its file, which is replaced in one step, and into a device as it is."""
+    """A link keeps its target, which is replaced in one step; a device is written directly."""
     (tmp_path / "rules").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "rules")
 
@@ -137,7 +137,7 @@ def test_an_export_goes_where_it_is_sent(work: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.geteuid(), reason="the superuser may write everywhere")
 def test_a_folder_that_is_read_only_is_named(work: Path, tmp_path: Path) -> None:
-    """As for any other user."""
+    """Without the privileges of root."""
     tmp_path.chmod(0o500)
     for command in commands(work, tmp_path / "result"):
         assert str(tmp_path / "result") in refusal(command)
@@ -145,7 +145,7 @@ def test_a_folder_that_is_read_only_is_named(work: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_results_on_a_full_disk_are_one_line(work: Path, unbuffered: str) -> None:
-    """``dedup-crawler canonicalize ... > /dev/full``: told once, whenever the system says it."""
+    """``dedup-crawler canonicalize ... > /dev/full``: one message, whenever the system reports it."""
     line = [sys.executable, "-m", "dedup_crawler", "canonicalize", "--model", str(work / "model"), CRAWL.urls[0]]
     with Path("/dev/full").open("w") as full:
         environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

@@ -50,7 +50,7 @@ EVALUATE = ("evaluate", "--db", "crawl.db", "--method", "keep-all", "--method", 
 
 def test_tables_are_boxes_on_a_terminal_and_markdown_in_a_pipe(work: Path) -> None:
     """
-    The same cells either way; in a pipe not one escape sequence and no blanks at the end of a line; on a narrow
+    The same cells in both; in a pipe no escape sequence and no trailing blanks; on a narrow
     terminal no cell is cut.
     """
     seen = on_terminal(EVALUATE, work, {"COLUMNS": "60"})
@@ -64,12 +64,12 @@ def test_tables_are_boxes_on_a_terminal_and_markdown_in_a_pipe(work: Path) -> No
     assert not [line for line in piped.stdout.splitlines() if line != line.rstrip()]
     assert "| verified" not in plain(seen)
     assert "\u2026" not in seen
-    # but for the times, which no two runs share
+    # except for the times, which vary
     assert [cell.strip() for cell in row.strip("|").split("|")][:-2] == shown.split()[:-2]
 
 
 def test_progress_is_for_terminals(work: Path, tmp_path: Path) -> None:
-    """A bar that leaves nothing behind on a terminal, nothing in a pipe, lines in a pipe that asked for them."""
+    """A bar that disappears on a terminal, nothing in a pipe, lines in a pipe with --verbose."""
     command = ("import", work / "pages.jsonl", "--db", tmp_path / "a.db")
     assert "import: pages.jsonl" in plain(on_terminal(command, tmp_path))
     assert run("import", work / "pages.jsonl", "--db", tmp_path / "b.db").stderr == ""
@@ -85,7 +85,7 @@ def test_progress_is_for_terminals(work: Path, tmp_path: Path) -> None:
 def test_colours_are_off_when_asked(
     work: Path, tmp_path: Path, flags: tuple[str, ...], environment: dict[str, str], has_colours: bool
 ) -> None:
-    """By --no-color and by NO_COLOR, in errors, warnings and progress; an empty NO_COLOR asks for nothing."""
+    """By --no-color and by NO_COLOR, in errors, warnings and progress; an empty NO_COLOR has no effect."""
     wrong = on_terminal([*flags, "label", "--db", "nowhere.db"], tmp_path, environment)
     bar = on_terminal([*flags, "import", work / "pages.jsonl", "--db", tmp_path / "crawl.db"], tmp_path, environment)
 
@@ -95,7 +95,7 @@ def test_colours_are_off_when_asked(
 
 
 def test_quiet_leaves_results_and_errors(tmp_path: Path) -> None:
-    """No warning of a damaged record and no progress; what was asked for, and why it cannot be done, are printed."""
+    """No warnings and no progress; results and errors are printed."""
     (tmp_path / "site.warc").write_bytes(b"".join(pages_of(2)) + b"WARC/1.0\r\nrubbish\r\n\r\n")
     loud = run("import", tmp_path / "site.warc", "--db", tmp_path / "a.db")
     quiet = run("--quiet", "import", tmp_path / "site.warc", "--db", tmp_path / "b.db")
@@ -109,7 +109,7 @@ def test_quiet_leaves_results_and_errors(tmp_path: Path) -> None:
 
 
 def test_verbose_twice_shows_where_an_error_comes_from(tmp_path: Path) -> None:
-    """The traceback for a bug report; once or never, one line."""
+    """The traceback is for -vv; otherwise one line."""
     command = ("label", "--db", tmp_path / "none.db")
 
     assert "Traceback" not in run("-v", *command).stderr
@@ -136,7 +136,7 @@ def test_verbose_twice_shows_where_an_error_comes_from(tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_errors_suggest_the_nearest_name(work: Path, arguments: tuple[str, ...], meant: str, status: int) -> None:
-    """Of a command, a method, an option, a value; once each."""
+    """For a command, a method, an option, a value; once each."""
     needs_database = arguments[0] != "demo" and status == 1
     told = run(*arguments, *(("--db", work / "crawl.db") if needs_database else ()))
 
@@ -158,7 +158,7 @@ def test_results_for_programs_are_json(work: Path) -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) -> None:
-    """Ctrl-C and `kill` are how one ends it: status 0, not a word, and its temporary folder is gone."""
+    """Ctrl-C and `kill` end it normally: status 0, no message, and its temporary folder is removed."""
     command = [*fork_server.command("dedup_crawler"), "serve", str(work / "site.warc"), "--port", "0"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
@@ -168,7 +168,7 @@ def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) ->
         assert answer.read() == b"<p>page</p>3"
     process.send_signal(how)
     time.sleep(0.02)
-    process.send_signal(how)  # twice, as people do
+    process.send_signal(how)  # twice, as users do
     _, errors = process.communicate(timeout=600)
 
     assert line.startswith(f"5 URLs of {SITE} at http://127.0.0.1:")
@@ -177,7 +177,7 @@ def test_serve_ends_in_order(work: Path, tmp_path: Path, how: signal.Signals) ->
 
 
 def test_ctrl_c_is_one_line_and_status_130(work: Path) -> None:
-    """In a command that waits for its next line; what it was asked before is answered."""
+    """In a command that waits for input; earlier input is answered."""
     command = [sys.executable, "-m", "dedup_crawler", "canonicalize", "--model", str(work / "model")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, text=True, **pipes)
@@ -194,7 +194,7 @@ def test_ctrl_c_is_one_line_and_status_130(work: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4])
 def test_ctrl_c_while_it_is_being_loaded_is_no_traceback(work: Path, seconds: float) -> None:
-    """Whenever it comes, once Python itself is up."""
+    """At any moment after the start of Python."""
     code = "from dedup_crawler.__main__ import run; print('up', flush=True); run()"
     command = [sys.executable, "-c", code, "canonicalize", "--model", str(work / "model")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -218,7 +218,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def completions(folder: Path, *words: str) -> list[str]:
-    """Completions that bash offers for the last of these words."""
+    """Return the completions that bash offers for the last of these words."""
     command = folder / "dedup-crawler"
     command.write_text(fork_server.script("dedup_crawler"))
     command.chmod(0o755)
@@ -230,7 +230,7 @@ def completions(folder: Path, *words: str) -> list[str]:
 
 
 def test_bash_completes_commands_methods_and_options(tmp_path: Path) -> None:
-    """In a real bash, with the line that the documentation says to put into ~/.bashrc."""
+    """In a real bash, with the line for ~/.bashrc from the documentation."""
     assert completions(tmp_path, "la") == ["label"]
     assert set(completions(tmp_path, "train", "")) == set(METHODS)
     assert completions(tmp_path, "label", "--tr") == ["--truth"]

@@ -1,4 +1,4 @@
-"""Hosts that are one site are read as one; hosts that only look alike, or that nobody crawled, are left alone."""
+"""Host aliases: hosts of one site become one; hosts that only look alike, or were not crawled, stay apart."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Visits = list[tuple[str, int]]
 
 
 def two_hosts(n: int = 100, n_both: int = 60, first: str = HOME, second: str = WWW) -> Visits:
-    """Topics with and without a session; of the first *n_both* both hosts were crawled."""
+    """Topics with and without a session; the first *n_both* were crawled on both hosts."""
     visits: Visits = []
     for i in range(n):
         visits += [(f"{first}/topic?t={i}", i), (f"{first}/topic?sid={i * 7919:x}&t={i}", i)]
@@ -45,7 +45,7 @@ def aliases(visits: Visits) -> dict[str, str]:
 
 
 def test_two_names_of_a_host_are_one() -> None:
-    """A URL of the longer name has the form of the shorter, and what was learnt on either holds for both."""
+    """A URL of the longer name has the form of the shorter, and rules learnt on either apply to both."""
     learnt = fitted(two_hosts())
 
     assert learnt.canonicalize(f"{WWW}/topic?t=5000") == f"{HOME}/topic?t=5000"
@@ -61,7 +61,7 @@ def test_two_names_of_a_host_are_one() -> None:
 
 
 def test_a_host_that_was_not_crawled_is_left_alone() -> None:
-    """However its name looks: no third name is guessed, no other site touched."""
+    """For any name: no third host is guessed, no other site is touched."""
     learnt = fitted(two_hosts())
 
     for url in ("http://www2.site.example/topic?t=1", "http://www.other.example/topic?sid=1&t=1"):
@@ -70,7 +70,7 @@ def test_a_host_that_was_not_crawled_is_left_alone() -> None:
 
 
 def test_hosts_that_differ_now_and_then_are_two() -> None:
-    """A language each: most pages differ. And a copy that is out of date in one page of ten."""
+    """Hosts with different languages differ in most pages; an outdated copy differs in one page of ten."""
     languages = [(url, page + 500 * (WWW in url)) for url, page in two_hosts()]
     outdated = [(url, page + 5_000 * (WWW in url and page % 10 == 0)) for url, page in two_hosts()]
 
@@ -78,12 +78,12 @@ def test_hosts_that_differ_now_and_then_are_two() -> None:
 
 
 def test_too_few_pages_are_no_evidence() -> None:
-    """Thirty pages alike on both are enough for a rule, not for half a site."""
+    """Thirty equal pages on both are enough, but not if half of the site differs."""
     assert aliases(two_hosts(n_both=30)) == {}
 
 
 def test_one_page_everywhere_is_one_piece_of_evidence() -> None:
-    """A parked host shows one page under every path, and so does the log-in page of another: nothing is concluded."""
+    """A parked host shows one page under every path, and another host only its log-in page: nothing is concluded."""
     parked = [(f"{host}/p/{i}", 0) for i in range(200) for host in (HOME, WWW)]
     log_in = [
         *((f"{HOME}/p/{i}", i) for i in range(200)),
@@ -99,7 +99,7 @@ def test_what_nobody_saw_is_no_evidence() -> None:
 
 
 def test_three_names_become_the_shortest() -> None:
-    """Also where two of them were never compared; ports are part of a name."""
+    """Also if two of them were never compared; ports are part of a name."""
     third = "https://www.site.example:8443"
     visits = two_hosts() + two_hosts(first=WWW, second=third)
 
@@ -107,7 +107,7 @@ def test_three_names_become_the_shortest() -> None:
 
 
 def test_scheme_and_slash_are_aliases_as_well() -> None:
-    """``http`` is ``https`` and ``/x/`` is ``/x`` where the crawl says so, on one host and across two."""
+    """``http`` is ``https`` and ``/x/`` is ``/x`` if the crawl shows it, on one host and across two."""
     visits: Visits = []
     for i in range(400):
         visits += [(f"https://site.example/d/{i}", i), (f"http://site.example/d/{i}", i)]
@@ -124,7 +124,7 @@ def test_scheme_and_slash_are_aliases_as_well() -> None:
 
 
 def test_links_know_the_host_that_they_stand_on() -> None:
-    """A referrer at the other name of the host is the same page; coverage is asked at home."""
+    """A referrer at the other host name is the same page; coverage is decided for the main host."""
     from planted_forum import HOST, forum
 
     crawl = forum(with_alone=True)
@@ -168,7 +168,7 @@ def test_what_is_no_list_of_aliases_is_an_error(value: object) -> None:
 
 
 def test_chains_of_aliases_are_an_error() -> None:
-    """A host is another one, or what others are: forms of forms would change."""
+    """A host is an alias or a target, not both: otherwise forms of forms would change."""
     chain = [
         {"host": "c.example", "is": "b.example", "pages": 60, "wrong": 0},
         {"host": "b.example", "is": "a.example", "pages": 60, "wrong": 0},
@@ -182,7 +182,7 @@ def test_chains_of_aliases_are_an_error() -> None:
     st.lists(st.tuples(st.sampled_from(["a.example", "b.example", "c.example"]), st.integers(0, 3), st.integers(0, 3)))
 )
 def test_forms_of_forms_stay(visits: list[tuple[str, int, int]]) -> None:
-    """Whatever is learnt, what is at home stays there."""
+    """For any rules, URLs of the main host stay there."""
     urls = [f"http://{host}/{path}" for host, path, _ in visits] or ["http://a.example/"]
     found = learn_host_aliases(urls, [page for *_, page in visits] or [0], Belief(RISKS["eager"]))
 

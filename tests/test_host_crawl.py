@@ -14,15 +14,15 @@ def crawl_of(visits, targets=None, referrers=None):
 
 
 def neutral_keys(n_pages, n_keys):
-    """Each page plain, and once with each of the keys."""
+    """Return each page plain, and once with each of the keys."""
     visits = [(page, f"/{page}") for page in range(n_pages)]
     return shuffled(visits + [(page, f"/{page}?k{key}=1") for page in range(n_pages) for key in range(n_keys)])
 
 
 def test_all_rules_together_keep_to_the_budget():
-    """Six rules that are never wrong may lose a page each: of two thousand pages six may be lost, so all stay.
+    """Six rules that are never wrong may lose one page each. Two thousand pages allow six losses, so all stay.
 
-    Of two hundred pages a single rule is kept, and a careful person keeps fewer.
+    Two hundred pages allow one rule, and the safe profile fewer.
     """
 
     def n_rules(n_pages, risk):
@@ -34,7 +34,7 @@ def test_all_rules_together_keep_to_the_budget():
 
 
 def test_names_in_the_query_that_few_urls_have_are_not_known():
-    """Seven URLs with a key say nothing about it, eight do."""
+    """Seven URLs with a key are no evidence, eight are."""
     visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]
     links = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
 
@@ -42,9 +42,9 @@ def test_names_in_the_query_that_few_urls_have_are_not_known():
 
 
 def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
-    """Posts redirect to an alias of their topic that was not crawled: by the rules it is the topic.
+    """Posts redirect to an alias of their topic that was not crawled; by the rules it is the topic.
 
-    Without the rule each alias is a page that nothing else shows, and the posts say nothing about the topics.
+    Without the rule each alias is a separate page, and the posts are no evidence about the topics.
     """
     topics = [(t, f"/topic/{t}") for t in range(120)]
     alias = [(t, f"/topic/{t}?page=1") for t in range(120)]

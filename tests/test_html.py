@@ -1,4 +1,4 @@
-"""Title, canonical link and paragraphs of pages, also of pages that lie about themselves."""
+"""Title, canonical link and paragraphs of pages, also of misleading ones."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_paragraphs_are_those_of_justext(html: str) -> None:
 
 @given(st.lists(TAGS | st.sampled_from(["word", " ", LONG, "is it the one"]), max_size=20).map("".join))
 def test_tag_soup_gives_the_paragraphs_of_justext(soup: str) -> None:
-    """However tags are left open or closed twice, the paragraphs are those of jusText."""
+    """For tags left open or closed twice, the paragraphs are those of jusText."""
     same_as_justext(f"<html><body>.{soup}")
 
 
 def test_what_stands_in_a_text_field_is_text_of_the_page() -> None:
-    """The source of a page, shown in a field, may be all that it says; it comes last, line by line, as boilerplate."""
+    """The source of a page in a text field may be its only content; it comes last, line by line, as boilerplate."""
     field = "<textarea name=t>\n= Heading =\n\n * one &amp; two\n<p>markup</p></textarea>"
     html = read_html(f"<body><form>{field}</form><p>{LONG}</p>", URL, "English")
 
@@ -57,7 +57,7 @@ def test_what_stands_in_a_text_field_is_text_of_the_page() -> None:
 
 
 def test_title_and_canonical_link() -> None:
-    """The title has its white space folded; the canonical link is made absolute, whatever else its rel says."""
+    """White space in the title is folded; the canonical link is made absolute, also with further rel values."""
     html = read_html(
         "<html><head><title>\n A  &amp; B\n</title><link rel=stylesheet href=s.css>"
         "<link rel='nofollow Canonical' href=' ../x?a=1 '></head><body>text<title>no</title></body></html>",
@@ -70,7 +70,7 @@ def test_title_and_canonical_link() -> None:
 
 @pytest.mark.parametrize("href", ["", "http://[broken"])
 def test_a_broken_canonical_link_is_none(href: str) -> None:
-    """An empty link or one that is no URL is as none at all."""
+    """An empty or invalid link counts as none."""
     assert read_html(f"<head><link rel=canonical href='{href}'></head><p>x", URL, "English").canonical_link is None
 
 
@@ -81,7 +81,7 @@ def test_nothing_to_read(html: str) -> None:
 
 
 def test_xml_declaration_of_a_decoded_page() -> None:
-    """XHTML that declares a charset was decoded by it already; it is not decoded a second time."""
+    """XHTML with a declared charset is not decoded twice."""
     html = read_html(
         "<?xml version='1.0' encoding='iso-8859-1'?>\n<html><body><p>caf\u00e9 \u20ac</p></body></html>", URL, "English"
     )
@@ -90,7 +90,7 @@ def test_xml_declaration_of_a_decoded_page() -> None:
 
 
 def test_nesting_that_the_parser_cuts_is_noticed() -> None:
-    """HTML nested 100,000 deep is read in a moment and marked as cut; nested 200 deep it is whole."""
+    """HTML nested 100,000 deep is read quickly and marked as cut; nested 200 deep it is complete."""
     deep, fine = (read_html("<div>" * depth + "core", URL, "English") for depth in (100_000, 200))
 
     assert deep.is_cut
@@ -114,7 +114,7 @@ def test_nesting_that_the_parser_cuts_is_noticed() -> None:
     ],
 )
 def test_charsets(body: bytes, content_type: str | None, text: str | None) -> None:
-    """Header, byte order mark and meta element are believed as browsers do; a lie costs letters, not the run."""
+    """Header, byte order mark and meta element count as in browsers; a wrong charset costs letters, not the run."""
     decoded = decode(body, content_type)
 
     decoded.encode()  # no lone surrogates
@@ -125,12 +125,12 @@ def test_charsets(body: bytes, content_type: str | None, text: str | None) -> No
     st.binary(max_size=60), st.sampled_from(["utf-8", "utf-16", "ascii", "gbk", "idna", "utf-7", "rot13", "zlib", "\0"])
 )
 def test_no_body_is_too_odd_to_decode(body: bytes, charset: str) -> None:
-    """Any bytes under any charset give a text that UTF-8 can spell."""
+    """Any bytes under any charset give a text that UTF-8 can encode."""
     decode(body, f"text/html; charset={charset}").encode()
 
 
 def test_stop_words_of_unknown_languages() -> None:
-    """A language that jusText does not know is named together with those that it knows."""
+    """The error for an unknown language names it and the known ones."""
     assert "the" in stop_words("English")
     with pytest.raises(BadInputError, match=r"language = 'Klingon' has no stop words; known: .*English"):
         stop_words("Klingon")

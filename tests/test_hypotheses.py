@@ -14,7 +14,7 @@ def pages(paths):
 
 
 def test_keys_of_the_query_are_asked_about_first():
-    """As a whole, where they are told once; where they are repeated, as bag and as set too."""
+    """Whole values of single keys; repeated keys also as bag and as set."""
     found = asked(*[f"/?sid={n}" for n in range(10)], *[f"/?f={n}&f={n + 1}" for n in range(10)])
 
     assert found["where query[sid] is there and no query[sid]#2: drop query[sid]"].key == "query[sid]"
@@ -27,7 +27,7 @@ def test_keys_of_the_query_are_asked_about_first():
 
 
 def test_parts_of_the_path_are_asked_about():
-    """Each that is not the same everywhere, the last one of a length, the slash and the extension."""
+    """Each part that varies, the last one of a length, the slash and the extension."""
     found = asked(*[f"/topic/{n}-title.html" for n in range(10)], *[f"/topic/{n}/" for n in range(10)])
 
     assert "where path[1] is there: ignore path[1]" in found
@@ -38,16 +38,16 @@ def test_parts_of_the_path_are_asked_about():
 
 
 def test_pieces_come_last():
-    """A value is looked at in pieces when all questions about whole values have been answered."""
+    """Parts of a value are tried after all hypotheses about whole values."""
     found = asked(*[f"/topic/{n}-title" for n in range(10)])
     cuts = [each for name, each in found.items() if ": cut path[1]" in name]
 
-    assert len(cuts) == 4  # before and behind the first and the last delimiter
+    assert len(cuts) == 4  # before and after the first and the last delimiter
     assert {each.stage for each in cuts} == {STAGES - 1}
 
 
 def test_what_few_urls_have_is_not_asked_about():
-    """Seven URLs with a key cannot say anything."""
+    """Seven URLs with a key are too few."""
     plain = [f"/{n}" for n in range(20)]
 
     assert not any("sid" in name for name in asked(*plain, *[f"/?sid={n}" for n in range(MIN_URLS - 1)]))
@@ -55,7 +55,7 @@ def test_what_few_urls_have_is_not_asked_about():
 
 
 def test_http_may_be_https():
-    """Asked where both were met."""
+    """Tried if both were seen."""
     urls = [f"http://{HOST}/{n}" for n in range(10)]
     names = [str(each.rule) for each in hypotheses(UrlColumns(HOST, [*urls, f"https://{HOST}/1"], range(11)))]
 

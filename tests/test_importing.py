@@ -1,4 +1,4 @@
-"""Whole files into a store: any kind and packing, interrupted, repeated, damaged, hostile, missing."""
+"""Import of whole files into a store: all kinds and compressions, interrupted, repeated, damaged, hostile, missing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def imported(db: Path, *paths: Path, **options: str) -> tuple[ImportReport, list
 
 @pytest.mark.parametrize("name", PACKED)
 def test_every_packing_gives_the_same_pages(tmp_path: Path, db: Path, name: str):
-    """Plain, a member or frame per record, one stream, a wrong ending: 30 pages with their referrers."""
+    """Plain, one member or frame per record, one stream, a wrong ending: 30 pages with their referrers."""
     path = written(tmp_path / name, PACKED[name])
     report, pages = imported(db, path)
     assert report == ImportReport(60, 30, 0, 30)
@@ -61,7 +61,7 @@ def test_every_packing_gives_the_same_pages(tmp_path: Path, db: Path, name: str)
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.JSONL.zst"])
 def test_json_lines_in_every_packing(tmp_path: Path, db: Path, name: str):
-    """Three kinds of packing, one result; the broken line is told with file and line."""
+    """Three compressions, one result; the broken line is reported with file and line."""
     raw = b'{"url": "http://a/", "html": "x"}\nbroken\n{"url": "http://b/"}\n'
     pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(Path(name).suffix, bytes)
     report, pages = imported(db, written(tmp_path / name, pack(raw)))
@@ -85,7 +85,7 @@ def test_importing_twice_changes_nothing(tmp_path: Path, db: Path):
 
 
 def test_several_files_and_their_progress(tmp_path: Path, db: Path):
-    """Files come in the order given; progress is told by file and ends at its size."""
+    """Files are read in the given order; progress is reported by file and ends at its size."""
     paths = [
         written(tmp_path / "2.warc", b"".join(pages_of(3))),
         written(tmp_path / "1.jsonl", b'{"url": "http://a/"}\n'),
@@ -100,7 +100,7 @@ def test_several_files_and_their_progress(tmp_path: Path, db: Path):
 
 
 def test_a_good_answer_replaces_a_recorded_error(tmp_path: Path, db: Path):
-    """A crawl that met a 503 and tried again leaves the page."""
+    """A retried 503 leaves the page."""
     raw = response(f"{SITE}/a", b"busy", "503 Busy") + response(f"{SITE}/a", b"page")
     report, [page] = imported(db, written(tmp_path / "a.warc", raw))
     assert (page.status, page.content) == (200, b"page")
@@ -109,7 +109,7 @@ def test_a_good_answer_replaces_a_recorded_error(tmp_path: Path, db: Path):
 
 @pytest.mark.parametrize("name", PACKED)
 def test_a_file_that_was_cut_in_the_middle(tmp_path: Path, db: Path, name: str):
-    """Whatever the packing: everything before the cut, and one report that says that the file is cut."""
+    """For any compression: everything before the cut, and one report that the file is cut."""
     content = PACKED[name]
     report, pages = imported(db, written(tmp_path / name, content[: len(content) * 2 // 3 + 3]))
     assert report.damages.n == 1
@@ -122,7 +122,7 @@ def test_a_file_that_was_cut_in_the_middle(tmp_path: Path, db: Path, name: str):
 
 @pytest.mark.parametrize("name", ["members.warc.gz", "frames.warc.zst"])
 def test_a_damaged_member_costs_one_record(tmp_path: Path, db: Path, name: str):
-    """A few bytes of one packed record overwritten: the other 29 pages are there."""
+    """A few bytes of one compressed record are overwritten: the other 29 pages come."""
     pack = gzip.compress if name.endswith("gz") else zstandard.ZstdCompressor(write_checksum=True).compress
     members = [bytearray(pack(page)) for page in pages_of(30)]
     members[10][20:40] = bytes(20)
@@ -132,7 +132,7 @@ def test_a_damaged_member_costs_one_record(tmp_path: Path, db: Path, name: str):
 
 
 def test_many_damaged_records_are_counted_but_not_kept(tmp_path: Path, db: Path):
-    """A file of rubbish does not fill the memory with reports."""
+    """Reports on a file of garbage are bounded in memory."""
     report, _ = imported(db, written(tmp_path / "a.jsonl", b"rubbish\n" * 5000))
     assert report.damages.n == 5000
     assert len(report.damages.records) == 100
@@ -225,7 +225,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(tmp_path: Path, db: Path
 
 
 def peak_of_import(path: Path, db: Path) -> tuple[int, int, int]:
-    """New pages, damaged places, and the KiB by which the peak of a process grows that imports *path*."""
+    """Return new pages, damaged places, and the growth of a process's peak memory in KiB when it imports *path*."""
     code = """
         import resource, sys
         from pathlib import Path
@@ -242,7 +242,7 @@ def peak_of_import(path: Path, db: Path) -> tuple[int, int, int]:
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
-    """60 MB of records pass through a process whose peak grows by far less."""
+    """The peak memory grows by far less than the 60 MB of records."""
     body = bytes(range(256)) * 400
     with gzip.open(tmp_path / "a.warc.gz", "wb", compresslevel=1) as file:
         for i in range(600):
@@ -253,7 +253,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, db: Path):
 
 
 def test_a_record_of_gigabytes_is_refused(tmp_path: Path, db: Path):
-    """It claims 3 GB, and 15 KB of zstd unpack to 500 MB: told once, never held, and the record behind it is read."""
+    """A body that claims 3 GB, and 15 KB of zstd for 500 MB: reported once, never held; the next record is read."""
     first, last = pages_of(2)
     claim = re.sub(rb"Content-Length: \d+", b"Content-Length: 3000000000", response(f"{SITE}/bomb", b""))
     with zstandard.open(tmp_path / "a.warc.zst", "wb") as file:
@@ -267,7 +267,7 @@ def test_a_record_of_gigabytes_is_refused(tmp_path: Path, db: Path):
 
 
 def test_a_body_that_comes_later_takes_the_place_of_a_digest(tmp_path: Path, db: Path):
-    """A list of digests first, the WARC afterwards: the page is read, and the other way round it stays."""
+    """A list of digests first, the WARC afterwards: the page is stored; in the other order it stays."""
     url = f"{SITE}/topic/0"
     digest = written(tmp_path / "list", json.dumps({"url": url, "digest": "0" * 32}).encode())
     warc = written(tmp_path / "warc", response(url, b"<p>the page</p>"))
@@ -279,7 +279,7 @@ def test_a_body_that_comes_later_takes_the_place_of_a_digest(tmp_path: Path, db:
 
 
 def test_access_logs_bring_urls(tmp_path: Path, db: Path):
-    """URL, status and referrer of each GET; nobody can say what they show, and the host has to be told."""
+    """URL, status and referrer of each GET; their pages stay unknown, and the host must be given."""
     log = b"\n".join(
         b'10.0.0.1 - - [12/Dec/2015:18:25:11 +0100] "%s HTTP/1.1" %s 42 "http://forum.example/" "-"' % asked
         for asked in [(b"GET /a?b=1", b"200"), (b"GET /a?b=1", b"200"), (b"POST /a", b"200"), (b"GET /c", b"304")]
@@ -302,7 +302,7 @@ def wacz(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_STORED
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_wacz_is_the_warc_files_in_it(tmp_path, method):
-    """Two recordings in one archive, packed and not: their pages with referrers; no file beside the store."""
+    """Two recordings in one archive, compressed or not: their pages with referrers; no other file is left."""
     members = {
         "datapackage.json": b"{}",
         "archive/a.warc.gz": b"".join(map(gzip.compress, RECORDS[:40])),
@@ -326,7 +326,7 @@ def test_wacz_is_the_warc_files_in_it(tmp_path, method):
 
 
 def test_a_wacz_goes_on_where_it_stopped(tmp_path):
-    """An import that ends in the second recording makes no page of the first one again."""
+    """A resumed import of the second recording repeats no page of the first one."""
     path = wacz(tmp_path / "crawl.wacz", {f"archive/{n}.warc": b"".join(RECORDS[n * 20 :][:20]) for n in range(3)})
     with PageStore(tmp_path / "crawl.db") as store:
 
@@ -346,7 +346,7 @@ def test_a_wacz_goes_on_where_it_stopped(tmp_path):
 
 
 def test_hostile_and_damaged_archives(tmp_path):
-    """A bomb, a spreadsheet, a cut ZIP, a broken member: a line each, and what can be read is."""
+    """A bomb, a spreadsheet, a cut ZIP, a broken member: a line each, and the readable pages."""
     bomb = wacz(tmp_path / "bomb.wacz", {"archive/a.warc": bytes(50_000_000)}, zipfile.ZIP_DEFLATED)
     sheet = wacz(tmp_path / "sheet.xlsx", {"xl/workbook.xml": b"<x/>"})
     cut = tmp_path / "cut.wacz"
@@ -373,7 +373,7 @@ def test_hostile_and_damaged_archives(tmp_path):
 
 
 def test_the_command_says_what_was_found(tmp_path: Path, db: Path):
-    """`import --json` for a program names pages that are known by digest alone; a half option is one line."""
+    """`import --json` counts pages known by digest alone; an incomplete option gives one line."""
     path = str(written(tmp_path / "list.csv", b"Address,Hash\nhttp://a/,%s\n" % (b"0" * 32)))
     told = CliRunner().invoke(main, ["import", path, "--db", str(db), "--json"])
     wrong = CliRunner().invoke(main, ["import", path, "--db", str(db), "--field", "url"])

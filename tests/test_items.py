@@ -1,4 +1,4 @@
-"""Items as pages: every field under every name, CSV and JSON of any program, and entries that are none."""
+"""Items as pages: every field under every name, CSV and JSON of any program, and invalid entries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FILES = {
 
 
 def read(reader, *chunks, start=0):
-    """Pages, damage, and how many entries were read."""
+    """Return pages, damage, and the number of entries."""
     damage: list[tuple[int, str]] = []
     steps = list(reader(chunks, lambda offset, reason: damage.append((offset, reason)), start, names_with({})))
     return [page for _, page in steps if page is not None], damage, steps[-1][0] if steps else 0
@@ -113,7 +113,7 @@ def test_fields(fields: dict[str, object], expected: Page):
     ],
 )
 def test_a_broken_line_is_told_by_its_number(broken: bytes, reason: str):
-    """Its line number, its offset and what is wrong; the lines around it are read."""
+    """Line number, offset and reason of the damage; the lines around it are read."""
     before = line(url="http://a/")
     pages, [(offset, told)], n_entries = read(read_json, before + broken + b"\r\n" + line(url="http://b/"))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
@@ -130,7 +130,7 @@ def test_line_ends_empty_lines_and_marks_do_not_matter():
 
 
 def test_a_gap_costs_the_line_it_lies_in():
-    """A text before and behind a gap is reported as damaged; whole JSON lines are read, but no row behind a gap."""
+    """A text around a gap is reported as damaged; whole JSON lines are read, but no row after a gap."""
     lost = Gap("damaged zstd frame")
     pages, damage, _ = read(read_json, line(url="http://a/") + b'{"url":', lost, b'"x"}\n' + line(url="http://b/"))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
@@ -144,7 +144,7 @@ def test_a_gap_costs_the_line_it_lies_in():
 @pytest.mark.parametrize("name", FILES)
 @given(size=st.integers(2, 60), start=st.integers(0, 7))
 def test_pages_come_out_whatever_the_chunks(name, size, start):
-    """Law: any cutting gives the same pages; those before a position are left out, and the position is told."""
+    """Law: any chunks give the same pages; a start position skips earlier pages, and positions are reported."""
     reader, content = FILES[name]
     whole, damage, _ = read(reader, content)
     pages, _, n_entries = read(reader, *(content[i : i + size] for i in range(0, len(content), size)), start=start)
@@ -156,14 +156,14 @@ def test_pages_come_out_whatever_the_chunks(name, size, start):
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])
 @given(rubbish=st.binary(max_size=60), cut=st.integers(0, 400))
 def test_no_rubbish_breaks_a_reader(name, rubbish, cut):
-    """Law: whatever stands in a file, the answer is pages and damage, never an exception."""
+    """Law: any file gives pages and damage, never an exception."""
     reader, content = FILES[name]
     assert all(isinstance(page, Page) for page in read(reader, content[:cut] + rubbish + content[cut:])[0])
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
 def test_scrapy_feeds_bring_their_pages(tmp_path, kind):
-    """Whatever Scrapy's exporter writes, quotes, commas and line ends in the page included, comes in as it was."""
+    """Output of Scrapy's exporter, with quotes, commas and line ends in pages, comes back unchanged."""
     report, pages = imported(tmp_path, scrapy_feed(kind, ITEMS, 0 if kind == "json" else None))
     assert (report.n_new_pages, report.damages.n) == (len(ITEMS), 0)
     assert [page.url for page in pages] == CRAWL.urls
@@ -172,7 +172,7 @@ def test_scrapy_feeds_bring_their_pages(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
 def test_fields_may_have_other_names(tmp_path, kind):
-    """A spider that calls them otherwise is told by a line that names its fields, and read with their names given."""
+    """Other field names give a line that lists the fields, and are read if the names are given."""
     items = [{"link": item["url"], "Source": item["body"], "status": "sold"} for item in ITEMS]
     content = scrapy_feed(kind, items, 0 if kind == "json" else None)
     given = {"url": "link", "content": "Source", "status": ""}
@@ -189,7 +189,7 @@ def test_fields_may_have_other_names(tmp_path, kind):
 
 
 def test_digests_are_enough_to_learn_from(tmp_path):
-    """Import, label, train: pages of equal digests are one page, and `sid` goes, without a word of any page's text."""
+    """Import, label, train: pages of equal digests are one page, and `sid` is dropped, without any text."""
     report, pages = imported(tmp_path, frog_csv(frog_rows(CRAWL)))
     with PageStore(tmp_path / "crawl.db") as store:
         labelled = label_store(store, n_workers=1)
@@ -202,7 +202,7 @@ def test_digests_are_enough_to_learn_from(tmp_path):
 
 
 def test_what_an_export_says_besides(tmp_path):
-    """Redirects lead where they lead, canonical links are kept and believed by nobody, what was not fetched is none."""
+    """Redirects keep their targets, canonical links are kept but not trusted, unfetched URLs are no pages."""
     rows = frog_rows(CRAWL)[:4]
     columns = list(FROG_COLUMNS)
     for place, (name, value) in enumerate([("Status Code", "301"), ("Status Code", "0"), ("Word Count", "3")]):
@@ -224,7 +224,7 @@ def test_what_an_export_says_besides(tmp_path):
 
 
 def test_damage_is_told_and_the_rest_is_read(tmp_path):
-    """A row of too few cells costs itself, an open quote what it takes in, a column of another name nothing."""
+    """A row with too few cells loses itself, an open quote its contents, an unknown column nothing."""
     report, pages = imported(tmp_path, b'url,body\nhttp://a/,x\nhttp://b/\nhttp://c/,"x\n')
     assert [page.url for page in pages] == ["http://a/", "http://c/"]
     assert [damaged.reason for damaged in report.damages.records] == ["row 2: 1 cells below 2 columns"]
@@ -245,7 +245,7 @@ EXPORT = CORPORA / "crawl_exports" / "minesparis-2022.csv.gz"
 
 @pytest.mark.skipif(not EXPORT.exists(), reason="needs the corpora")
 def test_a_real_export(tmp_path):
-    """The export of a university's site: pages of equal hash are one, redirects lead on, canonical links join none."""
+    """A university's site: equal hashes are one page, redirects are followed, canonical links join none."""
     rows = list(csv.DictReader(io.StringIO(gzip.decompress(EXPORT.read_bytes()).decode())))
     report, _ = imported(tmp_path, EXPORT.read_bytes())
     with PageStore(tmp_path / "crawl.db") as store:

@@ -1,4 +1,4 @@
-"""Sets of pages that grow together, the way from one to another, and the joins that need no text."""
+"""Joined sets of pages, the chain of joins between two pages, and joins without text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_disjoint_sets() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=15))
 def test_joins_connect_what_is_together(pairs: list[tuple[int, int]]) -> None:
-    """Two items are in one set if and only if the kept joins lead from one to the other, step by step."""
+    """Two items are in one set exactly if the kept joins connect them, step by step."""
     clustering = Clustering(10)
     for left, right in pairs:
         clustering.join(left, right, f"{left}-{right}")
@@ -58,7 +58,7 @@ def test_equal_digests_are_one_page(labeller):
 
 
 def test_redirects_and_errors_are_not_joined_by_their_bodies():
-    """The body of a 301 says "Moved", whatever moved; that of a 404 that there is nothing."""
+    """The body of a 301 only says "Moved"; that of a 404 that there is nothing."""
     pages = [known(name, "md5:1", status=status) for status in (301, 404, 500) for name in (f"{status}a", f"{status}b")]
 
     assert cluster_pages(lambda: pages).numbers() == list(range(6))
@@ -75,7 +75,7 @@ def test_redirects_lead_to_pages_that_are_known_by_digest():
 
 
 def test_one_body_for_a_whole_site_says_nothing():
-    """The shell of an application, the same at each of 30 addresses of 100, joins none of them; ten URLs are few."""
+    """An application's shell, the same at 30 of 100 URLs, joins none of them; for ten URLs it does."""
     shells = [known(f"app/{n}", "md5:shell") for n in range(30)]
     pages = [*shells, *(known(f"page/{n}", f"md5:{n}") for n in range(70))]
     few = [known(f"page/{n}", "md5:same") for n in range(10)]
@@ -85,7 +85,7 @@ def test_one_body_for_a_whole_site_says_nothing():
 
 
 def test_a_page_with_text_is_judged_by_its_text():
-    """A digest beside a text is not looked at: the text says more."""
+    """A digest is ignored if there is a text, which is better evidence."""
     pages = [replace(page("a", TEXT), digest="md5:1"), replace(page("b", TEXT + " and more"), digest="md5:1")]
 
     assert cluster_pages(lambda: pages).numbers() == [0, 1]
@@ -93,7 +93,7 @@ def test_a_page_with_text_is_judged_by_its_text():
 
 @given(st.text(max_size=80))
 def test_any_string_is_a_digest_or_none(text):
-    """Law: no string breaks it, its own answer is answered with itself, and spaces around it do not matter."""
+    """Law: any string is accepted, its output is a fixed point, and spaces around it do not matter."""
     found = body_digest(text)
 
     assert found is None or body_digest(found) == found
@@ -109,11 +109,11 @@ def test_any_string_is_a_digest_or_none(text):
     ],
 )
 def test_one_digest_has_one_spelling(one, other):
-    """Archives, crawlers and their versions write the same digest in their own ways."""
+    """Archives and crawlers write the same digest in different ways."""
     assert body_digest(one) == body_digest(other) is not None
 
 
 @pytest.mark.parametrize("nothing", ["", "-", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "d41d8cd98f00b204e9800998ecf8427e"])
 def test_no_body_has_no_digest(nothing):
-    """Stand-ins for a missing digest, and the digests of an empty body, are no digests."""
+    """Placeholders for a missing digest, and digests of an empty body, are no digests."""
     assert body_digest(nothing) is None

@@ -1,4 +1,4 @@
-"""URL maps read key by key: numbers for values, the same as looking into each map."""
+"""URL maps by key: numbers for values, equal to a look-up in each map."""
 
 import re
 
@@ -16,7 +16,7 @@ maps = st.lists(st.dictionaries(st.sampled_from(["query[a]", "query[b]", "path[0
 
 @given(maps, st.data())
 def test_a_column_says_what_the_maps_say(crawl, data):
-    """For any maps and any of their places: the numbers stand for the values, and 0 for a missing key."""
+    """For any maps and places: the numbers represent the values, and 0 a missing key."""
     columns = key_columns(crawl)
 
     assert columns.keys() == {key for values in crawl for key in values}
@@ -29,7 +29,7 @@ def test_a_column_says_what_the_maps_say(crawl, data):
 
 @given(maps)
 def test_each_value_has_one_number(crawl):
-    """So that counting numbers is counting values: as often as a naive count finds each."""
+    """Counting numbers equals counting values, as a naive count."""
     for key, column in key_columns(crawl).items():
         counts = np.bincount(column.of(np.arange(len(crawl), dtype=np.int32)), minlength=len(column.values))
 
@@ -41,7 +41,7 @@ def test_each_value_has_one_number(crawl):
 @pytest.mark.parametrize("n_urls", [5, 16, 17, 400])
 @pytest.mark.parametrize("block", [1, 7, 4_096])
 def test_rare_keys_and_blocks_read_the_same(n_urls, block, monkeypatch):
-    """A key that few URLs have is held otherwise, and maps are read in blocks: neither shows."""
+    """Rare keys have another storage, and maps are read in blocks: the results are the same."""
     monkeypatch.setattr(module, "_BLOCK", block)
     crawl = [
         {"path[0]": str(n % 3)} | ({"query[rare]": f"v{n}"} if n in (2, n_urls - 1) else {}) for n in range(n_urls)
@@ -55,7 +55,7 @@ def test_rare_keys_and_blocks_read_the_same(n_urls, block, monkeypatch):
 
 @given(maps)
 def test_classes_are_those_of_the_texts(crawl):
-    """Numbers are numbers, hexadecimal strings count from 8 characters on, and what is missing is of no class."""
+    """Numbers are numbers, hexadecimal strings have at least 8 characters, and a missing value has no class."""
     for column in key_columns(crawl).values():
         for value, is_digits, is_hex, pool in zip(
             column.values, column.is_digits, column.is_hex, column.pools, strict=True
@@ -68,6 +68,6 @@ def test_classes_are_those_of_the_texts(crawl):
 
 
 def test_no_maps_have_no_columns():
-    """Neither none at all nor maps without keys."""
+    """No maps, and maps without keys."""
     assert key_columns([]) == {}
     assert key_columns([{}, {}]) == {}

@@ -21,7 +21,7 @@ def test_counts_the_host_from_the_right_and_the_path_from_the_left():
 
 
 def test_keeps_repeated_keys_and_tells_an_empty_value_from_none():
-    """``k`` / ``k=`` / no ``k`` are three things, and the second ``f`` has a key of its own."""
+    """``k``, ``k=`` and no ``k`` differ, and a second ``f`` has its own key."""
     values = key_values("http://a.example/?f=1&f=2&empty=&bare")
 
     assert (values["query[f]"], values["query[f]#2"]) == ("1", "2")
@@ -41,13 +41,13 @@ def test_keeps_repeated_keys_and_tells_an_empty_value_from_none():
     ],
 )
 def test_is_written_back_with_a_sorted_query(url, expected):
-    """The map gives the URL back, but for the order of the query, which is not part of it."""
+    """The map gives the URL back, except for the order of the query, which it does not keep."""
     assert url_of(key_values(url)) == expected
 
 
 @given(urls)
 def test_maps_and_urls_say_the_same(url):
-    """Whatever the string: reading what was written gives the same map, and a URL without a query comes back."""
+    """For any string: reading a written map gives the same map, and a URL without a query comes back."""
     values = key_values(url)
     written = url_of(values)
 

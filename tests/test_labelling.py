@@ -1,4 +1,4 @@
-"""Labelling a crawl in its database: what is found, what is kept, sinks, and going on after an interruption."""
+"""Labelling a crawl in its database: results, storage, sinks, and resuming."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_labels_a_crawl(tmp_path: Path) -> None:
 
 
 def test_says_why_two_pages_are_the_same(tmp_path: Path) -> None:
-    """The steps from one page to another, each with its evidence; none to another page; unknown URLs are said."""
+    """The steps from one page to another, each with its evidence; none to another page; unknown URLs are reported."""
     with PageStore(tmp_path / "crawl.db") as store:
         crawl(store)
         with pytest.raises(BadInputError, match="6 pages of the crawl are not labelled yet: run label"):
@@ -124,7 +124,7 @@ def stop_after(n_pages: int, store: PageStore) -> None:
 @pytest.mark.parametrize(("site", "recall"), [("dokuwiki", 0.97), ("shop", 0.97)])
 def test_quality_on_a_recorded_site(tmp_path: Path, site: str, recall: float) -> None:
     """
-    Of the first 600 pages of a real crawl hardly any is put with another page (B-cubed precision at least .995 by a
+    Of the first 600 pages of a real crawl hardly any are joined wrongly (B-cubed precision at least .995 by a
     truth made with the site's own selectors), and nearly all duplicates are found.
     """
     with PageStore(tmp_path / "crawl.db") as whole, PageStore(tmp_path / "part.db") as store:
@@ -140,7 +140,7 @@ def test_quality_on_a_recorded_site(tmp_path: Path, site: str, recall: float) ->
 
 
 def test_labels_what_was_crawled_since(tmp_path: Path) -> None:
-    """A second run cleans the new pages only, and joins them with the old."""
+    """A second run reads only the new pages, and joins them with the old ones."""
     with PageStore(tmp_path / "crawl.db") as store:
         crawl(store)
         label_store(store, n_workers=1)
@@ -153,7 +153,7 @@ def test_labels_what_was_crawled_since(tmp_path: Path) -> None:
 
 
 def test_a_site_behind_a_login(tmp_path: Path) -> None:
-    """Where every URL shows the login form, all pages are one, which is reported as a sink."""
+    """If every URL shows the log-in form, all pages are one, which is reported as a sink."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(page(str(n), f"<p>Log in. {PROSE}</p>") for n in range(120))
         report = label_store(store, n_workers=1)
@@ -165,7 +165,7 @@ def test_a_site_behind_a_login(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_pages", [0, 120])
 @pytest.mark.parametrize("body", ["", "<p>{0} says {0} in the text of its own, and {0} once more. " + PROSE])
 def test_a_site_without_duplicates(tmp_path: Path, n_pages: int, body: str) -> None:
-    """Only empty pages, or only different ones (or none at all): each stays alone, and nothing is a sink."""
+    """Only empty pages, or only different ones, or none: each stays alone, and nothing is a sink."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(page(str(n), body.format(f"word{n}")) for n in range(n_pages))
         report = label_store(store, n_workers=1)
@@ -176,7 +176,7 @@ def test_a_site_without_duplicates(tmp_path: Path, n_pages: int, body: str) -> N
 
 
 def test_a_site_in_several_languages(tmp_path: Path) -> None:
-    """Prose is told by the language that each page declares; pages of a language are joined with their like only."""
+    """The declared language decides what is prose; pages are only joined within a language."""
     prose = {
         "en": PROSE,
         "de": "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 3,
@@ -197,7 +197,7 @@ def test_a_site_in_several_languages(tmp_path: Path) -> None:
 
 
 def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
-    """A page of 20 MB and one nested 100,000 deep are skipped with URL and reason; binary served as HTML is a page."""
+    """A page of 20 MB and one nested 100,000 deep are skipped with URL and reason; binary data as HTML is a page."""
     binary = Page(SITE + "binary", content_type="text/html", content=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
     with PageStore(tmp_path / "crawl.db") as store:
         crawl(store)
@@ -210,7 +210,7 @@ def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
 
 
 def test_an_error_keeps_what_was_cleaned(tmp_path: Path) -> None:
-    """Where a run breaks off, the texts written by then are kept, and the next run reads the others only."""
+    """If a run is interrupted, the written texts are kept, and the next run reads only the others."""
 
     def give_up(step: str, n_done: int) -> None:
         raise RuntimeError(f"{step} {n_done}")
@@ -226,8 +226,8 @@ def test_an_error_keeps_what_was_cleaned(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
 def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
     """
-    Ctrl-C to the whole process group in the middle of cleaning ends it without a word from the workers; the database
-    opens, has the texts that were written, and a second run does the rest.
+    Ctrl-C to the whole process group during reading ends it without messages of the workers; the database
+    opens, has the written texts, and a second run does the rest.
     """
     database, started = tmp_path / "crawl.db", tmp_path / "started"
     script = tmp_path / "label.py"
@@ -276,7 +276,7 @@ for use in (lambda: clean_pages([]), lambda: list(score_pairs([]))):
 
 
 def test_needs_the_extra_only_where_it_is_used() -> None:
-    """Without scikit-learn and the rest everything can be imported; using it names the package and the way out."""
+    """Without the extras all modules can be imported; using one names the package and the way out."""
     result = subprocess.run(
         [sys.executable, "-c", WITHOUT_EXTRAS],
         capture_output=True,
@@ -292,7 +292,7 @@ def test_needs_the_extra_only_where_it_is_used() -> None:
 
 
 def test_a_login_form_is_a_sink() -> None:
-    """Of a wiki, the one cluster that every page leads to and that says nothing."""
+    """On a wiki, the cluster without content that every page links to is a sink."""
     pages = wiki()
     sinks = find_sinks(lambda: pages, cluster_labelled(pages))
 
@@ -302,7 +302,7 @@ def test_a_login_form_is_a_sink() -> None:
 
 
 def test_error_pages_and_texts() -> None:
-    """A long not-found page is a sink by its status; a long page with many URLs, and a short one with few, are none."""
+    """A long not-found page is a sink by its status; a long page with many URLs, or a short one with few, is not."""
     pages = [labelled_page(f"gone{n}", LONG.replace("word", "gone"), status=404) for n in range(40)]
     pages += [labelled_page(f"a{n}", LONG + "\nmore") for n in range(40)]
     pages += [labelled_page(f"b{n}", "short but with few URLs so it is not a sink") for n in range(9)]

@@ -51,7 +51,7 @@ def own_imports():
 
 
 def test_every_import_points_down():
-    """A part may use what lies below it, never what lies above or beside it."""
+    """A part may import only parts below it, none above or beside it."""
     for path, here, there in own_imports():
         if here[0] != there[0]:
             assert RANK[there[0]] < RANK[here[0]] or (RANK[here[0]] == 0 and there[0] == "errors"), (
@@ -60,7 +60,7 @@ def test_every_import_points_down():
 
 
 def test_methods_do_not_know_each_other():
-    """A method imports what all methods share, never another method; the registry knows them all."""
+    """A method imports the shared modules, never another method; the registry imports all methods."""
     methods = {("methods", *place.split(".")[:-1]) for place in _CLASSES.values()}
     for path, here, there in own_imports():
         if here[0] == "methods" and here[-1] not in ("registry", "__init__") and here != there:
@@ -88,7 +88,7 @@ def translator(tmp_path_factory):
     ],
 )
 def test_a_crawl_imports_no_training_library(code, translator):
-    """Neither torch, scikit-learn, scipy nor jusText is loaded by what runs inside a crawl."""
+    """The live parts load neither torch, scikit-learn, scipy nor jusText."""
     code = f"MODEL = {str(translator)!r}; {code}\nimport sys\n" + (
         "print([name for name in ('torch', 'sklearn', 'scipy', 'justext') if name in sys.modules])"
     )
@@ -99,9 +99,9 @@ def test_a_crawl_imports_no_training_library(code, translator):
 
 
 def test_a_filtered_crawl_imports_no_learner(tmp_path):
-    """A crawl that drops links by our own method loads neither numpy nor another method.
+    """A crawl that drops links with ``verified`` loads neither numpy nor another method.
 
-    What is loaded costs more than memory: the garbage collector of a crawl walks through all of it, again and again.
+    Loaded modules cost more than memory: the garbage collector of a crawl scans them repeatedly.
     """
     from dedup_crawler.methods import make_method
     from dedup_crawler.urls.normal import host_of
@@ -124,7 +124,7 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
 
 
 def test_only_stores_know_the_database():
-    """SQLAlchemy is imported by the page store and by the file of the durable seen set, nowhere else."""
+    """Only the page store and the file of the durable seen set import SQLAlchemy."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if any(module.split(".")[0] == "sqlalchemy" for module in imports(path)):
             place = path.relative_to(PACKAGE).as_posix()
@@ -132,7 +132,7 @@ def test_only_stores_know_the_database():
 
 
 def test_a_seen_set_costs_what_it_needs():
-    """The set in memory loads neither SQLAlchemy, Redis nor numpy; each of the others only its own."""
+    """The set in memory loads neither SQLAlchemy, Redis nor numpy; the others only their own library."""
     code = (
         "import sys\nfrom pathlib import Path\nfrom dedup_crawler.live.seen.opening import open_seen\n"
         "def loaded(): return [name for name in ('sqlalchemy', 'redis', 'numpy') if name in sys.modules]\n"

@@ -1,4 +1,4 @@
-"""Names that pages print on themselves, lines that only look like names, and lines frequent in a stream."""
+"""Decoration: names that pages print on themselves, lines that only look like names, and frequent items of a stream."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_label_and_footer_are_decoration() -> None:
 
 
 def test_a_name_that_stands_twice_is_decoration_once() -> None:
-    """A label with the words of an entry in the list below it leaves the entry."""
+    """A label with the words of a list entry does not remove the entry."""
     pages = wiki()
     layout = learnt(pages)
     tree = page("wiki?id=start", "start\nabout\nstart\nother", title="Tree")
@@ -51,7 +51,7 @@ def test_a_name_that_stands_twice_is_decoration_once() -> None:
 
 
 def test_times_told_from_now() -> None:
-    """How long ago something was is no difference, anywhere; when it was is one."""
+    """A relative time is never a difference; an absolute time is."""
     ago = [lines_of(page("a", f"written {when} by anna")) for when in ("5 minutes ago", "an hour ago", "at 10:07")]
 
     assert ago[0] == ago[1] != ago[2]
@@ -76,7 +76,7 @@ def test_masks_whole_words_only() -> None:
 
 
 def test_choices_and_open_keys() -> None:
-    """A key with few values on many pages chooses; one with many values is open; in between it is neither."""
+    """A key with few values on many pages is a choice; one with many values is open; in between it is neither."""
     kinds = ArgumentKinds()
     for n in range(200):
         kinds.add([("do", ("edit", "login", "diff", "media")[n % 4]), ("id", str(n)), ("part", str(n % 25))])
@@ -97,7 +97,7 @@ def test_choices_and_open_keys() -> None:
     ],
 )
 def test_arguments(url: str, found: list[tuple[str, str]]) -> None:
-    """Keys and values are decoded, empty and repeated ones kept; a query that is no query gives nothing."""
+    """Keys and values are decoded, empty and repeated ones kept; an invalid query gives nothing."""
     assert arguments(url) == (found, url.partition("?")[0])
 
 
@@ -108,14 +108,14 @@ def test_arguments_are_those_of_the_standard_library(query: str) -> None:
 
 
 def test_spellings() -> None:
-    """A name may be written as a path; single characters are everywhere and so nowhere."""
+    """A name may be written as a path; single characters do not count as names."""
     assert spellings("a:b") == {"a:b", "a/b"}
     assert spellings("7") == set()
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=8), max_size=40))
 def test_counts_are_never_too_high(batches: list[list[int]]) -> None:
-    """Held to ten keys, no count is above the true one, nor below it by more than the error."""
+    """With ten counters, no count is too high, nor too low by more than the error."""
     counter: BoundedCounter[int] = BoundedCounter(max_keys=10)
     true: Counter[int] = Counter()
     for batch in batches:
@@ -129,7 +129,7 @@ def test_counts_are_never_too_high(batches: list[list[int]]) -> None:
 
 
 def test_what_is_frequent_survives_a_flood() -> None:
-    """A key on every tenth of a million-key stream keeps its count within a percent, in a hundredth of the memory."""
+    """A key with a tenth of a million items keeps its count within a percent, in a hundredth of the memory."""
     counter: BoundedCounter[int] = BoundedCounter(max_keys=1_000)
     for start in range(0, 100_000, 10):
         counter.update([-1, *range(start, start + 10)])

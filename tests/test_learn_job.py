@@ -1,4 +1,4 @@
-"""The background job: beside a crawl that writes, models that are whole or not there, one line of trouble."""
+"""The background job: beside a writing crawl, with complete models or none, and one line per error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAME = [f"{HOST}/topic.php?t=777", f"{HOST}/topic.php?t=777&sid=0123456789abcdef
 
 
 def written(path: Path, crawled: list[Page]) -> Path:
-    """A database whose texts are read, so that a job need not start processes for them."""
+    """A database with texts, so that jobs need no processes to read them."""
     with PageStore(path) as store:
         store.add_many(crawled)
         label_store(store, n_workers=1)
@@ -48,14 +48,14 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db(crawled: Path, tmp_path: Path) -> Path:
-    with PageStore(crawled):  # closing it leaves one file
+    with PageStore(crawled):  # closing leaves one file
         pass
     return Path(shutil.copy(crawled, tmp_path / "crawl.db"))
 
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """Where a job makes its temporary files."""
+    """Return the folder for a job's temporary files."""
     (tmp_path / "scratch").mkdir()
     return tmp_path / "scratch"
 
@@ -77,8 +77,8 @@ def job(db: Path, models: Path, scratch: Path, *options: str, code: str = "") ->
 
 def test_a_job_learns_while_the_crawl_writes(db: Path, tmp_path: Path, scratch: Path):
     """
-    Pages are written to the database all the time that the job runs: neither waits for the other, the model is learnt
-    from what was there at one moment, is where the next crawl looks for it, and no temporary file is left.
+    Pages are written to the database during the whole job: neither waits for the other, the model is learnt
+    from one state of the database and saved where the next crawl looks for it, and no temporary file is left.
     """
     process = job(db, tmp_path / "models", scratch)
     n_written = 0
@@ -87,7 +87,7 @@ def test_a_job_learns_while_the_crawl_writes(db: Path, tmp_path: Path, scratch: 
             store.add(Page(f"{HOST}/late.php?n={n_written}", content=b"<p>late</p>" * 50, content_type="text/html"))
             store.flush()
             n_written += 1
-            time.sleep(0.25)  # on a slow machine too the late pages are few beside the others
+            time.sleep(0.25)  # even on a slow machine the late pages are few
         said, complained = process.communicate()
 
         assert (process.returncode, complained) == (0, "")
@@ -101,7 +101,7 @@ def test_a_job_learns_while_the_crawl_writes(db: Path, tmp_path: Path, scratch: 
 
 
 def test_a_damaged_database_is_one_line(db: Path, tmp_path: Path, scratch: Path):
-    """A database that was overwritten in the middle: status 1, one line that names it, nothing left behind."""
+    """A database with overwritten bytes: status 1, one line that names it, nothing left behind."""
     size = db.stat().st_size
     with db.open("r+b") as file:
         file.seek(4096)
@@ -117,7 +117,7 @@ def test_a_damaged_database_is_one_line(db: Path, tmp_path: Path, scratch: Path)
 
 
 def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
-    """Without a library that learning needs the job says which extra to install, and no model is made."""
+    """Without a library for learning the job names the extra to install, and no model is made."""
     process = job(db, tmp_path / "models", scratch, code="import sys; sys.modules['simhash'] = None")
     _, complained = process.communicate()
 
@@ -129,7 +129,7 @@ def test_a_missing_extra_is_one_line(db: Path, tmp_path: Path, scratch: Path):
 
 
 def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Path):
-    """The disk fills up while the new model is written: one line that names the file; the old model is still whole."""
+    """The disk fills up while the new model is written: one line names the file; the old model stays whole."""
     models = tmp_path / "models"
     make_method("keep-all").fit([f"{HOST}/"], [0]).save(models / "forum.example")
     digest = model_digest(models / "forum.example")
@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
 
 
 def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, scratch: Path):
-    """The crawl is killed (-9) while its job works: the job ends by itself, and leaves nothing."""
+    """The crawl is killed (-9) during the job: the job ends by itself, and leaves nothing."""
     slow = "import time; from dedup_crawler.live.learning import refit; refit.cluster_labelled = lambda *_: "
     slow += "time.sleep(600)"
     tail = "import sys; from dedup_crawler.live.learning.learn_job import main; main(sys.argv[1:])"
@@ -193,8 +193,8 @@ def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, s
 
 def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path: Path):
     """
-    A site that answers everything with a request to log in from some page on: the model learnt before stays, and the
-    line says why; a later crawl behind the wall alone does not replace it either.
+    From some page on a site answers with a log-in form: the earlier model stays, and the line gives the reason; a
+    later crawl behind the wall alone does not replace it either.
     """
     refit(str(crawled), tmp_path)
     digest = model_digest(tmp_path / "forum.example")
@@ -211,7 +211,7 @@ def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path
 def test_a_model_that_ignores_protected_keys_does_not_replace_the_old_one(
     crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Whatever taught the new model to ignore the numbers of topics and members: the line names the keys."""
+    """A new model that ignores the numbers of topics and members is refused: the line names the keys."""
     refit(str(crawled), tmp_path)
     digest = model_digest(tmp_path / "forum.example")
     monkeypatch.setattr("dedup_crawler.live.learning.refit.METHOD", "strip-query")
@@ -225,7 +225,7 @@ def test_a_model_that_ignores_protected_keys_does_not_replace_the_old_one(
 
 
 def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_path: Path):
-    """A new crawl with fewer pages has nothing to teach a model of an earlier, larger one."""
+    """A new crawl with fewer pages does not replace the model of a larger one."""
     larger = [f"{HOST}/topic.php?t={i}" for i in range(1000)]
     make_method("keep-all").fit(larger, list(range(1000))).save(tmp_path / "forum.example")
 
@@ -236,7 +236,7 @@ def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_p
 
 
 def test_a_damaged_model_is_learnt_again(crawled: Path, tmp_path: Path):
-    """Nothing can be compared with it, and learning again is what its error says would help."""
+    """A broken model is replaced, because learning again is the way out."""
     refit(str(crawled), tmp_path)
     (tmp_path / "forum.example" / "model.json").write_text("{")
 
@@ -245,7 +245,7 @@ def test_a_damaged_model_is_learnt_again(crawled: Path, tmp_path: Path):
 
 
 def test_a_single_model_folder_stays_one(crawled: Path, tmp_path: Path):
-    """A folder that holds a model is replaced by a model, not filled with folders of hosts."""
+    """A model folder is replaced by a model, not filled with folders of hosts."""
     make_method("keep-all").fit([f"{HOST}/"], [0]).save(tmp_path / "mine")
 
     assert refit(str(crawled), tmp_path / "mine").learnt == [str(tmp_path / "mine")]
@@ -254,8 +254,8 @@ def test_a_single_model_folder_stays_one(crawled: Path, tmp_path: Path):
 
 def test_every_host_has_a_model_of_its_own(tmp_path: Path):
     """
-    Two hosts, one with a port: two folders, each knowing its host alone. A host with few pages has none, and neither
-    have hosts whose names would be other folders.
+    Two hosts, one with a port: two folders, each for its host alone. No folder for hosts with few pages, nor for hosts
+    whose names would be other folders.
     """
     both = [*pages(30), *pages(30, host="wiki.example:8000")]
     few = [Page(f"http://few.example/{i}") for i in range(10)]
@@ -279,7 +279,7 @@ def test_too_few_pages_are_said(tmp_path: Path):
 
 
 def wait_until(condition) -> None:
-    deadline = time.monotonic() + 600  # of a machine that has much else to do
+    deadline = time.monotonic() + 600  # for a busy machine
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Learning beside a crawl: when it happens, and that nothing which happens to the job reaches the crawl."""
+"""Learning beside a crawl: when it happens, and that no failure of a job reaches the crawl."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planted_pages import pages
 
 
 class Crawl:
-    """A crawl as its learner knows it: the models and troubles that it reports."""
+    """A crawl as its learner sees it: the reported models and troubles."""
 
     def __init__(self, tmp_path: Path, learn_after: int = 100, database: str = "crawl.db") -> None:
         self.models: list[Path] = []
@@ -28,10 +28,10 @@ class Crawl:
         )
 
     def learn(self, n_pages: int) -> None:
-        """Fetch so many pages, and wait for what comes of it."""
+        """Fetch *n* pages, and wait for the result."""
         self.learner.pages(n_pages)
         self.learner.tick()
-        deadline = time.monotonic() + 600  # of a machine that has much else to do
+        deadline = time.monotonic() + 600  # for a busy machine
         while self.learner.is_learning:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -40,14 +40,14 @@ class Crawl:
 
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where learners make their temporary files."""
+    """Return the folder for the learners' temporary files."""
     (tmp_path / "scratch").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     return tmp_path / "scratch"
 
 
 def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
-    """Nothing happens before; then one job learns a model of the host, and the crawl hears of it once."""
+    """Before that nothing happens; then one job learns a model of the host, and reports it once."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 240)
@@ -64,7 +64,7 @@ def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
 
 
 def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: Path):
-    """The texts of the pages are in the database long before the model is due, and are not read again."""
+    """The texts are in the database long before the model is due, and are not read again."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 1000)
@@ -86,7 +86,7 @@ def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: 
 
 
 def test_a_job_that_is_killed_while_it_waits_is_replaced(tmp_path: Path, scratch: Path):
-    """Nobody has asked it for anything yet: the next one learns."""
+    """The waiting job ends without a message, and the next one learns."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 240)
@@ -104,7 +104,7 @@ def test_a_job_that_is_killed_while_it_waits_is_replaced(tmp_path: Path, scratch
 
 
 def test_a_failed_job_is_said_once_and_tried_again_when_there_are_a_third_more(tmp_path: Path, scratch: Path):
-    """There is no database: one line with the reason and the next try, then silence until there are that many."""
+    """Without a database: one line with the reason and the next try, then silence until that number of pages."""
     crawl = Crawl(tmp_path, 100, database="none.db")
 
     crawl.learn(250)
@@ -120,7 +120,7 @@ def test_a_failed_job_is_said_once_and_tried_again_when_there_are_a_third_more(t
 
 
 def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
-    """Killed for memory, say: the crawl hears of the signal, and what the job left behind is removed."""
+    """A killed job: the message names the signal, and the job's files are removed."""
     crawl = Crawl(tmp_path)
     crawl.learner.pages(100)
     crawl.learner.tick()
@@ -136,7 +136,7 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
 
 
 def test_the_end_of_the_crawl_ends_the_job(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
-    """Closing while a job runs ends it, says nothing and leaves nothing; closing again is no error."""
+    """Closing ends a running job silently and leaves nothing; a second close is no error."""
     crawl = Crawl(tmp_path)
     crawl.learner.pages(100)
     crawl.learner.tick()
@@ -146,13 +146,13 @@ def test_the_end_of_the_crawl_ends_the_job(tmp_path: Path, scratch: Path, monkey
     crawl.learner.close()
     crawl.learner.close()
 
-    assert process.returncode not in (None, 0)  # it was ended, and had not come to its end
+    assert process.returncode not in (None, 0)  # it was ended before its end
     assert (crawl.models, crawl.troubles) == ([], [])
     assert list(scratch.iterdir()) == []
 
 
 def test_what_cannot_be_started_is_said(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
-    """No process, no exception: a line."""
+    """If no process can be started: a line, and no exception."""
     monkeypatch.setattr(module.sys, "executable", str(tmp_path / "no python"))
     crawl = Crawl(tmp_path)
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_started_is_said(tmp_path: Path, scratch: Path, monkeypat
 
 
 def test_what_learning_needs_is_known_before_it_starts(monkeypatch: pytest.MonkeyPatch):
-    """A crawl can say at its start that the extra is missing, without loading any of it."""
+    """The missing extra is reported at the start of the crawl, without loading any of it."""
     check_learning()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(

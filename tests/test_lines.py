@@ -1,4 +1,4 @@
-"""Lines of pages: their words and times, and when two lists of them are one list."""
+"""Lines of pages: their words and times, and comparison of two lists of lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_facts_of_a_line() -> None:
 
 
 def test_times_from_now_stay_in_their_line() -> None:
-    """A line that ends in a number of minutes and one that starts with "ago" are two lines."""
+    """A line that ends in a number of minutes and one that starts with "ago" stay two lines."""
     assert lines_of(page("a", "since 5 minutes\nago is a word\n5 minutes ago")) == [
         "since 5 minutes",
         "ago is a word",
@@ -56,6 +56,6 @@ def test_a_sorted_table_is_reordered() -> None:
 
 
 def test_one_moved_line_is_not_a_reordering() -> None:
-    """A mark that stands elsewhere, up or down, says which branch of a tree is open: another page."""
+    """A mark at another place says which branch of a tree is open: another page."""
     assert not is_reordered(["x", "mark", "a", "b", "end"], ["x", "a", "b", "mark", "end"])
     assert not is_reordered(["a", "b", "mark"], ["mark", "a", "b"])

@@ -39,7 +39,7 @@ def test_what_was_written_is_read_back():
 
 
 def test_rules_are_looked_up_by_shape():
-    """The pair of page and link for the one kind, the link alone for the other."""
+    """The pair of page and link for one kind, the link alone for the other."""
     assert LINKS.referrer_rule_of(f"{HOST}/post/1", f"{HOST}/topic/2") is not None
     assert LINKS.referrer_rule_of(f"{HOST}/post/1", f"{HOST}/post/2") is None
     assert LINKS.referrer_rule_of(f"{HOST}/topic/1", f"{HOST}/topic/2") is None
@@ -51,7 +51,7 @@ def test_rules_are_looked_up_by_shape():
 
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
-    """The error names the file and what is not there."""
+    """The error names the file and the missing part."""
     written = {key: value for key, value in links_to_json(LINKS).items() if key != part}
 
     with pytest.raises(BadInputError, match=rf"^links\.json lacks '{part}'\.$"):
@@ -60,7 +60,7 @@ def test_a_part_that_is_missing(part):
 
 @given(st.sampled_from(["query_keys", "literals", "referrer_rules", "coverage_rules"]), values, st.booleans())
 def test_whatever_stands_there_is_read_or_refused(part, value, is_in_rule):
-    """Never anything but a BadInputError."""
+    """Only BadInputError is raised."""
     written = json.loads(json.dumps(links_to_json(LINKS)))
     if is_in_rule:
         written["coverage_rules"][0]["pages"] = value

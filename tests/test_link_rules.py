@@ -41,7 +41,7 @@ def forum(n_topics=300, post_shows=lambda topic, post: topic):
 
 
 def mixed(start, topics, posts, seed=0):
-    """In an order in which posts come soon after their topics."""
+    """Return the crawl in an order in which posts come soon after their topics."""
     draw = random.Random(seed)
     when = {path: draw.random() for _, path, _ in topics}
     rest = sorted([*topics, *posts], key=lambda visit: when.get(visit[1], when.get(visit[2], 0) + 0.05))
@@ -66,12 +66,12 @@ def test_a_link_that_leads_to_its_own_page():
 
 
 def test_links_that_often_lead_elsewhere():
-    """One of five topics has a post that shows another topic: no rule."""
+    """If one of five topics has a post that shows another topic, there is no rule."""
     assert referrer_rules(mixed(*forum(post_shows=lambda t, p: t + 1 if p == 0 and t % 5 == 0 else t))) == []
 
 
 def test_a_page_of_very_many_wrong_links_is_not_one_contradiction():
-    """A list that links a thousand posts of other topics weighs as its links do."""
+    """A list with a thousand posts of other topics counts by its links."""
     start, topics, posts = forum(60)
     wrong = [(("other", n), f"/post/{10_000 + n}", "/topic/7") for n in range(1000)]
 
@@ -80,7 +80,7 @@ def test_a_page_of_very_many_wrong_links_is_not_one_contradiction():
 
 
 def test_links_that_other_rules_explain_are_no_evidence():
-    """Where link and page have one form already, nothing is left to say."""
+    """If link and page already have one form, no rule is needed."""
     links = mixed(*forum())
     same = replace(links, forms=["one form"] * len(links.urls))
 
@@ -113,9 +113,9 @@ def test_what_covers_a_template_is_not_skipped_itself():
 
 
 def test_young_pages_need_not_have_been_reached_both_ways():
-    """Posts of the last part of the crawl, whose topics were not met yet, do not speak against the rule.
+    """Posts at the end of the crawl, with topics not seen yet, do not contradict the rule.
 
-    A template that comes in the second half only is skipped if all of its pages are shown elsewhere.
+    A template of the second half only is skipped if all of its pages are shown elsewhere.
     """
     start, topics, posts = forum(300)
     young = [(("young", n), f"/post/{10_000 + n}", "/topic/7") for n in range(60)]
@@ -133,9 +133,9 @@ def test_young_pages_need_not_have_been_reached_both_ways():
 
 
 def test_a_template_that_other_pages_are_found_behind_is_never_skipped():
-    """Attachments are linked on posts alone: whoever skips posts does not find them.
+    """If attachments are linked on posts alone, a crawl without posts does not find them.
 
-    Where attachments are linked on topics as well, posts may go.
+    If they are linked on topics as well, posts may be skipped.
     """
     start, topics, posts = forum(300)
     files = [(("file", path), path.replace("/post/", "/file/"), path) for _, path, _ in posts]
@@ -146,7 +146,7 @@ def test_a_template_that_other_pages_are_found_behind_is_never_skipped():
 
 
 def crawl_in_tree(start, topics, posts, files):
-    """Each topic with its posts and their files, one after the other."""
+    """Return each topic with its posts and their files, one after the other."""
     behind = {}
     for visit in [*posts, *files]:
         behind.setdefault(visit[2], []).append(visit)
@@ -159,7 +159,7 @@ def crawl_in_tree(start, topics, posts, files):
 
 
 def test_without_referrers_nothing_is_said_of_coverage():
-    """Nobody knows then what is found behind a template, so that none may be skipped."""
+    """Without referrers it is unknown which pages are found through a template, so none may be skipped."""
     links = mixed(*forum())
     unknown = replace(links, referrers=[-1] * len(links.urls))
 
@@ -168,7 +168,7 @@ def test_without_referrers_nothing_is_said_of_coverage():
 
 
 def test_a_link_from_an_unknown_page_is_no_way_to_a_page():
-    """Attachments whose referrers were forgotten are not reached otherwise because of that."""
+    """Attachments with unknown referrers do not count as reached otherwise."""
     start, topics, posts = forum(300)
     files = [(("file", path), path.replace("/post/", "/file/"), path) for _, path, _ in posts]
     links = crawl_in_tree(start, topics, posts, files)
@@ -182,13 +182,13 @@ def test_a_link_from_an_unknown_page_is_no_way_to_a_page():
 
 def test_a_redirect_into_a_template_is_no_other_way_to_its_pages():
     """
-    Each item is also linked as /old/N, which redirects to it: the alias may be skipped, the items may not, however
-    often both were met.
+    Each item is also linked as /old/N, which redirects to it: the alias may be skipped, the items may not, for any
+    number of links to both.
     """
     items = [(item, f"/item/{item}", "/") for item in range(300)]
     aliases = [(item, f"/old/{item}", "/") for item in range(300)]
     links = in_order([("start", "/", None), *(visit for both in zip(items, aliases, strict=True) for visit in both)])
-    assert coverage_rules(links) == ["/item/*"]  # as long as nobody says that the other one redirects
+    assert coverage_rules(links) == ["/item/*"]  # as long as the redirect is unknown
     item_shape = links.shapes[1]
     redirected = [(item_shape, url.replace("/old/", "/item/")) if "/old/" in url else None for url in links.urls]
     assert coverage_rules(replace(links, targets=redirected)) == ["/old/*"]

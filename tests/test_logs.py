@@ -1,4 +1,4 @@
-"""Web-server logs: formats, what is no access, lines that nobody can hold in memory, and the sizes of each URL."""
+"""Web-server logs: formats, invalid lines, endless lines, and the sizes of each URL."""
 
 import gzip
 import tracemalloc
@@ -39,7 +39,7 @@ def read(text):
     ],
 )
 def test_reads_an_access(line, access):
-    """Each format, with the oddities that servers write into them."""
+    """Each format, with its peculiarities in real servers."""
     assert read(line + "\r\n") == ([access], [])
 
 
@@ -47,7 +47,7 @@ def test_reads_an_access(line, access):
     "line",
     [
         "hello",
-        f"www.example.com:80 {COMMON}",  # a log of several sites: rules belong to one
+        f"www.example.com:80 {COMMON}",  # a log of several sites, but rules are for one site
         '{"url": "/a", "status": 200}',
         COMMON.replace("2326", "many"),
         COMMON.replace('"GET', "GET"),
@@ -55,7 +55,7 @@ def test_reads_an_access(line, access):
     ],
 )
 def test_other_lines_are_damage(line):
-    """They are told with their number, what was expected, and how they start; the lines around them are read."""
+    """Bad lines are reported with number, expectation and beginning; the lines around them are read."""
     accesses, damaged = read(f"{COMMON}\n{line}\n\n{COMBINED}")
 
     assert len(accesses) == 2
@@ -66,7 +66,7 @@ def test_other_lines_are_damage(line):
 
 
 def test_columns_are_counted():
-    """A line with another number of columns, or a status that is none, is damage that names the columns."""
+    """A line with another number of columns, or an invalid status, is damage that names the columns."""
     accesses, damaged = read(f"{HEADER}\nx\tGET\t/a\t200\nx\tGET\t/a\tfine\t1\t-\nx\tGET\t/a\t200\t1\t-\n")
 
     assert len(accesses) == 1
@@ -77,7 +77,7 @@ def test_columns_are_counted():
 
 
 def test_a_huge_line_is_never_held():
-    """Two hundred megabytes without an end of line cost a chunk of memory, are told, and the next line is read."""
+    """200 MB without a line end take the memory of one chunk, are reported, and the next line is read."""
     chunks = (b"x" * 2**20 for _ in range(200))
 
     def all_chunks():
@@ -97,7 +97,7 @@ def test_a_huge_line_is_never_held():
 
 @given(st.lists(st.one_of(st.just(COMMON), st.just(HEADER), st.text()), max_size=5), st.integers(1, 40))
 def test_any_text_in_any_chunks_is_read(lines, size):
-    """Whatever a file holds and however it is cut: no exception, and cutting changes nothing."""
+    """Any file in any chunks: no exception, and the same result."""
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     chunks = [data[i : i + size] for i in range(0, len(data), size)]
 
@@ -105,7 +105,7 @@ def test_any_text_in_any_chunks_is_read(lines, size):
 
 
 def test_a_hostile_line_takes_no_time():
-    """Backslashes and quotes without end are answered at once: no pattern goes back and forth."""
+    """Endless backslashes and quotes take linear time."""
     line = COMMON.replace("/apache_pb.gif", "/" + '\\"' * 30_000)
 
     assert read(line.replace('HTTP/1.0"', ""))[0] == []
@@ -113,7 +113,7 @@ def test_a_hostile_line_takes_no_time():
 
 
 def test_sizes_are_a_range_over_all_accesses(tmp_path):
-    """Only GET with status 200 counts; spellings of one URL are one; plain, gzip and zstd are read alike."""
+    """Only GET with status 200 counts; spellings of one URL are joined; plain, gzip and zstd are read alike."""
     rows = ["GET /a 200 10", "GET /a 200 14", "GET /%61 200 7", "POST /a 200 99", "GET /a 304 0", "GET /b 404 3"]
     lines = "".join(
         f'1.2.3.4 - - [t] "{method} {url} HTTP/1.1" {status} {size}\n'
@@ -130,7 +130,7 @@ def test_sizes_are_a_range_over_all_accesses(tmp_path):
 
 
 def test_the_host_is_that_of_most_referrers(tmp_path):
-    """A log has paths only; who comes from elsewhere is in the minority. Without referrers it is called localhost."""
+    """A log has only paths; most referrers name the host. Without referrers it is called localhost."""
     own = COMBINED.replace("http://www.example.com", "http://Forum.example:8080")
     (tmp_path / "log").write_text(f"{own}\n{own}\n{COMBINED}\n")
     (tmp_path / "bare").write_text(f"{COMMON}\n")
@@ -143,7 +143,7 @@ def test_the_host_is_that_of_most_referrers(tmp_path):
 
 
 def test_a_file_without_accesses_is_one_error(tmp_path):
-    """It names the file, the first line that does not fit, and what was expected; so does a file that is not there."""
+    """The error names the file, the first bad line, and the expected formats; so for a missing file."""
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" * 50_000)
     (tmp_path / "empty").write_text("")
 
@@ -156,7 +156,7 @@ def test_a_file_without_accesses_is_one_error(tmp_path):
 
 
 def test_overlong_urls_are_left_out(tmp_path):
-    """They are counted, and the log is read on."""
+    """Bad lines are counted, and the rest of the log is read."""
     (tmp_path / "log").write_text(f"{COMMON.replace('/apache_pb.gif', '/' + 'a' * 5000)}\n{COMMON}\n")
 
     report = read_logs([tmp_path / "log"], "a.example")
@@ -176,7 +176,7 @@ def test_overlong_urls_are_left_out(tmp_path):
     ],
 )
 def test_a_log_in_another_format_is_one_line(tmp_path, line):
-    """JSON, W3C, error logs, logs of several sites, commas, one line without end: which line, and what was expected."""
+    """JSON, W3C, error logs, logs of several sites, commas, an endless line: the error names line and expectation."""
     (tmp_path / "log").write_text("\n" + f"{line}\n" * 3)
 
     with pytest.raises(BadInputError) as caught:

@@ -1,4 +1,4 @@
-"""How many pages the drops have cost, told from the explored ones."""
+"""The estimate of lost pages from explored drops."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dedup_crawler.evaluation.lost_pages import lost_pages
 
 
 def test_nothing_explored_means_that_nothing_is_known():
-    """There is no estimate, and the interval says that it may be everything."""
+    """There is no estimate, and the interval reaches from nothing to everything."""
     assert lost_pages(1000, 0, 0) == (None, 0.0, 1000.0)
 
 
 def test_drops_that_nothing_speaks_about_may_all_be_lost():
-    """They widen the interval by themselves, whatever other rules have shown."""
+    """They widen the interval, whatever the tests of other rules."""
     tested, both = lost_pages(1000, 100, 0), lost_pages(1000, 100, 0, 50)
     assert both == (tested.estimate, tested.low, tested.high + 50)
 
@@ -37,5 +37,5 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
 
 
 def test_nothing_dropped_is_nothing_lost():
-    """Whatever was explored."""
+    """For any counts."""
     assert lost_pages(0, 3, 4) == (0.0, 0.0, 0.0)

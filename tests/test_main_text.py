@@ -1,4 +1,4 @@
-"""The text of pages of every kind, in this process and in workers, what is skipped, and what a worker dies of."""
+"""The text of pages of every kind, in this process and in workers, skipped pages, and dying workers."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def text_of(body: str | bytes, content_type: str | None = "text/html; charset=ut
 
 
 def test_boilerplate_is_marked() -> None:
-    """The text is all that a page shows, a line a paragraph; what jusText calls boilerplate starts with a tab."""
+    """The text is everything that a page shows, a line per paragraph; boilerplate by jusText starts with a tab."""
     assert text_of(ARTICLE) == (SENTENCE * 5).strip() + "\n\tContact"
     assert text_of(LISTING) == "\talpha.txt\n\t12K\n\tbeta.txt\n\t7K"
 
 
 def test_language_of_the_page() -> None:
-    """A German article is prose by German stop words, which it declares; the setting is for pages that do not tell."""
+    """A German article is prose by the stop words of its declared language; the setting is for pages without one."""
     prose = "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 5
     declared, silent = (f"<html{lang}><p>{prose}</p></html>" for lang in (" lang='de-AT'", ""))
 
@@ -105,7 +105,7 @@ def test_language_of_the_page() -> None:
     ],
 )
 def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int, text: str) -> None:
-    """Pages of a textual type have a text; redirects, images and archives do not; without a type the body decides."""
+    """Pages of a textual type have a text; redirects, images and archives do not; without a type, the body decides."""
     assert text_of(body, content_type, status) == text
 
 
@@ -120,7 +120,7 @@ def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int
     ],
 )
 def test_binary_served_as_html(body: bytes) -> None:
-    """Bytes that are no HTML at all give some text or none, with the same answer each time, and never an exception."""
+    """Bytes that are no HTML give some text or none, always the same, and never an exception."""
     first, reason = clean_page(page(body))
 
     assert reason is None
@@ -138,7 +138,7 @@ def test_a_page_of_20_megabytes_is_skipped() -> None:
 
 
 def test_a_page_nested_too_deep_is_skipped() -> None:
-    """Of HTML nested 100,000 deep the parser reads a part only, which nothing may be compared by."""
+    """The parser reads HTML nested 100,000 deep only in part, so it has no text to compare."""
     text, reason = clean_page(page("<title>T</title>" + "<div>" * 100_000 + "core"))
 
     assert (text.title, text.main_text) == ("T", "")
@@ -146,7 +146,7 @@ def test_a_page_nested_too_deep_is_skipped() -> None:
 
 
 def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the parsers raise becomes the reason for which that page has no text."""
+    """Any exception of the parsers becomes the reason why the page has no text."""
     monkeypatch.setattr("lxml.html.fromstring", lambda *args, **kwargs: 1 / 0)
 
     text, reason = clean_page(page("<p>x"))
@@ -158,8 +158,8 @@ def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("n_pages", [0, 3, 58])
 def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) -> None:
     """
-    A page whose reading does not end, and one that kills its worker, cost themselves only: each is skipped with its URL
-    and a reason, and all the other pages, be they few or many, have their texts. (A process of its own, with a cleaner
+    A page whose reading does not end, or that kills its worker, affects only itself: it is skipped with URL
+    and reason, and all other pages, few or many, have their texts. (In a separate process, with a cleaner
     that hangs in C code.)
     """
     script = tmp_path / "clean.py"
@@ -182,7 +182,7 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) 
 
 
 def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
-    """A script without ``if __name__ == "__main__":`` cannot have workers; it is told so, and no page is given up."""
+    """A script without ``if __name__ == "__main__":`` cannot have workers: one error, and no page is skipped."""
     script = tmp_path / "clean.py"
     script.write_text(UNGUARDED)
     result = subprocess.run(
@@ -202,7 +202,7 @@ def pages(n: int) -> Iterator[Page]:
 
 
 def test_workers_give_what_one_process_gives() -> None:
-    """In two processes, started from a parent with another thread, all texts come in order, skipped ones included."""
+    """Two processes, started from a parent with another thread, give all texts in order, including skipped pages."""
     skipped: list[tuple[str, str]] = []
     big = Page("http://site.example/big", content_type="text/html", content=b"x" * (MAX_BYTES + 1))
     given = [*pages(150), big, *pages(20)]
@@ -221,7 +221,7 @@ def test_workers_give_what_one_process_gives() -> None:
 
 
 def test_pages_are_taken_as_texts_are() -> None:
-    """An endless crawl can be cleaned: pages are not read ahead without bound, and closing early ends the workers."""
+    """An endless crawl can be read: the number of pages read ahead is bounded, and closing ends the workers."""
     texts = clean_pages(pages(10**9), n_workers=2)
 
     assert [next(texts).url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
@@ -230,12 +230,12 @@ def test_pages_are_taken_as_texts_are() -> None:
 
 
 def test_no_pages() -> None:
-    """Nothing to clean is nothing."""
+    """No pages give no texts."""
     assert list[PageText](clean_pages([])) == []
 
 
 def test_says_what_is_wrong_with_the_options() -> None:
-    """A number of workers or a language that cannot be is said at the call, before any page."""
+    """An invalid number of workers or language is an error at the call, before any page."""
     with pytest.raises(BadInputError, match="n_workers = 0: give 1 or more"):
         clean_pages([], n_workers=0)
     with pytest.raises(BadInputError, match="language = 'Elvish'"):

@@ -1,4 +1,4 @@
-"""The `make` targets of the documentation work: they run here, or in continuous integration itself."""
+"""The `make` targets of the documentation work: they run here or in continuous integration."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from short_forum import short_recording, short_truth
 
 HERE = {"bench", "demo", "reference"}
 N_RECORDED, N_LEARNT_FROM = 1_300, 1_000
-"""Answers of the forum that the demo is run on, and pages that it learns from."""
+"""Number of recorded answers for the demo, and of its training pages."""
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A copy whose virtual environment is the one that runs the tests."""
+    """A copy of the repository that uses the virtual environment of the tests."""
     folder = tmp_path / "clone"
     copy_sources(folder)
     for name in ("docs", "benchmarks"):
@@ -47,7 +47,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def run(line: Sequence[str], folder: Path, **environment: str) -> str:
-    """Output of a command; nothing of the `make` and the pytest that run this test reaches it."""
+    """Return the output of a command, run without the variables of the present `make` and pytest."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "MAKE", "MFLAGS"))
     }
@@ -58,7 +58,7 @@ def run(line: Sequence[str], folder: Path, **environment: str) -> str:
 
 
 def shorten(examples: Path) -> None:
-    """Leave the beginning of the recording, and of its truth."""
+    """Cut the recording and its truth to their beginnings."""
     recording, truth = examples / "forum.warc.zst", examples / "forum.truth.csv.gz"
     kept = short_recording(recording, N_RECORDED)
     about = short_truth(truth, kept)
@@ -69,7 +69,7 @@ def shorten(examples: Path) -> None:
 
 
 def test_every_target_that_is_named_is_run() -> None:
-    """By continuous integration, on every change, or by a test below."""
+    """Each target runs in continuous integration, or in a test below."""
     listed = [block for page in PAGES for block in blocks(page) if block.language == "sh"]
     lines = [command.line for block in listed for command in sh_commands(block)]
     named = {match[1] for line in lines if (match := re.match(r"make ([a-z-]+)", line))}
@@ -78,7 +78,7 @@ def test_every_target_that_is_named_is_run() -> None:
 
 
 def test_the_demo_saves_most_and_loses_nothing(clone: Path) -> None:
-    """Three crawls over HTTP, of the first part of the recording (benchmarks/results/demo.md is of all)."""
+    """Three crawls over HTTP of the first part of the recording (benchmarks/results/demo.md has all of it)."""
     shorten(clone / "examples")
     (line,) = run(["make", "--dry-run", "demo"], clone).splitlines()
 
@@ -93,7 +93,7 @@ def test_the_demo_saves_most_and_loses_nothing(clone: Path) -> None:
 
 
 def test_the_reference_is_written_anew(clone: Path) -> None:
-    """A setting that the page lacks is there again."""
+    """`make reference` restores a setting that the page lacks."""
     page = clone / "docs" / "settings.md"
     told = page.read_text(encoding="utf-8")
     page.write_text(re.sub(r"^\| `DEDUP_MODEL`.*\n", "", told, flags=re.MULTILINE), encoding="utf-8")
@@ -105,7 +105,7 @@ def test_the_reference_is_written_anew(clone: Path) -> None:
 
 
 def test_the_benchmarks_measure(clone: Path) -> None:
-    """One of them, for a moment."""
+    """One of the benchmarks runs briefly."""
     told = run(["make", "bench"], clone, PYTEST_ADDOPTS="-k w3lib --benchmark-max-time=0.01 --benchmark-min-rounds=1")
 
     assert re.search(r"\d+ passed", told)

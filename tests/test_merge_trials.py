@@ -1,4 +1,4 @@
-"""Evidence of a crawl about a hypothesis, group by group."""
+"""Evidence of a crawl for a hypothesis, group by group."""
 
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star, Unordered
@@ -11,7 +11,7 @@ SID = Hypothesis(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}), "query
 
 
 def asked(hypothesis, visits):
-    """The trials of a hypothesis: path -> (is right, has a base, what goes)."""
+    """Return the trials of a hypothesis: path -> (is right, has a base, removed value)."""
     urls, pages = numbered(visits)
     columns = UrlColumns(
         HOST, urls, [UNKNOWN if page == "?" else n for (page, _), n in zip(visits, pages, strict=True)]
@@ -29,7 +29,7 @@ def all_of(trials):
 
 
 def test_a_group_is_compared_with_the_url_that_has_the_form():
-    """Of three URLs of one form the one without the key is the reference, wherever it came in the crawl."""
+    """Of three URLs of one form the one without the key is the reference, at any place in the crawl."""
     visits = [(0, "/t?sid=a"), (0, "/t?sid=b"), (1, "/t?sid=c"), (0, "/t"), (2, "/u?sid=a")]
     answers, trials = asked(SID, visits)
 
@@ -42,7 +42,7 @@ def test_a_group_is_compared_with_the_url_that_has_the_form():
 
 
 def test_without_such_a_url_the_first_is_the_reference():
-    """It is no trial itself: it would be fetched in any case. A URL alone in its group says nothing."""
+    """The reference is no trial: it would be fetched in any case. A single URL in a group is no evidence."""
     visits = [(0, "/t?sid=a"), (0, "/t?sid=b"), (1, "/u?sid=a")] + [(n, f"/{n}") for n in range(5, 15)]
     answers, _ = asked(SID, visits)
 
@@ -50,14 +50,14 @@ def test_without_such_a_url_the_first_is_the_reference():
 
 
 def test_what_nobody_knows_is_no_trial_and_no_reference():
-    """A URL that redirects to where nobody went speaks neither for nor against."""
+    """A redirect to an uncrawled URL is silent."""
     answers, _ = asked(SID, [("?", "/t"), (0, "/t?sid=a"), ("?", "/t?sid=b"), (0, "/t?sid=c")])
 
     assert answers == {"/t?sid=c": (True, False, "c")}
 
 
 def test_the_unit_of_evidence_is_the_group():
-    """One page of three hundred URLs is one group; three hundred wrong URLs of one group weigh as their share does."""
+    """One page of 300 URLs is one group; 300 wrong URLs of one group count by their share."""
     right = [(t, f"/t?n={t}{sid}") for t in range(40) for sid in ("", "&sid=a")]
     crowd = [("login", f"/login?sid={n}") for n in range(301)]
     wrong = [(("index", n), f"/index?sid={n}") for n in range(361)]
@@ -69,7 +69,7 @@ def test_the_unit_of_evidence_is_the_group():
 
 
 def test_other_operations_are_asked_in_the_same_way():
-    """Stars, cuts and orders: who falls together, and what of the value goes."""
+    """Stars, cuts and orders: the merged URLs, and the removed part of the value."""
     star = Hypothesis(Rule(HOST, {"path[0]": ANY}, {"path[0]": Star()}), "path[0]")
     cut = Hypothesis(Rule(HOST, {"path[0]": ANY}, {"path[0]": Cut("-", is_last=False, keeps_head=True)}), None)
     order = Hypothesis(Rule(HOST, {"query[f]#2": ANY}, {"query[f]": Unordered(is_set=True)}), None)

@@ -1,4 +1,4 @@
-"""The laws of the protocol, run on every method the day it is registered."""
+"""The laws of the protocol, run on every registered method."""
 
 import json
 
@@ -13,7 +13,7 @@ from url_strategies import urls
 
 CRAWL = session_ids()
 QUICK = {"seq2seq": {"hidden": 32}, "siamese": {"hidden": 16, "epochs": 12, "members": 1}}
-# what a method is known not to do, and why
+# known exceptions, with reasons
 EXPECTED_FAILURES = {
     ("keep-all", "one form per page"): "keeps every URL by design",
     ("random-forest", "one form per page"): "sees characters at fixed places, not which argument differs",
@@ -32,7 +32,7 @@ def name(request):
 @pytest.fixture(scope="module")
 def fitted(name):
     method = make(name)
-    assert method.fit(CRAWL.urls, CRAWL.clusters) is method  # so that fitting and asking fit in one line
+    assert method.fit(CRAWL.urls, CRAWL.clusters) is method  # so that calls can be chained
     return method
 
 
@@ -45,12 +45,12 @@ def expected_to_fail(name, law):
 
 
 def test_a_method_is_registered_under_its_name(name):
-    """The name of the command line is that of the model files."""
+    """The name on the command line is that in model files."""
     assert METHODS[name].name == name
 
 
 def test_an_unfitted_method_names_itself_and_the_way_out(name):
-    """Asking or saving before learning is an error that says what to call."""
+    """Using or saving an unfitted method is an error that says what to call."""
     method = make(name)
 
     for ask in (lambda: method.canonicalize(f"{HOST}/"), lambda: method.save("never-written")):
@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_model(name, fitted, tmp_path):
 
 
 def test_a_second_fit_forgets_the_first(name, fitted):
-    """Fitted on another site first, a method is the same as one that was not."""
+    """A second fit forgets the first one."""
     other = session_ids(30, seed=5)
     twice = make(name)
     twice.fit([url.replace("forum.example", "other.example") for url in other.urls], other.clusters)
@@ -101,7 +101,7 @@ def test_many_are_asked_as_one_by_one(fitted):
 
 
 def test_a_saved_model_gives_the_same_forms(fitted, tmp_path):
-    """Also for URLs that were not in the crawl; and its description is JSON that a person can read."""
+    """Also for URLs outside the crawl; and the description is readable JSON."""
     folder = fitted.save(tmp_path / "model")
     loaded = load_model(folder)
     new = session_ids(seed=9).urls
@@ -116,14 +116,14 @@ def test_a_saved_model_gives_the_same_forms(fitted, tmp_path):
 
 
 def test_one_form_per_page(name, fitted):
-    """On the planted site a topic has one form, whatever its session id, also ids never seen."""
+    """On the planted site a topic has one form, for any session id, also new ones."""
     forms = {fitted.canonicalize(f"{HOST}/topic.php?t=107{sid}") for sid in ("", "&sid=00c0ffee00c0ffee")}
 
     assert (len(forms) == 1) is not expected_to_fail(name, "one form per page")
 
 
 def test_two_pages_keep_two_forms(name, fitted):
-    """Two topics stay two."""
+    """Two topics keep two forms."""
     forms = {fitted.canonicalize(f"{HOST}/topic.php?t={topic}&sid=00c0ffee00c0ffee") for topic in (107, 108)}
 
     assert (len(forms) == 2) is not expected_to_fail(name, "two pages keep two")
@@ -132,7 +132,7 @@ def test_two_pages_keep_two_forms(name, fitted):
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(url=urls)
 def test_no_string_raises(fitted, url):
-    """Whatever a page links: a form comes back, and an explanation."""
+    """For any string: a form comes back, and an explanation."""
     form = fitted.canonicalize(url)
 
     assert isinstance(form, str)
@@ -140,7 +140,7 @@ def test_no_string_raises(fitted, url):
 
 
 def test_unequal_lengths_name_both(name):
-    """The error says how many of each there were."""
+    """The error names both lengths."""
     with pytest.raises(BadInputError, match=r"180 .*179"):
         make(name).fit(CRAWL.urls[:180], CRAWL.clusters[:179])
     with pytest.raises(BadInputError, match=r"180 .*179"):

@@ -1,4 +1,4 @@
-"""The filter in real crawls over real HTTP: every way to lose a page that we know of is a test."""
+"""The filter in real crawls over real HTTP: each known way to lose a page is a test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOW_S = 0.6
 
 
 def build_many_cases(site: Site) -> None:
-    """One page for each case; the model believes /x?1 and /x?2 to be the same page."""
+    """One page for each case; the model gives /x?1 and /x?2 one form."""
     site.robots("/private?1")
     redirecting = [f"/p{n}" for n in range(10)]
     pairs = [f"/twin{n}?{side}" for n in range(5) for side in "ab"]
@@ -78,31 +78,31 @@ def crawl(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
 
 
 def statuses(crawl: Crawl, *paths: str) -> list[object]:
-    """Status that the spider's callback was given, None where it was not called."""
+    """Return the status that the spider's callback received, None if it was not called."""
     return [crawl.seen.get(path, {}).get("status") for path in paths]
 
 
 def asked_at_once(site: Site, *paths: str) -> bool:
-    """Return True if all of *paths* were asked for while the crawl had other work, not only when it had run dry."""
+    """Return True if all of *paths* were requested while the crawl had other work, not when it had run dry."""
     return max(site.asked.index(path) for path in paths) < site.asked.index("/last")
 
 
 def test_pages_that_redirect_to_another_form_of_themselves_are_all_kept(crawl: Crawl, site: Site):
-    """A redirect is no duplicate of its own source: 10 of 10 pages reach the spider (a fingerprinter loses all)."""
+    """A redirect target is no duplicate of its source: 10 of 10 pages reach the spider (a fingerprinter loses all)."""
     paths = [f"/p{n}?ok" for n in range(10)]
     assert statuses(crawl, *paths) == [200] * 10
     assert asked_at_once(site, *paths)
 
 
 def test_of_two_duplicates_one_is_fetched(crawl: Crawl, site: Site):
-    """Of five pairs five pages are fetched, and the five others never reach the site."""
+    """Five pages of five pairs are fetched, and the five other URLs are never requested."""
     for n in range(5):
         assert statuses(crawl, f"/twin{n}?a", f"/twin{n}?b") == [200, None]
         assert site.count(f"/twin{n}?b") == 0
 
 
 def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
-    """The signal tells form, rules, owner and reason, and the meta says the same."""
+    """The signal has form, rules, owner and reason, and the meta has the same."""
     dropped = crawl.seen["/twin0?b"]
     assert dropped["dropped"] == dropped["dedup_reason"]
     assert dropped["form"] == f"{site.url}/twin0"
@@ -115,7 +115,7 @@ def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
 
 
 def test_the_first_drop_of_a_reason_is_logged_once(crawl: Crawl):
-    """The log shows what happens and is not flooded; the end is one line with the totals."""
+    """The log shows each rule's first drop only; the last line has the totals."""
     assert crawl.log.count("Filtered duplicate-content request") == 1
     assert crawl.log.count("Duplicate filter: ") == 1
 
@@ -133,13 +133,13 @@ def test_an_owner_that_robots_txt_forbids_is_replaced(crawl: Crawl, site: Site):
 
 
 def test_an_owner_that_redirects_to_a_seen_page_is_replaced(crawl: Crawl, site: Site):
-    """The dupefilter swallows the redirect to a page that was seen (a login page): the duplicate is fetched."""
+    """The dupefilter drops the redirect to a known page (a log-in form): the duplicate is fetched."""
     assert statuses(crawl, "/moved?2") == [200]
     assert asked_at_once(site, "/moved?2")
 
 
 def test_an_owner_that_is_swallowed_without_a_signal_is_replaced(crawl: Crawl):
-    """Redirects off the site, redirects without an end and redirects in a circle: their duplicates are fetched."""
+    """Redirects off the site, endless and circular redirects: their duplicates are fetched."""
     assert statuses(crawl, "/outside?2", "/endless?2", "/loop?2") == [200, 200, 200]
 
 
@@ -150,7 +150,7 @@ def test_a_retry_is_no_duplicate_of_itself(crawl: Crawl, site: Site):
 
 
 def test_the_start_page_owns_its_form(crawl: Crawl, site: Site):
-    """A link back to the start page under another URL is dropped, though start requests are never dropped."""
+    """A link to the start page under another URL is dropped, though start requests are never dropped."""
     assert statuses(crawl, "/", "/?home") == [200, None]
 
 
@@ -161,7 +161,7 @@ def test_requests_that_must_not_be_touched_pass(crawl: Crawl, kind: str):
 
 
 def test_robots_txt_is_asked_for_once_and_never_dropped(crawl: Crawl, site: Site):
-    """The request for robots.txt is no business of the filter."""
+    """The filter ignores the request for robots.txt."""
     assert site.count("/robots.txt") >= 1
     assert "robotstxt/response_status_count/200" in crawl.stats
 
@@ -173,12 +173,12 @@ def test_stats_add_up(crawl: Crawl):
     assert stats["request/dropped"] >= 6
     assert stats["request/released"] >= 5
     assert stats["request/skipped"] >= 6
-    assert "'dedup/seen/size': " in crawl.log  # counted at the very end, when the spider has written its own
+    assert "'dedup/seen/size': " in crawl.log  # counted at the end, after the spider's own stats
     assert stats["seen/restored"] == 0
 
 
 def small_site(site: Site) -> Site:
-    """Two duplicates, a page of another name."""
+    """Two duplicates, and another page."""
     site.robots()
     site.page("/", "/a?1", "/a?2", "/b")
     for path in ["/a?1", "/a?2", "/b"]:
@@ -187,7 +187,7 @@ def small_site(site: Site) -> Site:
 
 
 def test_dry_run_drops_nothing_and_counts(tmp_path: Path):
-    """Everything is decided and counted, and every request is sent."""
+    """Everything is decided and counted, but every request is sent."""
     with Site() as site:
         small_site(site)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -232,7 +232,7 @@ def test_a_host_that_the_model_does_not_know_passes(tmp_path: Path):
 
 
 def test_without_a_model_the_crawl_goes_on_unfiltered_and_says_so(tmp_path: Path):
-    """No DEDUP_MODEL, no filter; the add-on may be there for the collector alone."""
+    """Without DEDUP_MODEL there is no filter; the add-on may serve the collector alone."""
     with Site() as site:
         small_site(site)
         crawl = walk(site, tmp_path)
@@ -241,7 +241,7 @@ def test_without_a_model_the_crawl_goes_on_unfiltered_and_says_so(tmp_path: Path
 
 
 def test_switched_off(tmp_path: Path):
-    """DEDUP_ENABLED = False leaves a project with a model as it was."""
+    """DEDUP_ENABLED = False disables the filter of a project with a model."""
     with Site() as site:
         small_site(site)
         model = strip_query_model(tmp_path / "model", site.host)
@@ -299,7 +299,7 @@ def test_our_spider_keeps_pages_that_redirect_to_themselves(tmp_path: Path):
 
 def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path):
     """
-    A redirect to a duplicate of a page that was fetched is stored, its target is not fetched again.
+    A redirect to a duplicate of a fetched page is stored, its target is not fetched again.
     """
     with Site() as site:
         site.page("/", "/topic", "/post/1", "/post/2")
@@ -315,7 +315,7 @@ def test_our_spider_does_not_fetch_what_a_redirect_leads_back_to(tmp_path: Path)
 
 def test_redirects_that_stand_for_each_other_do_not_lose_the_page(tmp_path: Path):
     """
-    Two redirects whose targets are each other's duplicates: a redirect is no page, so one of the targets is fetched.
+    Two redirects whose targets are duplicates of each other: a redirect is no page, so one target is fetched.
     """
     with Site() as site:
         site.page("/", "/a", "/b")
@@ -348,7 +348,7 @@ def new_topics(site: Site) -> None:
 
 
 def test_covered_urls_are_dropped_and_counted(tmp_path: Path):
-    """A template that shows nothing of its own is not asked for, wherever it is linked; all its pages were fetched."""
+    """A covered template is never requested, wherever it is linked; all its pages were fetched."""
     with Site() as site:
         new_topics(site)
         crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=False))
@@ -363,7 +363,7 @@ def test_covered_urls_are_dropped_and_counted(tmp_path: Path):
 
 
 def test_a_dry_run_sends_what_is_covered(tmp_path: Path):
-    """It counts what it would have dropped, and every page reaches the spider."""
+    """The dry run counts would-be drops, and every page reaches the spider."""
     with Site() as site:
         new_topics(site)
         model = forum_model(site, tmp_path / "model", with_alone=False)
@@ -376,20 +376,20 @@ def test_a_dry_run_sends_what_is_covered(tmp_path: Path):
 
 
 def test_a_link_that_shows_its_own_page_is_dropped_there_alone(tmp_path: Path):
-    """Posts linked on topics are those topics again; the post on the first page is fetched, nothing being known."""
+    """Posts linked on topics are those topics; the post on the first page is fetched: nothing is known about it."""
     with Site() as site:
         new_topics(site)
         crawl = walk(site, tmp_path, DEDUP_MODEL=forum_model(site, tmp_path / "model", with_alone=True))
         assert [site.count(f"/post/{post}") for post in (70010, 70020, 70019)] == [0, 0, 1]
     assert "leads back to that page" in str(crawl.seen["/post/70010"]["dedup_reason"])
     assert crawl.seen["/post/70020"]["dedup_canonical"] == f"{site.url}/topic/7002"
-    # it is linked on both topics: the one that is answered first is its referrer
+    # both topics link it: the one that is answered first is its referrer
     assert crawl.seen["/post/70010"]["dedup_canonical"] in {f"{site.url}/topic/7001", f"{site.url}/topic/7002"}
     assert "dedup/request/covered" not in crawl.stats
 
 
 def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model(tmp_path: Path):
-    """The form of the page that holds the links is its own model's, whatever site the first of them leads to."""
+    """The referrer's form comes from the model of its own site, whichever site the first link leads to."""
     models = tmp_path / "models"
     with Site() as site, Site() as other:
         crawled = forum(host=site.url, with_alone=True)
@@ -411,7 +411,7 @@ def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model
 
 
 def test_the_spider_middleware_alone_refuses_to_start(tmp_path: Path):
-    """It would drop links, and nobody would send them when their owner fails: one line names the setting."""
+    """It would drop links, and nothing would send them when their owner fails: one line names the setting."""
     with Site() as site:
         site.page("/", "/a?v=1", "/a?v=2")
         model = strip_query_model(tmp_path / "model", site.host)

@@ -1,4 +1,4 @@
-"""mine-log, from a log to a model, and what a live site says of its rules."""
+"""mine-log: from a log to a model, and validation on a live site."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def run(*arguments):
 
 @pytest.fixture
 def site():
-    """Topics as they are and to print; as a list that has another text, of the same size; in private; and a shop."""
+    """Topics and their print views; lists with other text of the same size; forbidden pages; and a shop."""
     with Site() as running:
         for n in range(N_TOPICS):
             shown = [
@@ -49,7 +49,7 @@ def site():
 
 
 def logged(site, folder):
-    """Its access log, with a size for each URL; ``/gone`` is no longer there."""
+    """The access log of the site, with a size for each URL; ``/gone`` no longer exists."""
     urls = [*site.answers, *(f"/gone/{n}" for n in range(N_TOPICS))]
     lines = []
     for url in urls:
@@ -61,7 +61,7 @@ def logged(site, folder):
 
 
 def test_mines_a_log(site, tmp_path):
-    """The numbers, the rules, the damaged line and the guessed host are told; the model canonicalises."""
+    """The output has the numbers, the rules, the damaged line and the guessed host; the model canonicalizes."""
     log = logged(site, tmp_path)
     result = run("mine-log", log, "--model", tmp_path / "model")
     found = json.loads(run("mine-log", log, "--host", "a.example", "--model", tmp_path / "json", "--json").stdout)
@@ -80,7 +80,7 @@ def test_mines_a_log(site, tmp_path):
 
 
 def test_keeps_what_holds_on_the_site(site, tmp_path):
-    """Pages to print are the same; a list of the same size is not; what robots.txt forbids or is gone is no page."""
+    """Print views are the same; a list of the same size is not; a forbidden or missing page is no page."""
     log = logged(site, tmp_path)
     site.robots("/private/")
     command = ("mine-log", log, "--model", tmp_path / "model", "--validate", 5, "--site", site.url, "--delay", 0)
@@ -104,7 +104,7 @@ def test_keeps_what_holds_on_the_site(site, tmp_path):
 
 
 def test_the_limit_of_fetches_is_kept(site, tmp_path):
-    """Rules that could not be tried to the end are not kept, and are counted."""
+    """Rules without a complete trial are not kept, but counted."""
     command = ("mine-log", logged(site, tmp_path), "--model", tmp_path / "model", "--validate", 20)
     found = json.loads(run(*command, "--site", site.url, "--delay", 0, "--max-fetches", 7, "--json").stdout)
 
@@ -115,7 +115,7 @@ def test_the_limit_of_fetches_is_kept(site, tmp_path):
 
 
 def test_a_rule_that_is_implied_is_not_tried(site):
-    """A rule that another rule makes superfluous costs no fetch."""
+    """A rule that another rule implies costs no fetch."""
     general = SubstringRule(site.host, "&print=1", "")
     special = SubstringRule(site.host, "7&print=1", "7")
     urls = [f"{site.url}/topic?id={n}&print=1" for n in range(N_TOPICS)]
@@ -127,7 +127,7 @@ def test_a_rule_that_is_implied_is_not_tried(site):
 
 
 def test_a_page_is_asked_for_as_the_site_spells_it(site):
-    """A form has its query sorted, which some servers do not know: where the log has that page, its URL is fetched."""
+    """A form has a sorted query, which some servers do not know: the URL in the log is fetched instead."""
     for n in range(N_TOPICS):
         for path in (f"/t?z={n}&a=1", f"/t.php?z={n}&a=1"):
             site.answers[path] = Answer(body=text(n))
@@ -141,7 +141,7 @@ def test_a_page_is_asked_for_as_the_site_spells_it(site):
 
 
 def test_mistakes_are_one_line(site, tmp_path):
-    """A log that is none, half of a validation, a site that does not answer."""
+    """An invalid log, incomplete validation options, a site that does not answer."""
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
     log = logged(site, tmp_path)
     site.answers["/robots.txt"] = Answer(500)
@@ -161,7 +161,7 @@ def test_mistakes_are_one_line(site, tmp_path):
 
 
 def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
-    """One line, status 130, and a whole model with what was found until then."""
+    """One line, status 130, and a complete model with the rules found so far."""
     log = logged(site, tmp_path)
     command = [*fork_server.command("dedup_crawler"), "mine-log", str(log), "--model", str(tmp_path / "model")]
     command += ["--validate", "20", "--site", site.url, "--delay", "0.3"]
@@ -182,7 +182,7 @@ def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
 
 
 def test_broken_lines_are_told_with_their_number(tmp_path):
-    """Each with its file and line and what was expected or is too long; the accesses around them are mined."""
+    """Each is reported with file, line and expectation; the accesses around them are used."""
     line = '1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 5'
     (tmp_path / "log").write_text("\n".join([line, line[:40], line, "x" * 70_000, '{"url": "/a"}', line]))
     done = run("mine-log", tmp_path / "log", "--host", "a.example", "--model", tmp_path / "model")
@@ -197,7 +197,7 @@ def test_broken_lines_are_told_with_their_number(tmp_path):
 
 
 def test_a_log_without_duplicates_is_one_line(tmp_path):
-    """No two pages of a size: no rule, said once, and the model keeps every URL."""
+    """No two pages have one size: no rule, one message, and the model keeps every URL."""
     lines = [f'1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /t/{n}?s={n} HTTP/1.1" 200 {5000 + n}' for n in range(60)]
     (tmp_path / "log").write_text("\n".join(lines))
     done = run("mine-log", tmp_path / "log", "--host", "a.example", "--model", tmp_path / "model")

@@ -1,4 +1,4 @@
-"""Miners survive hostile sites: traps, rules against each other, nothing to learn, one page for all."""
+"""Miners on hostile sites: traps, contradicting rules, nothing to learn, one page for all."""
 
 import pytest
 from click.testing import CliRunner
@@ -21,10 +21,10 @@ def name(request):
 
 
 def test_one_page_under_very_many_urls(name):
-    """A trap costs time that grows with its URLs, not with their square; the growth benchmark has 300,000 of them."""
+    """A trap costs linear time in its URLs; the growth benchmark has 300,000 of them."""
     trap = [f"{HOST}/trap/{i % 50}?a={i}&b={i * 7}" for i in range(10_000)]
     sessions = [f"{HOST}/topic?id=1&sid={i:x}" for i in range(10_000)]
-    options = {"min_clusters": 1} if name == "duster" else {}  # a page alone teaches it nothing otherwise
+    options = {"min_clusters": 1} if name == "duster" else {}  # otherwise it learns nothing from one page
 
     with at_most(400):
         make_method(name, **options).fit(trap, [0] * len(trap))
@@ -56,7 +56,7 @@ def test_one_page_under_very_many_urls(name):
     ],
 )
 def test_options_out_of_range_are_named(name, option, value, said):
-    """One line: the option, its value, what it may be."""
+    """One line with the option, its value, and the allowed values."""
     with pytest.raises(BadInputError, match=f"{name}: .*{said}"):
         make_method(name, **{option: value}).fit([f"{HOST}/"], [0])
 
@@ -71,7 +71,7 @@ def test_all_singletons_teach_nothing(name):
 
 
 def test_one_page_only(name):
-    """A site that shows one page under all URLs is learnt from without an error; a URL of another shape stays."""
+    """A site with one page under all URLs is learnt from without an error; a URL of another shape stays."""
     urls = [f"{HOST}/t/{i % 10}?v={i}" for i in range(300)]
     method = make_method(name).fit(urls, [0] * 300)
     other = f"{HOST}/other/path/of/many/pieces.html"
@@ -80,7 +80,7 @@ def test_one_page_only(name):
 
 
 def test_circular_and_conflicting_pages_settle(name):
-    """Mirrors that name each other either way, and half of the pages that contradict: a form is always its own form."""
+    """Mirrors in both directions, and half of the pages contradicting: a form is always its own form."""
     visits = [(i, f"/a/{i}") for i in range(60)] + [(i, f"/b/{i}") for i in range(60)]
     visits += [(i, f"/c/{i}") for i in range(60)] + [
         (100 + i % 2, f"/{where}/x{i}") for i in range(40) for where in "ab"
@@ -94,7 +94,7 @@ def test_circular_and_conflicting_pages_settle(name):
 
 
 def test_urls_that_are_none(name):
-    """Empty strings, other schemes, thousands of pieces and names: learnt from and asked without an error."""
+    """Empty strings, other schemes, thousands of parts and names: fit and use without an error."""
     urls = ["", "mailto:x@y", "http://", f"{HOST}/" + "a/" * 3000, f"{HOST}/?" + "&".join(f"n{i}" for i in range(3000))]
     method = make_method(name).fit([*urls, *urls], [*range(5), *range(5)])
 
@@ -118,7 +118,7 @@ def test_train_says_in_one_line_that_there_is_nothing_to_learn(name, tmp_path):
 
 
 def test_collection_goes_on_as_it_was(name):
-    """Mining pauses the collection of cycles, and no longer."""
+    """Mining pauses the garbage collector, and resumes it."""
     import gc
 
     make_method(name).fit([f"{HOST}/x"], [0])

@@ -1,4 +1,4 @@
-"""The drops by which two models differ, against two real crawls of a list, one by one."""
+"""The different drops of two models, compared with two real crawls of a list, one by one."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_each_side_by_its_rules():
 
 
 def test_a_url_that_comes_again_is_no_duplicate():
-    """The dupefilter knows a request that was made before: no model is asked."""
+    """A repeated URL is a known request: no model is used."""
     found = diff_models(model_of(), model_of(DROP_SID), [(f"{HOST}/topic.php?t=1", None)] * 5)
 
     assert (found.n_urls, found.n_both, found.only_new, found.only_old) == (5, 0, (), ())
 
 
 def test_links_are_judged_with_the_page_that_holds_them():
-    """Posts that are the topic they stand on are dropped by the model that knows that, and only with their referrer."""
+    """Posts that show their topic are dropped by the model that knows it, and only with their referrer."""
     crawl = forum(60)
     columns = (crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     old, new = make_method("keep-all").fit(*columns), make_method("verified").fit(*columns)
@@ -89,7 +89,7 @@ def test_the_same_as_asking_one_by_one():
 
 
 def test_referrer_forms_are_those_of_the_link():
-    """A page that was reached as another one is that one as a referrer, too."""
+    """A dropped page, as a referrer, counts as the page it was dropped for."""
     crawl = forum(60)
     model = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     links = [(f"{FORUM}/topic/900", None), (f"{FORUM}/post/9000", f"{FORUM}/topic/900")]
@@ -120,7 +120,7 @@ def folders(tmp_path):
 
 
 def test_the_command_says_it_in_words_and_in_json(folders):
-    """From arguments and from stdin, the same; sentences for a person, counts and examples for a program."""
+    """The same from arguments and from stdin; sentences for a person, counts and examples for a program."""
     urls = [f"{HOST}/topic.php?t=1", f"{HOST}/topic.php?t=1&page=1"]
     told = CliRunner().invoke(main, ["diff", *folders, *urls])
     lines = CliRunner().invoke(main, ["diff", *folders, "--json"], input=f"{urls[0]}\t{HOST}/\n\n{urls[1]}\n")

@@ -23,7 +23,7 @@ def folder(trained, tmp_path):
 
 
 def rewrite(folder, change):
-    """Change model.json as somebody who knows how its digest is made would."""
+    """Change model.json as an attacker who recomputes its digest."""
     path = folder / "model.json"
     manifest = json.loads(path.read_text())
     del manifest["digest"]
@@ -84,7 +84,7 @@ def test_a_newer_format_is_not_guessed_at(folder):
     ],
 )
 def test_a_description_written_by_a_stranger_gives_a_clear_error(folder, change):
-    """A model may come from anybody: with a right digest, what it says is still checked."""
+    """A model may come from an attacker: even with a right digest, its contents are checked."""
     rewrite(folder, change)
     with pytest.raises((ModelError, BadInputError)):
         load_model(folder)
@@ -109,14 +109,14 @@ def test_a_description_written_by_a_stranger_gives_a_clear_error(folder, change)
     ],
 )  # fmt: skip
 def test_a_table_that_could_not_be_applied_is_refused(folder, translations):
-    """A translation that names an argument its template lacks would fail in the middle of a crawl: it fails at load."""
+    """A translation with an argument that its template lacks would fail during a crawl: it fails at load."""
     replace_table(folder, "translations.json", translations)
     with pytest.raises(DamagedModelError, match=r"translations\.json"):
         load_model(folder)
 
 
 def test_saving_replaces_a_model_and_nothing_else(trained, tmp_path):
-    """A folder of something else is not overwritten, a model is, and no half of one is left beside it."""
+    """A foreign folder is not overwritten, a model is, and no partial model is left beside it."""
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_bytes(b"meow")

@@ -17,7 +17,7 @@ def trained(host, method="strip-query"):
 
 
 def shelve(models, host, method="strip-query"):
-    """Train as the command line does by default."""
+    """Train and save as the command line does by default."""
     return trained(host, method).save(models / default_model_folder([f"http://{host}/"]).name)
 
 
@@ -27,7 +27,7 @@ def form(shelf, url):
 
 
 def test_each_host_has_its_model(tmp_path, caplog):
-    """Also with a port; a host without a folder has none, and nothing is said about that."""
+    """Also with a port; a host without a folder has no model, without a message."""
     shelve(tmp_path, "one.example")
     shelve(tmp_path, "two.example:8000", "keep-all")
     shelf = ModelShelf(tmp_path)
@@ -41,7 +41,7 @@ def test_each_host_has_its_model(tmp_path, caplog):
 
 
 def test_one_model_folder(tmp_path):
-    """Answers for all hosts that it was learnt from, wherever it lies."""
+    """One model answers for all its hosts, at any place."""
     folder = (
         make_method("strip-query").fit(["http://one.example/", "http://two.example/"], [0, 1]).save(tmp_path / "any")
     )
@@ -55,7 +55,7 @@ def test_one_model_folder(tmp_path):
 
 @pytest.mark.parametrize("damage", ["altered", "emptied", "no description"])
 def test_a_damaged_model_costs_its_host_alone(tmp_path, caplog, damage):
-    """The line is written once, names the folder, and its host passes untouched; all others go on."""
+    """One line names the folder, and the URLs of its host pass; all other models work."""
     shelve(tmp_path, "good.example")
     folder = shelve(tmp_path, "bad.example")
     if damage == "altered":
@@ -76,7 +76,7 @@ def test_a_damaged_model_costs_its_host_alone(tmp_path, caplog, damage):
 
 
 def test_one_damaged_model_folder_is_an_error(tmp_path):
-    """As is a folder without models, and none at all: a crawl should not start unfiltered by mistake."""
+    """So is a folder without models, or a missing one: a crawl must not start unfiltered by mistake."""
     folder = shelve(tmp_path / "models", "bad.example")
     (folder / "model.json").write_text("{}")
     (tmp_path / "empty" / "sub").mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_one_damaged_model_folder_is_an_error(tmp_path):
 
 
 def test_few_models_are_in_memory(tmp_path):
-    """Of 100 hosts the last ones asked for stay, any other is loaded again, and all answer as they should."""
+    """Of 100 hosts the last used models stay, any other is loaded again, and all answer correctly."""
     hosts = [f"h{number}.example" for number in range(100)]
     for host in hosts:
         shelve(tmp_path, host)
@@ -106,7 +106,7 @@ def test_few_models_are_in_memory(tmp_path):
 
 
 def test_a_model_in_the_folder_of_another_host(tmp_path, caplog):
-    """Touches neither that host nor the one that it was learnt from."""
+    """It affects neither that host nor the host that it was learnt from."""
     shelve(tmp_path, "one.example")
     shutil.copytree(tmp_path / "one.example", tmp_path / "two.example")
     shutil.rmtree(tmp_path / "one.example")
@@ -119,7 +119,7 @@ def test_a_model_in_the_folder_of_another_host(tmp_path, caplog):
 
 
 def test_a_model_of_several_hosts_answers_for_its_folder_s(tmp_path):
-    """A model in the folder of one host is not asked about another, although it knows it."""
+    """A model in the folder of one host is not used for another, although it knows it."""
     urls = ["http://one.example/", "http://one.example/a", "http://two.example/"]
     make_method("strip-query").fit(urls, [0, 1, 2]).save(tmp_path / "one.example")
     shelf = ModelShelf(tmp_path)
@@ -129,7 +129,7 @@ def test_a_model_of_several_hosts_answers_for_its_folder_s(tmp_path):
 
 
 def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, caplog):
-    """Even where nothing is left on disk; once it was put back, the new one comes, and a line says so."""
+    """Even if its folder is gone; when it is back, the new model is used, with one line."""
     shelve(tmp_path, "one.example")
     shelve(tmp_path, "two.example")
     shelf = ModelShelf(tmp_path, max_models=1)
@@ -148,7 +148,7 @@ def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, caplog):
 
 
 def test_a_model_that_is_just_being_replaced_is_read_a_moment_later(tmp_path, monkeypatch, caplog):
-    """The old folder steps aside for an instant."""
+    """The folder is missing for an instant."""
     shelve(tmp_path, "one.example")
     shelf = ModelShelf(tmp_path)
     (tmp_path / "one.example").rename(tmp_path / ".aside")
@@ -163,7 +163,7 @@ def test_a_model_that_is_just_being_replaced_is_read_a_moment_later(tmp_path, mo
 
 @pytest.mark.parametrize("host", ["..", ".", "", ".hidden", "one.example\0", "x" * 5000, "one.example/../one.example"])
 def test_no_host_leads_out_of_the_folder(tmp_path, host, caplog):
-    """Hosts come from strangers: none that is no folder's name is looked for, however it is written."""
+    """Sites choose host names: none that is not in the listing is looked up, however it is written."""
     shelve(tmp_path / "models", "one.example")
     shelve(tmp_path / "models", ".hidden")
     shutil.copytree(trained("..").save(tmp_path / "up"), tmp_path, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Listings whose paths say things by name, with lists among the values: what does not matter in them is learnt."""
+"""Listings with named path segments, some with lists as values: neutral ones are learnt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Listing = Callable[[str, str, tuple[str, ...], int], str]
 
 
 def in_path(scope: str, sort: str, tags: tuple[str, ...], page: int) -> str:
-    """``/all/scope:new/sort:age/tags:a,b/page:2/``, the first page without its number."""
+    """``/all/scope:new/sort:age/tags:a,b/page:2/``; the first page has no number."""
     parts = [f"scope:{scope}", f"sort:{sort}", f"tags:{','.join(tags)}", *([f"page:{page}"] if page > 1 else [])]
     return f"{START}/all/{'/'.join(parts)}/"
 
@@ -33,7 +33,7 @@ def in_query(scope: str, sort: str, tags: tuple[str, ...], page: int) -> str:
 
 
 def visits(listing: Listing, *, in_order: bool) -> tuple[list[str], list[int]]:
-    """Listings of pairs of tags, whose order counts if *in_order*; scope, sort and page always do."""
+    """Return listings of pairs of tags, whose order matters if *in_order*; scope, sort and page always matter."""
     pages: dict[object, int] = {}
     rows = {}
     for scope in ("new", "open"):
@@ -49,14 +49,14 @@ def visits(listing: Listing, *, in_order: bool) -> tuple[list[str], list[int]]:
 
 @pytest.fixture(scope="module", params=[in_path, in_query])
 def fitted(request: pytest.FixtureRequest) -> tuple[Listing, Verified]:
-    """A site and the model that a crawl of it teaches."""
+    """Return a site, and the model learnt from a crawl of it."""
     model = make_method("verified").fit(*visits(request.param, in_order=False))
     assert isinstance(model, Verified)
     return request.param, model
 
 
 def test_the_order_of_a_list_is_learnt(fitted: tuple[Listing, Verified], tmp_path: Path):
-    """``tags:b,a`` is ``tags:a,b`` for tags that never met as well; scope, sort and page stay."""
+    """``tags:b,a`` is ``tags:a,b``, also for tags that never occurred together; scope, sort and page stay."""
     listing, model = fitted
 
     assert [line.partition(":")[0].partition("`")[0] for line in model.learnt()] == [
@@ -72,7 +72,7 @@ def test_the_order_of_a_list_is_learnt(fitted: tuple[Listing, Verified], tmp_pat
 
 
 def test_the_order_of_names_is_asked_about():
-    """``/sort=age/scope=new/`` is ``/scope=new/sort=age/`` where the crawl says so, and is not where it does not."""
+    """``/sort=age/scope=new/`` is ``/scope=new/sort=age/`` only if the crawl shows it."""
     rows = {}
     for number in range(150):
         rows[f"{START}/all/scope={number}/sort=age/"] = number
@@ -102,7 +102,7 @@ _queries = st.sampled_from(["?tags=b+a", "?page=1&scope=new&sort=age&tags=b+a", 
 
 @given(st.lists(_parts, max_size=7), _queries)
 def test_forms_are_their_own(fitted: tuple[Listing, Verified], parts: list[str], query: str):
-    """Wherever the names stand: a form has no other form."""
+    """For any place of the names: a form is its own form."""
     _, model = fitted
     url = normal_form(f"{START}/{''.join(parts).removeprefix('/')}{query}")
     form = model.canonicalize(url)
@@ -113,5 +113,5 @@ def test_forms_are_their_own(fitted: tuple[Listing, Verified], parts: list[str],
 
 
 def test_other_programs_are_told_nothing_that_they_misread(fitted: tuple[Listing, Verified]):
-    """No rule about what paths say by name is exported."""
+    """No rule about named segments is exported."""
     assert to_discarder(fitted[1].model_rules(), with_guards=False).n_said == 0

@@ -32,7 +32,7 @@ def test_learns_ten_pairs_by_heart():
 
 
 def test_the_same_seed_gives_the_same_weights():
-    """Bit for bit; another seed gives others; and the caller's own random numbers are left alone."""
+    """The same weights bit for bit; another seed gives others; the global random state is unchanged."""
     torch.manual_seed(1)
     before = torch.get_rng_state()
     first, second, other = (train(TEN_PAIRS, N_TOKENS, RECIPE, seed=seed).model.state_dict() for seed in (0, 0, 1))
@@ -43,7 +43,7 @@ def test_the_same_seed_gives_the_same_weights():
 
 
 def test_batches_do_not_mix_their_sequences():
-    """Padding changes nothing: a short sequence is translated alike alone and beside a long one."""
+    """Padding changes nothing: a short sequence has the same translation alone and beside a long one."""
     model = random_model()
     short, long = [4, 5, END], [6, 7, 8, 9, 10, 11, 12, END]
     padded = torch.tensor([short + [0] * 5, long])
@@ -55,7 +55,7 @@ def test_batches_do_not_mix_their_sequences():
 
 
 def test_an_endless_translation_is_none():
-    """A network that never says END has not answered."""
+    """A network without END gives no answer."""
     model = random_model()
     with torch.no_grad():
         model.output.bias[END] = -1e6
@@ -74,12 +74,12 @@ def test_a_missing_device_is_one_clear_line(device):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA card")
 def test_trains_on_cuda():
-    """The same loop fits the same pairs on a card."""
+    """The same loop fits the same pairs on a GPU."""
     assert train(TEN_PAIRS, N_TOKENS, RECIPE, seed=0, device="cuda").exact == 1.0
 
 
 def test_the_vocabulary_knows_what_it_does_not_know():
-    """Unknown tokens have one number, which stands for no token; numbers are the same in any order of the data."""
+    """Unknown tokens share one number, which no token has; numbers do not depend on the order of the data."""
     vocabulary = Vocabulary.of([["b", "a"], ["c"]])
 
     assert vocabulary.tokens == Vocabulary.of([["c"], ["a", "b"]]).tokens

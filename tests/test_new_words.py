@@ -1,4 +1,4 @@
-"""Words that stand where titles stood."""
+"""New words in the place of titles."""
 
 import pytest
 
@@ -15,7 +15,7 @@ ONE_VALUE = Rule(HOST, {"query[page]": Literal("1")}, {"query[page]": Drop()})
 
 
 def guard(rules, *training):
-    """Answers for paths, in the order in which they are asked."""
+    """Return the answers for paths, in order."""
     engine = RuleEngine(rules)
     words = NewWords.learn(engine, [f"http://{HOST}{rest}" for rest in training])
     return lambda rest: words.is_one_in(f"http://{HOST}{rest}", engine.form(f"http://{HOST}{rest}"))
@@ -26,7 +26,7 @@ def titles(n=30):
 
 
 def test_the_third_page_makes_a_word():
-    """Two questions may have one title; with the third it is no title, and stays none, for the first two as before."""
+    """Two questions may share a title; for the third it is a new word, and stays one; the first two keep theirs."""
     is_word = guard([TITLE], *titles())
 
     assert [is_word(f"/questions/{q}/history") for q in (1, 2, 3, 4, 1, 3)] == [False, False, True, True, False, True]
@@ -41,14 +41,14 @@ def test_what_the_query_asks_of_a_page_is_the_same_page():
 
 
 def test_a_value_that_training_met_with_many_pages_is_known():
-    """Three questions of the training had the title ``help``, and rightly so: it may have a fourth."""
+    """Three questions in training had the title ``help``, rightly: so a fourth may have it."""
     is_word = guard([TITLE], *titles(60), *[f"/questions/{q}/help" for q in range(3)])
 
     assert not any(is_word(f"/questions/{q}/help") for q in range(10, 20))
 
 
 def test_values_that_always_come_with_many_pages_are_not_watched():
-    """A session id stands on all pages of a visit: that is how it works."""
+    """A session id is on all pages of a visit, as intended."""
     is_word = guard([SID], *[f"/topic/{t}?sid={t // 10}" for t in range(100)])
 
     assert not any(is_word(f"/topic/{t}?sid=new") for t in range(10))
@@ -63,14 +63,14 @@ def test_the_piece_that_goes_is_the_word():
 
 @pytest.mark.parametrize(("rest", "rules"), [("/x?page=1", [ONE_VALUE]), ("/x", []), ("/a/b/c", [ONE_VALUE])])
 def test_rules_about_values_that_are_known_are_not_watched(rest, rules):
-    """Nothing is dropped that nobody has met, however often it comes."""
+    """No new word is dropped, however often it occurs."""
     is_word = guard(rules, *[f"/{n}?page=1" for n in range(30)])
 
     assert not any(is_word(f"/{n}{rest}") for n in range(5))
 
 
 def test_stars_are_watched_too():
-    """The place of a value that is ignored."""
+    """The place of an ignored value."""
     rule = Rule(HOST, {"path[0]": Literal("t"), "path[1]": ANY}, {"path[1]": Star()})
     is_word = guard([rule], *[f"/t/title{n}/{n}" for n in range(30)])
 
@@ -78,7 +78,7 @@ def test_stars_are_watched_too():
 
 
 def test_a_method_leaves_new_words_alone_and_says_so(tmp_path):
-    """Also after it was saved and loaded, which begins a new crawl; what was told before is told again."""
+    """Also after saving and loading, which begins a new crawl; the same questions give the same answers."""
     visits = [(q, f"/questions/{q}") for q in range(60)] + [(q, f"/questions/{q}/title-{q}") for q in range(60)]
     urls, pages = numbered(shuffled(visits))
     method = Verified().fit(urls, pages)

@@ -37,7 +37,7 @@ from url_strategies import urls
     ],
 )
 def test_writes_what_the_standard_calls_equal_in_one_way(url, expected):
-    """Each line is one spelling that RFC 3986 calls equal, or one that must be left alone."""
+    """Each line is a spelling that RFC 3986 calls equal, or one that must stay."""
     assert normal_form(url) == expected
 
 
@@ -51,7 +51,7 @@ def test_is_idempotent_and_ascii_for_every_string(url):
 
 
 def test_takes_linear_time_on_hostile_input():
-    """A long URL that almost matches the fast pattern is not tried in exponentially many ways."""
+    """A long URL that almost matches the fast pattern takes no exponential time."""
     url = "http://forum.example/" + "a%3A" * 50_000 + "\ud800"
 
     assert normal_form(url).endswith("a%3A%ED%A0%80")
@@ -68,5 +68,5 @@ def test_takes_linear_time_on_hostile_input():
     ],
 )
 def test_names_host_and_port(url, host):
-    """Host with port, without user and password; empty for what is no URL."""
+    """Host with port, without user and password; empty for invalid URLs."""
     assert host_of(url) == host

@@ -1,4 +1,4 @@
-"""Rules that follow each other end in one form, whatever fires first: one target for all kinds of URLs of a page."""
+"""Chains of rules end in one form, in any order: one target for all kinds of URLs of a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ N_TOPICS = 400
 
 
 def six_kinds(seed: int) -> Visits:
-    """Topics under six kinds of URLs, of which each shows some: joins, titles, sessions, folders, schemes of paths."""
+    """Return topics with six kinds of URLs, some for each: joins, titles, sessions, folders, schemes of paths."""
     draw = random.Random(seed)
     visits: Visits = []
     for topic in range(N_TOPICS):
@@ -35,13 +35,13 @@ def six_kinds(seed: int) -> Visits:
 
 @pytest.fixture(scope="module", params=[0, 1])
 def learnt(request: pytest.FixtureRequest) -> tuple[Verified, list[str], list[int]]:
-    """A model, and what it was learnt from."""
+    """A model, and its training crawl."""
     urls, pages = numbered(six_kinds(request.param))
     return Verified().fit(urls, pages), urls, pages
 
 
 def test_all_kinds_of_a_page_get_one_form(learnt: tuple[Verified, list[str], list[int]]) -> None:
-    """Two URLs of a page that rules change never end in two forms, and the form of a form is that form."""
+    """Two changed URLs of a page never get two forms, and a form is its own form."""
     method, urls, pages = learnt
     forms_of: dict[int, set[str]] = defaultdict(set)
     for url, page in zip(urls, pages, strict=True):
@@ -55,7 +55,7 @@ def test_all_kinds_of_a_page_get_one_form(learnt: tuple[Verified, list[str], lis
 
 
 def test_the_order_of_the_rules_does_not_matter(learnt: tuple[Verified, list[str], list[int]]) -> None:
-    """Any order in which rules of one specificity are tried gives the same forms."""
+    """Any order of rules of one specificity gives the same forms."""
     method, urls, _ = learnt
     forms = [method.engine_.form(url) for url in urls]
 
@@ -67,7 +67,7 @@ def test_the_order_of_the_rules_does_not_matter(learnt: tuple[Verified, list[str
 
 
 def test_new_urls_end_where_the_crawl_did(learnt: tuple[Verified, list[str], list[int]]) -> None:
-    """All six kinds of a topic that nobody has seen."""
+    """All six kinds of URLs of a new topic."""
     method, _, _ = learnt
     kinds = ["/topic/9999", "/topic/9999-a-title", "/topic/9999?sid=00c0ffee", "/index.php?topic=9999&view=flat",
              "/index.php?sid=00c0ffee&topic=9999&view=flat", "/forum/topic/9999"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The settings of a crawl: a misspelt one is said, and what stats a crawl writes is known by name."""
+"""The settings of a crawl: misspelt ones are reported, and all stats are documented."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def about_settings(crawl: Crawl) -> list[str]:
     ],
 )
 def test_a_misspelt_setting_is_one_warning_with_the_nearest_name(tmp_path: Path, given: str, meant: str) -> None:
-    """A real crawl with it goes on, and says once what was probably meant, however many components ask."""
+    """A real crawl goes on, and suggests the right name once, for any number of components."""
     told = about_settings(crawl(tmp_path, **{given: "0.5", "DEDUP_COLLECT": tmp_path / "crawl.db"}))
 
     assert told == [f"{given} is no setting of dedup_crawler, and does nothing. Did you mean {meant}?"]
@@ -50,7 +50,7 @@ def test_a_misspelt_setting_is_one_warning_with_the_nearest_name(tmp_path: Path,
 
 @pytest.mark.parametrize("addon", [True, False], ids=["add-on", "by hand"])
 def test_a_name_that_is_near_to_none_is_said_with_all_that_there_are(tmp_path: Path, addon: bool) -> None:
-    """However the filter was enabled; settings of other plugins whose names begin alike are no business of ours."""
+    """However the filter is enabled; settings of other plugins with similar names are ignored."""
     by_hand = {} if addon else {"DOWNLOADER_MIDDLEWARES": '{"dedup_crawler.DuplicateFilterMiddleware": 120}'}
     told = about_settings(crawl(tmp_path, addon=addon, DEDUP_QQQQ=1, DEDUPLICATOR_MODE=2, **by_hand))
 
@@ -79,7 +79,7 @@ def test_settings_that_there_are_are_no_warning(tmp_path: Path) -> None:
 
 
 def names_given_to(*functions: str) -> Iterator[str]:
-    """The texts that the source gives to calls of these names as their first argument; ``{}`` for what is put in."""
+    """Return the first arguments of calls of these names in the source, with ``{}`` for inserted values."""
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not node.args:
@@ -98,9 +98,9 @@ def written_stats() -> set[str]:
 
 
 def test_every_stat_that_is_written_has_a_meaning() -> None:
-    """The documentation is made of these names: none is missing, none is of the past.
+    """The documented names are exactly those in the source.
 
-    Those of explorations are written by one line as either of two, which is no text that can be read off.
+    One line of the source writes the stats of explorations, under computed names.
     """
     assert written_stats() | {"explored/agree", "explored/disagree"} == set(STATS)
 
@@ -121,7 +121,7 @@ def test_a_filtered_crawl_writes_no_other_stats(tmp_path: Path) -> None:
 
 
 def test_meta_keys_are_those_that_the_filter_writes_and_reads() -> None:
-    """Each stands in the source as a key of a request's meta."""
+    """Each is a meta key in the source."""
     source = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES if path.name != "names.py")
 
     for key in META_KEYS:

@@ -1,4 +1,4 @@
-"""A project that has only the installed wheel: its own spider collects, its crawls are filtered."""
+"""A project with only the installed wheel: its own spider collects, its crawls are filtered."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from short_forum import short_recording
 
 EXAMPLES = ROOT / "examples"
 N_RECORDED = 500
-"""Answers of the forum that is crawled."""
+"""Number of recorded answers of the crawled forum."""
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """A fresh environment with the wheel."""
+    """A new environment with the wheel."""
     return Environment(tmp_path_factory.mktemp("wheel") / "environment", wheel)
 
 
@@ -48,14 +48,14 @@ def address(environment: Environment, project: Path) -> Iterator[str]:
 
 
 def commands() -> list[str]:
-    """The commands of its README, but for the installation and the server."""
+    """The commands of its README, except for installation and server."""
     lines = [command.line for command in session(EXAMPLES / "own_project" / "README.md")]
     assert lines[0].startswith("dedup-crawler serve ")
     return lines[1:]
 
 
 def test_the_wheel_is_what_is_imported(environment: Environment, project: Path) -> None:
-    """Not the repository, which the tests themselves import; and no package of its tests or spiders is there."""
+    """Not the repository, which the tests import; and its tests and spiders cannot be imported."""
     places = environment.run(
         "python", "-c", "import dedup_crawler as d, sys; print(d.__file__, *sys.path, sep='\\n')", cwd=project
     ).splitlines()
@@ -68,8 +68,8 @@ def test_the_wheel_is_what_is_imported(environment: Environment, project: Path) 
 
 def test_it_collects_learns_and_filters(environment: Environment, project: Path, address: str) -> None:
     """
-    What its README says, command by command: the filtered crawl drops duplicates and finds the same topics. On a site
-    so small it fetches about as many again to verify its rules.
+    The README, command by command: the filtered crawl drops duplicates and finds the same topics. On such a small site
+    it fetches about as many again to test its rules.
     """
     logs = []
     for command in commands():

@@ -1,4 +1,4 @@
-"""The pages of owners, as far as memory goes."""
+"""The bounded store of owners' pages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def page(body, url="https://a.example/"):
 
 @given(st.binary(max_size=2000))
 def test_a_page_comes_back_as_it_was(body):
-    """Law: for any body, the empty one included."""
+    """Law: for any body, including an empty one."""
     pages = OwnerPages()
     pages.put(b"form", page(body))
     assert pages.get(b"form") == page(body)
 
 
 def test_a_huge_body_is_cut_and_still_told_from_another():
-    """The first MiB is kept; the digest is of all, so that a difference behind it shows."""
+    """The first MiB is kept; the digest covers everything, so a later difference shows."""
     one, other = page(b"x" * MAX_BODY + b"1"), page(b"x" * MAX_BODY + b"2")
     assert one.is_cut
     assert one.body == other.body
@@ -35,7 +35,7 @@ def test_a_huge_body_is_cut_and_still_told_from_another():
 
 
 def test_the_least_recently_used_go_first():
-    """Asking for a page keeps it."""
+    """A used page is kept."""
     pages = OwnerPages(max_bytes=8000)
     for name in (b"a", b"b", b"c"):
         pages.put(name, page(os.urandom(2000)))
@@ -45,7 +45,7 @@ def test_the_least_recently_used_go_first():
 
 
 def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
-    """The nearest first on both sides, whoever was asked for meanwhile; of a form that is not kept, none."""
+    """The nearest first on both sides, independent of use; none for an unknown form."""
     pages = OwnerPages()
     for n in range(100):
         pages.put(bytes([n]), page(b"%d" % n))
@@ -59,7 +59,7 @@ def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
 
 
 def test_a_page_larger_than_all_memory_is_not_kept():
-    """And it pushes nothing out, but for the earlier page of its own form, which it replaces."""
+    """And it removes no other page, only the earlier page of its own form."""
     pages = OwnerPages(max_bytes=5000)
     pages.put(b"a", page(b"small"))
     pages.put(b"b", page(b"earlier"))
@@ -69,7 +69,7 @@ def test_a_page_larger_than_all_memory_is_not_kept():
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3000), st.booleans()), max_size=40))
 def test_memory_is_bounded_and_counted(steps):
-    """Law: never more than allowed, and nothing left when all is forgotten."""
+    """Law: never more bytes than allowed, and none after clearing."""
     pages = OwnerPages(max_bytes=10_000)
     for number, size, is_forgotten in steps:
         name = bytes([number])
@@ -84,7 +84,7 @@ def test_memory_is_bounded_and_counted(steps):
 
 
 def test_html_takes_a_fraction():
-    """A thousand pages with as much chrome fit where their bodies would not."""
+    """A thousand pages with much boilerplate fit, though their bodies would not."""
     pages = OwnerPages(max_bytes=2_000_000)
     for i in range(1000):
         pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))
@@ -92,7 +92,7 @@ def test_html_takes_a_fraction():
 
 
 def test_all_can_be_forgotten():
-    """Where the model is replaced, its forms mean nothing any more."""
+    """When the model is replaced, its forms are meaningless."""
     pages = OwnerPages()
     pages.put(b"a", page(b"text"))
     pages.clear()

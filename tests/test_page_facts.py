@@ -1,4 +1,4 @@
-"""Facts that the store gives a report, without bodies."""
+"""Facts from the store for a report, without bodies."""
 
 import sqlite3
 
@@ -29,7 +29,7 @@ def store(tmp_path):
 
 
 def test_facts_come_in_crawl_order_with_the_size_as_received(store):
-    """Of each page URL, status, title, cluster, time; the size is that of the body before the store compressed it."""
+    """URL, status, title, cluster and time of each page; the size is that of the uncompressed body."""
     facts = list(store.page_facts(with_sizes=True))
 
     assert [each.url for each in facts] == list(store.urls())
@@ -47,12 +47,12 @@ def test_facts_come_in_crawl_order_with_the_size_as_received(store):
 
 
 def test_sizes_are_read_where_they_are_asked_for(store):
-    """Without them no body is touched, and nothing is invented."""
+    """Without them no body is read, and no size is invented."""
     assert {each.n_bytes for each in store.page_facts()} == {None}
 
 
 def test_a_damaged_body_has_no_size(store, tmp_path):
-    """The page is there all the same; only its size is not known."""
+    """The page is reported; only its size is unknown."""
     store.flush()
     with sqlite3.connect(tmp_path / "crawl.db") as connection:
         connection.execute("UPDATE pages SET content = x'0102030405' WHERE url LIKE '%/2'")
@@ -62,11 +62,11 @@ def test_a_damaged_body_has_no_size(store, tmp_path):
 
 
 def test_pages_go_on_while_somebody_writes(store):
-    """A slow reader holds no lock: pages that are added meanwhile come too."""
+    """A slow reader holds no lock: pages added meanwhile come too."""
     facts = store.page_facts(with_sizes=True)
     first = next(facts)
     store.add_many(Page(f"{HOST}/late/{n}") for n in range(1500))
 
     assert first.url == f"{HOST}/0"
-    assert sum(1 for _ in facts) == 4  # of the chunk that was read
+    assert sum(1 for _ in facts) == 4  # of the chunk already read
     assert sum(1 for _ in store.page_facts()) == 1505

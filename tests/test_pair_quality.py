@@ -1,4 +1,4 @@
-"""Rates of a pair classifier, against an independent opinion."""
+"""Rates of a pair classifier, compared with scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_rates_are_those_of_scikit_learn(answers, threshold):
 
 
 def test_what_is_undefined_is_none():
-    """Nothing called the same has no precision, no duplicates no recall, one kind of pairs no curve."""
+    """Without positive answers precision is undefined, without duplicates recall, with one kind of pairs the curve."""
     quality = pair_quality([0.1, 0.2], [False, False], 0.5)
 
     assert (quality["precision"], quality["recall"], quality["auc"], quality["f1"]) == (None, None, None, 0.0)

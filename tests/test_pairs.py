@@ -1,4 +1,4 @@
-"""Pairs of URLs: files of them, how they are drawn, numbered and compared, and whom a new URL is compared with."""
+"""Pairs of URLs: their files, drawing, encoding and comparison, and the candidates for a new URL."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ def written(tmp_path, text):
 
 
 def test_a_score_of_99_hundredths_is_a_duplicate(tmp_path):
-    """As in the capstone: a cosine from 0.99 on; further columns and a byte-order mark do not matter."""
+    """As in the capstone, duplicates have a cosine of at least 0.99; further columns and a byte-order mark are fine."""
     text = "\ufeffurl2,note,url1,score\nb,x,a,0.99\nd,y,c,0.989\nf,z,e,1.0\n"
 
     assert read_pairs(written(tmp_path, text)) == [
@@ -36,7 +36,7 @@ def test_a_score_of_99_hundredths_is_a_duplicate(tmp_path):
 
 
 def test_to_compare_no_score_is_needed(tmp_path):
-    """Without the column a pair has no label, and cannot be learnt from."""
+    """Without the column pairs have no labels, and cannot be learnt from."""
     path = written(tmp_path, "url1,url2\na,b\n")
 
     assert [pair.is_duplicate for pair in stream_pairs(path)] == [None]
@@ -63,7 +63,7 @@ def test_to_compare_no_score_is_needed(tmp_path):
     ],
 )
 def test_a_broken_file_names_file_line_and_what_is_expected(tmp_path, text, told):
-    """Every mistake is one error that a person can act on."""
+    """Every mistake is one clear error."""
     with pytest.raises(BadInputError, match=told) as caught:
         read_pairs(written(tmp_path, text))
 
@@ -71,7 +71,7 @@ def test_a_broken_file_names_file_line_and_what_is_expected(tmp_path, text, told
 
 
 def test_a_missing_file_is_named(tmp_path):
-    """No such file: its name is in the error."""
+    """A missing file: the error has its name."""
     with pytest.raises(BadInputError, match=r"nowhere\.csv"):
         read_pairs(tmp_path / "nowhere.csv")
 
@@ -94,7 +94,7 @@ def test_labels_are_those_of_the_clusters():
 
 
 def test_one_huge_page_does_not_swamp_the_others():
-    """A page with 2,000 URLs gives a few duplicates of its own (those that its URLs meet by chance are bounded too)."""
+    """A page with 2,000 URLs gives few of its own duplicates; their number is bounded."""
     urls = [f"{HOST}/a?x={i}" for i in range(2000)] + [f"{HOST}/b?y={i}" for i in range(100)]
     pairs = sampled(urls, [0] * 2000 + [1 + i // 2 for i in range(100)], max_pairs=3000)
 
@@ -103,7 +103,7 @@ def test_one_huge_page_does_not_swamp_the_others():
 
 
 def test_each_url_is_paired_with_the_page_that_links_it():
-    """As in the capstone, which compared a request with its referrer."""
+    """As in the capstone, a request is compared with its referrer."""
     urls = [f"{HOST}/", *(f"{HOST}/p/{i}/{i}" for i in range(30))]
     pairs = sampled(urls, range(31), [None, *[f"{HOST}/"] * 30])
 
@@ -119,7 +119,7 @@ def test_the_seed_decides():
 
 
 def test_a_page_with_30_000_urls_costs_seconds():
-    """Its pairs would be 450 million: a capped sample is drawn, at a cost that grows with the URLs."""
+    """Of 450 million pairs a bounded sample is drawn, at a cost that grows with the URLs."""
     urls = [f"{HOST}/trap?a={i}" for i in range(30_000)]
     known = KnownUrls(urls, urls, Templater.learn(count_tokens(urls[::100]), deep=True))
     with at_most(400):
@@ -139,7 +139,7 @@ KNOWN = known(CRAWL.urls)
 
 
 def test_those_that_share_a_rare_argument_come_first():
-    """The other URLs of topic 107 are asked before any other topic."""
+    """The other URLs of topic 107 are compared before any other topic."""
     found = [KNOWN.urls[number] for number in KNOWN.candidates(f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee")]
     sharing = [url for url in CRAWL.urls if "=107" in url]
 
@@ -148,7 +148,7 @@ def test_those_that_share_a_rare_argument_come_first():
 
 
 def test_then_the_nearest_of_the_same_template():
-    """Without a shared argument the neighbours in the alphabet are asked, on both sides."""
+    """Without a shared argument the alphabetical neighbours on both sides are compared."""
     numbers = known([f"{HOST}/topic.php?t={number}" for number in range(1000, 2000)])
     found = {int(numbers.urls[place][-4:]) for place in numbers.candidates(f"{HOST}/topic.php?t=1500")}
 
@@ -156,7 +156,7 @@ def test_then_the_nearest_of_the_same_template():
 
 
 def test_an_argument_of_many_urls_is_not_followed():
-    """A session id that 200 URLs carry brings no candidates of other templates."""
+    """A session id of 200 URLs brings no candidates of other templates."""
     crawled = [f"{HOST}/topic.php?t={i}&sid=00c0ffee00c0ffee" for i in range(200)]
 
     assert known(crawled).candidates(f"{HOST}/member/00c0ffee00c0ffee") == []
@@ -179,21 +179,21 @@ def test_the_faulty_count_mixes_three_things_up():
 
 
 def test_the_cured_count_keeps_them_apart():
-    """Padding is 0, unknown 1, and what was seen has numbers of its own."""
+    """Padding is 0, unknown is 1, and each seen character has its own number."""
     rows = Alphabet.of(["abc"], 10).rows(["ab", "zb", "abc"])
 
     assert rows.tolist() == [[2, 3, PADDING], [UNKNOWN, 3, PADDING], [2, 3, 4]]
 
 
 def test_what_is_too_long_loses_its_middle():
-    """Longer than anything seen is no error."""
+    """A URL longer than all seen ones is no error."""
     alphabet = Alphabet.of(["abcd"], 10)
 
     assert alphabet.rows(["abxyzcd"]).tolist() == alphabet.rows(["abcd"]).tolist()
 
 
 class CountingNetwork:
-    """Encodes a row as itself and counts the rows."""
+    """Encodes a row as itself, and counts the rows."""
 
     encoding_size = 2
 
@@ -201,13 +201,13 @@ class CountingNetwork:
         self.n_encoded = 0
 
     def encode(self, rows):
-        """Rows as they are."""
+        """Return the rows unchanged."""
         self.n_encoded += len(rows)
         return rows.astype(np.float32)
 
 
 def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
-    """Asked again it costs nothing; beyond the limit the key that was not asked for longest goes."""
+    """A repeated key costs nothing; beyond the limit the least recently used key is removed."""
     monkeypatch.setattr(pair_inference, "_MAX_BYTES", 3 * 4 * 2)
     network = CountingNetwork()
     memory = EncodingMemory(network, lambda keys: np.array([[int(key), 0] for key in keys]))
@@ -222,7 +222,7 @@ def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
 
 
 def test_more_than_can_be_kept_is_answered_all_the_same(monkeypatch):
-    """One batch may be larger than the memory."""
+    """One batch may be larger than the cache."""
     monkeypatch.setattr(pair_inference, "_MAX_BYTES", 1)
     memory = EncodingMemory(CountingNetwork(), lambda keys: np.array([[int(key), 0] for key in keys]))
 

@@ -1,4 +1,4 @@
-"""Session ids in paths, new with every answer: they are learnt, from a database and during a crawl; no page is lost."""
+"""Session ids in paths, new in every answer: learnt from a database and during a crawl, without a lost page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Rows = list[tuple[str, int]]
 
 
 def crawled(kind: str, n_urls: int, seed: int = 0) -> Rows:
-    """URLs of a crawl of the shop, breadth first, each with the number of its page."""
+    """Return URLs of a breadth-first crawl of the shop, each with its page number."""
     write, session = KINDS[kind]
     draw = random.Random(seed)
     seen, queue, rows = {"/"}, deque(["/"]), []
@@ -45,7 +45,7 @@ def crawled(kind: str, n_urls: int, seed: int = 0) -> Rows:
 
 
 def fitted_to(rows: Rows) -> Verified:
-    """The model that a crawl with these rows teaches."""
+    """Return the model learnt from a crawl with these rows."""
     model = make_method("verified").fit([url for url, _ in rows], [page for _, page in rows])
     assert isinstance(model, Verified)
     return model
@@ -53,7 +53,7 @@ def fitted_to(rows: Rows) -> Verified:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_under_new_sessions_get_one_form_each(tmp_path: Path, kind: str):
-    """Sessions that the training did not meet are dropped, and different pages stay different; saved as well."""
+    """New sessions are dropped, and different pages stay different; also after saving."""
     model = fitted_to(crawled(kind, 500))
     new = crawled(kind, 800, seed=1)
     forms = {(model.canonicalize(url), page) for url, page in new[1:]}
@@ -74,7 +74,7 @@ def test_pages_under_new_sessions_get_one_form_each(tmp_path: Path, kind: str):
     ],
 )
 def test_says_what_it_does(kind: str, sentence: str):
-    """One rule is learnt for the whole shop, whatever the depth of a path, and it names the parameter."""
+    """One rule is learnt for the whole shop, for any depth of a path, and it names the parameter."""
     model = fitted_to(crawled(kind, 500))
 
     assert [line.partition(",")[0] for line in model.learnt()] == [sentence]
@@ -109,7 +109,7 @@ _parts = [
 
 @given(st.lists(st.sampled_from(_parts), max_size=8).map("".join))
 def test_a_form_is_its_own_form(model: Verified, rest: str):
-    """Wherever parameters stand, a form is a URL of the site with no other form, and what fired is told."""
+    """For any place of the parameters, a form is a URL of the site and its own form, and the fired rules are known."""
     url = f"{HOST}/{rest.removeprefix('/')}"
     form = model.canonicalize(url)
 
@@ -133,7 +133,7 @@ def test_a_parameter_that_selects_the_page_stays(name: str):
 
 
 def test_a_session_is_dropped_beside_a_parameter_that_matters():
-    """Of ``;jsessionid=...;v=2`` the version stays, at its place."""
+    """The version of ``;jsessionid=...;v=2`` stays, at its place."""
     draw = random.Random(0)
     rows = [
         (f"{HOST}/item/{n};jsessionid={draw.getrandbits(64):016x};v={v}", 2 * n + v)
@@ -151,7 +151,7 @@ def test_a_session_is_dropped_beside_a_parameter_that_matters():
 
 
 def test_other_programs_are_told_nothing_of_such_a_host():
-    """They read paths as they stand: a rule about queries is exported for no host with sessions in its paths."""
+    """Exports read paths literally: no rule about queries is exported for a host with sessions in its paths."""
     draw = random.Random(0)
     rows = [
         (f"{HOST}/item/{n}{session}?from={draw.randrange(40)}", n)
@@ -167,7 +167,7 @@ def test_other_programs_are_told_nothing_of_such_a_host():
 
 
 def test_learns_from_a_database_of_a_crawl(tmp_path: Path):
-    """The labels of real pages, whose links all carry the session of their answer, teach the same."""
+    """The labels of real pages, whose links have the session of their answer, teach the same."""
     database = tmp_path / "crawl.db"
     with SessionSite("at the end") as site:
         settings = {"DEDUP_COLLECT": database, "CLOSESPIDER_PAGECOUNT": 250}
@@ -185,8 +185,8 @@ def test_learns_from_a_database_of_a_crawl(tmp_path: Path):
 @pytest.mark.parametrize(("kind", "exploration"), [("at the end", 0.02), ("a segment", 0)])
 def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str, exploration: float):
     """
-    Without the filter the crawl never ends, for every answer has new links. With it no page is lost, and behind the
-    first model no page is fetched that was there already, but for those that verify what was learnt.
+    Without the filter the crawl never ends, because every answer has new links. With it no page is lost, and after the
+    first model pages are only fetched again to test the rules.
     """
     models = tmp_path / "crawl.models"
     with SessionSite(kind, LEARN_AFTER + 40, models) as site:
@@ -205,6 +205,6 @@ def test_a_crawl_learns_and_ends(tmp_path: Path, kind: str, exploration: float):
     assert learnt_from is not None
     n_missing = len(PAGES) - int(learnt_from[2])
     n_tests = sum(int(str(crawl.stats.get(f"dedup/{name}", 0))) for name in ("request/explored", "explored/owners"))
-    assert asked.total() <= int(learnt_from[1]) + n_missing + n_tests + 8  # requests that were on their way
-    assert n_tests <= 400  # half of them owners: their pages were fetched before there was a model
+    assert asked.total() <= int(learnt_from[1]) + n_missing + n_tests + 8  # requests in flight
+    assert n_tests <= 400  # half of them owners, fetched before there was a model
     assert bool(n_tests) == bool(exploration)

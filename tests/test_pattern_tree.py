@@ -18,7 +18,7 @@ WORDS = [
 
 
 def synthetic_site(n_pages=200, seed=0):
-    """Nine kinds of URL; ``archive0`` to ``archive4`` are mirrors, session id and number of results noise."""
+    """Nine kinds of URLs; ``archive0`` to ``archive4`` are mirrors, session id and number of results are noise."""
     draw = random.Random(seed)
     visits = []
     for page in range(1000, 1000 + n_pages):
@@ -45,7 +45,7 @@ def fit(visits, **options):
 
 
 def test_the_nine_intended_leaves():
-    """The mirrors share one leaf; with the sign of the paper's equation 5 they would be torn apart."""
+    """The mirrors share one leaf; the sign of the paper's equation 5 would separate them."""
     visits = synthetic_site()
     root = build_tree([KeyValueMap().read(rest, "http") for _, rest in visits])
 
@@ -60,7 +60,7 @@ def test_the_nine_intended_leaves():
 
 @pytest.mark.parametrize("selection", ["graph", "naive"])
 def test_the_synthetic_site_gets_one_form_per_page(selection):
-    """Also for pages that were never met; no two pages share a form."""
+    """Also for new pages; no two pages share a form."""
     visits = synthetic_site()
     method = fit(visits, selection=selection)
     new = synthetic_site(n_pages=230, seed=1)
@@ -75,7 +75,7 @@ def test_the_synthetic_site_gets_one_form_per_page(selection):
 
 
 def test_the_largest_drop_parts_salient_from_trivial():
-    """One value is salient, equal ones are not, of two both are if both are large; a rare value never is."""
+    """One frequent value is salient, equal ones are not, two large ones are; a rare value never is."""
     assert salient(Counter(a=7), 7) == {"a"}
     assert salient(Counter(a=9, b=9, c=9), 27) == set()
     assert salient(Counter(a=90, b=30), 120) == {"a", "b"}
@@ -86,17 +86,17 @@ def test_the_largest_drop_parts_salient_from_trivial():
 
 
 def test_the_papers_overlap_threshold_rejects_true_rules(monkeypatch):
-    """Half of the archive pages have one URL: 0.5 is not met, though the mirror never matters; ten pages are enough."""
+    """Half of the archive pages have one URL: 0.5 is not reached, though mirrors never matter; ten pages suffice."""
     visits = synthetic_site()
     mirrors = [f"{HOST}/archive{m}/display.php?pageid=1234" for m in range(5)]
     assert len(set(fit(visits).canonicalize_many(mirrors))) == 1
 
-    monkeypatch.setattr(node_rules, "_MIN_CLUSTERS", 10**9)  # what is left is the threshold as printed
+    monkeypatch.setattr(node_rules, "_MIN_CLUSTERS", 10**9)  # leaves the threshold as printed
     assert len(set(fit(visits).canonicalize_many(mirrors))) == 5
 
 
 def test_keys_are_mapped_page_by_page():
-    """Columns of small numbers have all values in common; only page by page is it seen which key is which."""
+    """Columns of small numbers share all values; only the pages show which key corresponds to which."""
     visits = [
         ((i, j), rest) for i in range(1, 13) for j in range(1, 13) for rest in (f"/a?x={i}&y={j}", f"/b?u={j}&w={i}")
     ]
@@ -107,7 +107,7 @@ def test_keys_are_mapped_page_by_page():
 
 
 def test_the_walk_loses_no_energy_and_circles_do_not_oscillate():
-    """As printed, a node without edges would lose all that it gathers, and two nodes that lead to each other swap."""
+    """As printed, a node without edges would lose all its pages, and two nodes that point to each other would swap."""
     nodes = [Node(list(range(n)), {}, frozenset()) for n in (30, 10, 5, 50)]
     sink = _energy(nodes[:3], {0: {1: None}, 2: {1: None}})
     circle = _energy(nodes, {0: {3: None}, 3: {0: None}})
@@ -117,7 +117,7 @@ def test_the_walk_loses_no_energy_and_circles_do_not_oscillate():
 
 
 def test_chains_become_direct_rules():
-    """A value that the second rule copies is looked up in what the first one wrote."""
+    """The second rule copies a value that the first one wrote."""
     first = Rule("a", {}, {"query[id]": Copy("path[1]"), "query[v]": Set("1"), "path[1]": Drop(), "query[s]": Star()})
     second = Rule("a", {}, {"path[0]": Copy("query[id]"), "query[v]": Star(), "query[t]": Copy("query[s]")})
 
@@ -161,7 +161,7 @@ def test_a_stricter_filter_never_gives_more_wrong_pairs():
 
 
 def test_shuffled_clusters_teach_nothing():
-    """Labels without meaning give no rules."""
+    """Random labels give no rules."""
     visits = synthetic_site()
     pages = [page for page, _ in visits]
     random.Random(3).shuffle(pages)

@@ -1,4 +1,4 @@
-"""One folder that is another."""
+"""Folder aliases: two names of one folder."""
 
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.learning.columns import UrlColumns
@@ -8,7 +8,7 @@ HOST = "http://files.example"
 
 
 def mirrored(n_files, aliases=("/pub/mirrors/", "/mirror/")):
-    """Files at three depths, each under both names; then as many that have one name: URLs and pages."""
+    """Return URLs and pages: files at three depths under both names, and as many under one name."""
     urls, pages = [], []
     for n in range(n_files):
         below = "/".join([f"package{n}", f"release{n % 7}", f"file{n}.txt"][-1 - n % 3 :])
@@ -26,18 +26,18 @@ def proposed(urls, pages):
 
 
 def test_the_longer_start_becomes_the_shorter():
-    """Whatever is below, at any depth; a home folder keeps its tilde."""
+    """For any path below, at any depth; a home folder keeps its tilde."""
     assert proposed(*mirrored(30)) == [("/pub/mirrors/", "/mirror/")]
     assert proposed(*mirrored(30, ("/people/", "/~"))) == [("/people/", "/~")]
 
 
 def test_a_few_pages_propose_nothing():
-    """Seven files that are the same by accident are no alias."""
+    """Seven files that are equal by chance are no alias."""
     assert proposed(*mirrored(7)) == []
 
 
 def test_an_alias_is_learnt_at_every_depth_and_nothing_else_moves(tmp_path):
-    """The rule holds one level deeper than it was seen, is saved, and leaves the rest of the site alone."""
+    """The rule holds one level deeper than seen, survives saving, and leaves the rest of the site unchanged."""
     urls, pages = mirrored(120)
     method = Verified().fit(urls, pages)
     method = Verified.load(method.save(tmp_path / "model"))
@@ -50,7 +50,7 @@ def test_an_alias_is_learnt_at_every_depth_and_nothing_else_moves(tmp_path):
 
 
 def test_an_alias_that_is_often_wrong_is_not_believed():
-    """Of the files under both names every third differs."""
+    """Every third file differs between the two names."""
     urls, pages = mirrored(120)
     pages = [page + 5_000 if "/pub/" in url and page % 3 == 0 else page for url, page in zip(urls, pages, strict=True)]
     form = Verified().fit(urls, pages).canonicalize(f"{HOST}/pub/mirrors/x.txt")

@@ -1,4 +1,4 @@
-"""Models of other methods as sources of hypotheses: rules, translations, and what is refused."""
+"""Models of other methods as sources of hypotheses: rules, translations, and refused models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SITE = f"http://{HOST}"
 
 
 def titles(n: int = 80) -> Visits:
-    """Topics with and without a title; with a dot before it, which is none of our own delimiters' favourites."""
+    """Return topics with and without a title after a dot, a delimiter that our own hypotheses rarely try."""
     visits: Visits = [(i, f"/story_{i}") for i in range(n)] + [(i, f"/story?id={i}") for i in range(0, n, 2)]
     return shuffled(visits)
 
@@ -31,7 +31,7 @@ def translator(
     words: Sequence[str] = ("story", "id"),
     **changes: Any,
 ) -> Path:
-    """A trained translator's folder, with a table of one template that no gate let through."""
+    """Return a trained translator's folder, with one template in its table that no gate accepted."""
     entry = {"says": says, "urls": 40, "groups": 0, "wrong": 0, "used": False, "guarded": []}
     tables = {
         "tokens.json": {
@@ -54,7 +54,7 @@ def translator(
 
 @pytest.fixture(autouse=True)
 def _no_miners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody else proposes."""
+    """No other source proposes it."""
     monkeypatch.setattr(host_crawl, "proposals", lambda columns: [])
 
 
@@ -73,8 +73,8 @@ def test_rules_of_another_model_are_asked(tmp_path: Path) -> None:
 
 def test_translations_are_asked_before_any_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    The table says what the network said, believed by its own gate or not; the crawl decides. Our own joins of
-    templates, which would find this one too, are not asked here.
+    The table has the network's translations, accepted by its gate or not; the crawl decides. Our own joins of
+    templates, which would find this one too, are disabled here.
     """
     monkeypatch.setattr(hypotheses, "template_joins", lambda columns: [])
     visits: Visits = [(i, f"/list?of={i}") for i in range(80)]
@@ -103,7 +103,7 @@ def test_a_model_of_another_host_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_model_without_rules_is_refused(tmp_path: Path) -> None:
-    """Methods that learn nothing have nothing to propose."""
+    """Methods without learnt rules have no proposals."""
     urls, pages = numbered(titles())
     folder = make_method("keep-all").fit(urls, pages).save(tmp_path / "k")
 
@@ -112,7 +112,7 @@ def test_a_model_without_rules_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_model_is_an_error(tmp_path: Path) -> None:
-    """Missing, and damaged inside of a valid digest."""
+    """A missing model, and a damaged one with a valid digest."""
     urls, pages = numbered(titles())
 
     with pytest.raises(ModelError, match="no model at"):
@@ -122,7 +122,7 @@ def test_a_folder_that_is_no_model_is_an_error(tmp_path: Path) -> None:
 
 
 def test_wrong_translations_do_no_harm(tmp_path: Path) -> None:
-    """A network that says nonsense is not believed."""
+    """Wrong translations are not believed."""
     folder = translator(tmp_path / "t", says="http://site.example/story")
 
     assert Verified(proposals=str(folder)).fit(*numbered(titles())).learnt() == []

@@ -1,4 +1,4 @@
-"""Proposals of the literature's miners to our own method, and the rules that come of them."""
+"""Proposals of the literature's miners to our own method, and the resulting rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from planted_visits import HOST, Visits, numbered, shuffled
 
 
 def stories(n: int = 80) -> Visits:
-    """Every second story has two addresses, which differ inside of a path component: no key of one is in the other."""
+    """Every second story has two URLs that differ within a path part, so that no key of one is in the other."""
     visits: Visits = []
     for i in range(n):
         visits += [(i, f"/story_{7 * i + 1}"), (f"user {i}", f"/user?id={i}")]
@@ -38,14 +38,14 @@ def test_a_rule_that_only_a_miner_can_say() -> None:
 
 
 def test_without_miners_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted rule is none of our own hypotheses."""
+    """The planted rule is not among our own hypotheses."""
     monkeypatch.setattr(host_crawl, "proposals", lambda columns: [])
 
     assert fitted(stories()).learnt() == []
 
 
 def test_a_proposal_is_judged_like_any_hypothesis() -> None:
-    """The same addresses with other pages behind one in three: miners propose what they like, nothing is believed."""
+    """The same URLs, but one in three shows another page: proposals come, but none is believed."""
     visits = [
         (("alone", page) if rest.startswith("/story?id=") and int(rest[10:]) % 3 == 0 else page, rest)
         for page, rest in stories(200)
@@ -56,7 +56,7 @@ def test_a_proposal_is_judged_like_any_hypothesis() -> None:
 
 
 def test_explained_duplicates_are_no_reason_to_propose() -> None:
-    """Where nothing is left, nobody is asked; what nobody knows is not a duplicate."""
+    """Without remaining duplicates no miner runs; unknown pages are no duplicates."""
     urls, pages = numbered(stories())
 
     assert proposals(UrlColumns(HOST, urls, list(range(len(urls))))) == []
@@ -65,7 +65,7 @@ def test_explained_duplicates_are_no_reason_to_propose() -> None:
 
 
 def test_proposals_are_few_and_always_the_same() -> None:
-    """At most so many of each miner, signed by it, in an order that does not change."""
+    """A bounded number of each miner, with its name, in a fixed order."""
     urls, pages = numbered(stories(300))
 
     found = proposals(UrlColumns(HOST, urls, pages))

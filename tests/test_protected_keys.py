@@ -1,4 +1,4 @@
-"""A refit may forget rules, but it must not suddenly ignore what told pages apart."""
+"""A new model may lose rules, but it must not suddenly ignore keys that tell pages apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fitted(urls, clusters):
 
 
 def test_a_model_protects_what_it_looks_at():
-    """The number of a topic and of a member make the form, the session id does not: two keys are protected, and a
+    """The numbers of topics and members make the form, the session id does not: two keys are protected, and a
     refit from more of the same pages ignores none of them.
     """
     crawl, more = session_ids(60), session_ids(120, seed=1)
@@ -31,7 +31,7 @@ def test_a_model_protects_what_it_looks_at():
 
 
 def test_a_model_that_ignores_what_told_pages_apart_is_refused():
-    """Labels that call all sessions of a topic different and all topics the same: the key that goes is named."""
+    """Labels that separate all sessions of a topic and join all topics: the ignored key is named."""
     crawl = session_ids(60)
     bad = make_method("strip-query").fit(crawl.urls, crawl.clusters)
 
@@ -47,7 +47,7 @@ def test_a_model_that_ignores_what_told_pages_apart_is_refused():
 
 
 def test_the_other_direction_is_always_allowed():
-    """A refit that looks at keys which the old model ignored, or forgets all rules, is no reason to refuse it."""
+    """A new model that keeps more keys, or has no rules, is not refused."""
     crawl = session_ids(60)
     forgetful = make_method("keep-all").fit(crawl.urls, crawl.clusters)
 
@@ -55,7 +55,7 @@ def test_the_other_direction_is_always_allowed():
 
 
 def test_parts_of_the_path_are_keys():
-    """A slug that newly goes is named by its place, the number beside it stays."""
+    """A newly ignored slug is named by its place, the number beside it stays."""
     crawl = slugs()
     urls = [url for url in crawl.urls if "/questions/" in url]
     keep = make_method("keep-all").fit(crawl.urls, crawl.clusters)
@@ -67,7 +67,7 @@ def test_parts_of_the_path_are_keys():
 
 
 def test_a_template_that_is_newly_covered_is_ignored():
-    """No rule changes the form of a post, but a crawl that goes on does not ask for it: its number goes."""
+    """A newly covered post counts as ignored, though no rule changes its form: its number is named."""
     crawl = forum()
     keep = make_method("keep-all").fit(crawl.urls, crawl.clusters)
     covering = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
@@ -79,7 +79,7 @@ def test_a_template_that_is_newly_covered_is_ignored():
 
 
 def test_nothing_is_protected_on_hosts_that_the_old_model_does_not_know():
-    """The first model of a host is compared with nothing."""
+    """The first model of a host is never refused."""
     crawl = session_ids(60)
     urls = [url.replace("forum", "other") for url in crawl.urls]
     bad = make_method("strip-query").fit(urls, crawl.clusters)
@@ -89,7 +89,7 @@ def test_nothing_is_protected_on_hosts_that_the_old_model_does_not_know():
 
 
 def test_one_key_in_ten_may_go():
-    """More than a tenth is refused, a tenth is not; one or two only where they are most of all."""
+    """More than a tenth is refused, a tenth is not; one or two only if they are most of all keys."""
     assert not is_refused(["a", "b", "c"], 30)
     assert is_refused(["a", "b", "c"], 29)
     assert not is_refused(["a", "b"], 4)
@@ -98,8 +98,8 @@ def test_one_key_in_ten_may_go():
 
 def test_a_key_that_was_looked_at_for_want_of_evidence_may_go():
     """
-    An old model that has learnt nothing keeps the session id as well; its own pages show that it does not matter, so
-    that a model which has learnt it is welcome. Without the pages nobody can tell.
+    An old model without rules keeps the session id as well; its own pages show that it does not matter, so a model
+    that ignores it is accepted. Without the pages this is unknown.
     """
     crawl = session_ids(60)
     keep = make_method("keep-all").fit(crawl.urls, crawl.clusters)
@@ -110,7 +110,7 @@ def test_a_key_that_was_looked_at_for_want_of_evidence_may_go():
 
 
 def test_strangers_urls_cost_little():
-    """Thousands of templates and names: only the frequent ones are looked at, in seconds."""
+    """Of thousands of templates and names only the frequent ones are examined, in seconds."""
     urls = [f"{HOST}/{'x/' * (i % 50)}p?{'&'.join(f'k{i}x{j}=1' for j in range(20))}" for i in range(2000)]
     urls += [f"{HOST}/many?{'&'.join(f'k{j}={i}' for j in range(300))}" for i in range(30)]
     keep = make_method("keep-all").fit(urls, list(range(len(urls))))
@@ -123,7 +123,7 @@ def test_strangers_urls_cost_little():
 
 @pytest.mark.parametrize("n_before", [100, 240])
 def test_a_wall_is_a_page_that_swallows_the_templates_known_before(n_before):
-    """After some pages everything shows one page: found whatever it swallows; without the wall nothing is."""
+    """After some pages all URLs show one page: this is detected in any template; without the wall nothing is."""
     crawl = session_ids(120)
     walled = [cluster if i < n_before else -1 for i, cluster in enumerate(crawl.clusters)]
 
@@ -132,7 +132,7 @@ def test_a_wall_is_a_page_that_swallows_the_templates_known_before(n_before):
 
 
 def test_a_wall_from_the_first_page_on_is_found():
-    """A crawl that was never let in: all its pages are one, however many pages the old model was learnt from."""
+    """A crawl that saw only the wall: all its pages are one, for any number of pages of the old model."""
     crawl = session_ids(60)
 
     assert swallowing_cluster(crawl.urls, [7] * 240, 240) == (7, 240)
@@ -140,7 +140,7 @@ def test_a_wall_from_the_first_page_on_is_found():
 
 
 def test_links_that_always_lead_to_one_page_are_no_wall():
-    """A third of the later links asks to log in, as links of that template always did, or as a new template does."""
+    """A third of the later links shows a log-in form, as links of that template always did, or in a new template."""
     crawl = session_ids(120)
     login = [f"{HOST}/login.php?back={i}" for i in range(240)]
     urls, clusters = crawl.urls + login[:100], crawl.clusters + [-1] * 100

@@ -1,4 +1,4 @@
-"""The labellers of the capstone and of SIGIR 2017, and the scores, against their own tools and definitions."""
+"""The labellers of the capstone and of SIGIR 2017, and the scores, compared with the original tools and definitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def found_page(path: str, text: str, referrer: str | None = START) -> LabelledPa
 
 
 def test_a_group_is_a_page_and_what_was_found_on_it() -> None:
-    """The referrer belongs to its group where it was crawled and has text; pages without text are in no group."""
+    """The referrer belongs to its group if it was crawled and has text; pages without text are in no group."""
     pages = [found_page("", "one two", None), found_page("a", "three"), found_page("empty", "")]
     pages += [found_page("b", "x", START + "a")]
     pages += [found_page("c", "y", "http://other.example/"), found_page("d", "z", "http://other.example/")]
@@ -38,7 +38,7 @@ def test_a_group_is_a_page_and_what_was_found_on_it() -> None:
 
 def test_all_duplicates_are_scored() -> None:
     """
-    Among hundreds of different pages on one list every near-duplicate pair is found, however rare, and each score is
+    Among hundreds of different pages on one list every near-duplicate pair is found, and each score is
     between 0 and 1 with the earlier page first.
     """
     texts = [f"body number{n} " + "shared words here " * 3 + f"own{n} " * 9 for n in range(150)]
@@ -92,13 +92,13 @@ def test_scores_grow_with_the_pages_not_with_their_square() -> None:
 
 
 def test_texts_without_words_are_no_duplicates() -> None:
-    """Equal texts without a word have a cosine of 0, as scikit-learn says, so they are never given as duplicates."""
+    """Equal texts without a word have a cosine of 0, as in scikit-learn, so they never count as duplicates."""
     assert {score for _, _, score in score_pairs([found_page(f"p{n}", "...") for n in range(60)])} == {0.0}
 
 
 @pytest.mark.parametrize(("n_pages", "share"), [(100, 0.05), (161, 0.05), (801, 0.01)])
 def test_the_sample_has_the_stated_ratio(n_pages: int, share: float) -> None:
-    """Of the pairs below 0.99, copies of texts among them, the stated share is given, within four deviations."""
+    """The stated share of pairs below 0.99, including copies of texts, is returned, within four deviations."""
     assert sampled_share(n_pages) == pytest.approx(share)
     pages = [found_page(f"p{n}", f"own{n // 2} shared") for n in range(n_pages)]
     n_pairs = n_pages * (n_pages - 1) // 2 - n_pages // 2
@@ -120,7 +120,7 @@ def duplicates(pages: list[LabelledPage]) -> set[tuple[str, str]]:
 
 
 def test_a_very_large_group_is_scored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A group over the limit gives what its stretches of consecutive pages give as groups."""
+    """A group over the limit is split into stretches of consecutive pages."""
     texts = [f"text number{n} of kind{n % 3}" if n % 2 else f"kind{n % 3} again" for n in range(60)]
     pages = [found_page(f"p{n}", text) for n, text in enumerate(texts)]
     whole = duplicates(pages)
@@ -188,7 +188,7 @@ def test_simhash_is_that_of_sigir_2017(seed: int) -> None:
 
 @pytest.mark.parametrize("labeller", list(LABELLERS))
 def test_all_join_redirects(labeller: str) -> None:
-    """A redirect shows what it leads to, whoever labels; pages without text are alone."""
+    """A redirect shows its target for every labeller; pages without text are alone."""
     pages = [page("", ""), page("a", LONG), redirect("b", "a"), page("c", TEXT), page("d", "")]
 
     assert labeller_of(labeller)(lambda: pages).numbers() == [0, 1, 1, 2, 3]
@@ -196,6 +196,6 @@ def test_all_join_redirects(labeller: str) -> None:
 
 
 def test_an_unknown_labeller() -> None:
-    """A name that is no labeller is said, with those that are."""
+    """The error for an unknown labeller names it and the known ones."""
     with pytest.raises(BadInputError, match="labeller = 'duster' is not known; choose one of default, cosine, simhash"):
         labeller_of("duster")

@@ -1,4 +1,4 @@
-"""The order of a query: when it matters, and when it does not."""
+"""The order of a query: when it matters."""
 
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.statistics import MergeEvidence
@@ -9,19 +9,19 @@ URLS = ["/?a=1&b=2", "/?b=2&a=1", "/?c=3&a=1", "/?c=3&a=1", "/?a=1&c=3"]
 
 
 def test_urls_that_differ_in_order_alone_are_a_group():
-    """One URL met twice is none; a group that shows two pages is a contradiction."""
+    """A repeated URL is no evidence; a group that shows two pages is a contradiction."""
     assert evidence_of_order(FORMS, URLS, [0, 0, 1, 1, 1]) == MergeEvidence(2, 0)
     assert evidence_of_order(FORMS, URLS, [0, 0, 1, 1, 2]) == MergeEvidence(2, 1)
     assert evidence_of_order(FORMS[2:4], URLS[2:4], [1, 1]) == MergeEvidence(0, 0)
 
 
 def test_what_nobody_knows_says_nothing():
-    """A redirect to where nobody went."""
+    """A redirect to an uncrawled URL."""
     assert evidence_of_order(FORMS, URLS, [0, UNKNOWN, 1, 1, UNKNOWN]) == MergeEvidence(0, 0)
 
 
 def test_the_query_is_sorted_until_that_is_contradicted():
-    """Without evidence too; two wrong groups are an accident, and so are three of a hundred."""
+    """Also without evidence; two wrong groups are accidents, and so are three of a hundred."""
     assert not order_matters(MergeEvidence(0, 0))
     assert not order_matters(MergeEvidence(2, 2))
     assert not order_matters(MergeEvidence(100, 3))

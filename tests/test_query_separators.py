@@ -1,4 +1,4 @@
-"""Queries whose names stand between semicolons, as HTML 4 recommends (appendix B.2.2)."""
+"""Queries with semicolons between names, as HTML 4 recommends (appendix B.2.2)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ N_COMMITS = 200
 
 
 def repository(seed: int = 0) -> tuple[list[str], list[int]]:
-    """Commits with a session; of each a page that says the same whatever the tab, and one for each file's version."""
+    """Return commits with a session; each has a page that is the same in any tab, and one for each file's version."""
     draw = random.Random(seed)
     rows = {}
     for number in range(N_COMMITS):
@@ -33,14 +33,14 @@ def repository(seed: int = 0) -> tuple[list[str], list[int]]:
 
 @pytest.fixture(scope="module")
 def model() -> Verified:
-    """The model that a crawl of the repository teaches."""
+    """Return the model learnt from a crawl of the repository."""
     fitted = make_method("verified").fit(*repository())
     assert isinstance(fitted, Verified)
     return fitted
 
 
 def test_a_session_between_semicolons_is_learnt(model: Verified):
-    """New sessions are dropped, nothing else is, and the form is a URL of the site."""
+    """New sessions are dropped and nothing else, and the form is a URL of the site."""
     urls, pages = repository(seed=1)
     forms = {(model.canonicalize(url), page) for url, page in zip(urls, pages, strict=True)}
 
@@ -74,14 +74,14 @@ _queries = st.lists(st.tuples(_parts, st.sampled_from(";&")), max_size=6).map(
 
 @given(_queries)
 def test_forms_are_their_own(model: Verified, query: str):
-    """Whatever separates: a form has no other form."""
+    """For any separator: a form is its own form."""
     form = model.canonicalize(normal_form(f"{START}/?{query}"))
 
     assert model.canonicalize(form) == form
 
 
 def test_other_programs_are_told_nothing_of_such_queries(model: Verified):
-    """They would cut them elsewhere."""
+    """Other programs would split these queries elsewhere."""
     export = to_discarder(model.model_rules(), with_guards=False)
 
     assert export.n_said == 0

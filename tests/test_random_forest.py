@@ -1,4 +1,4 @@
-"""The forest of the capstone: the same answers as scikit-learn's, from plain tables."""
+"""The forest of the capstone: the same answers as scikit-learn's, from plain JSON tables."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_a_saved_forest_gives_the_same_answers(forest, tmp_path):
 
 @pytest.mark.parametrize(("column", "value"), [("below", 0), ("feature", 10**6), ("above", 10**6)])
 def test_a_tree_that_never_ends_is_refused(forest, tmp_path, column, value):
-    """A node that leads back to itself, or asks for what is not there, is one clear error, not a hang."""
+    """A node that points to itself or to a missing node is one clear error, not an endless loop."""
     description, files = read_model(forest.save(tmp_path / "model"), "random-forest")
     tables = json.loads(json.dumps(files.tables))
     tables["trees.json"]["trees"][0][column][0] = value

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Canonicalizer:
-    """It, loaded."""
+    """Return the loaded model."""
     return load(folder)
 
 
@@ -42,7 +42,7 @@ URLS = [f"{HOST}/topic.php?t=107&sid=a1a1a1a1a1a1a1a1", f"{HOST}/topic.php?t=107
 
 
 def test_a_model_is_one_line_away(folder: Path) -> None:
-    """A path as text will do; two URLs of a page have one form; the model says what it is."""
+    """A path may be text; two URLs of a page have one form; the model describes itself."""
     model = load(str(folder))
 
     assert model.canonicalize(URLS[0]) == model.canonicalize(URLS[1]) == URLS[1]
@@ -52,7 +52,7 @@ def test_a_model_is_one_line_away(folder: Path) -> None:
 
 
 def test_records_are_a_table_of_pandas(model: Canonicalizer) -> None:
-    """A column of URLs in, a frame out; grouped by form it has the pages."""
+    """A column of URLs gives a data frame; grouped by form it has the pages."""
     frame = pandas.DataFrame({"url": URLS})
     table = pandas.DataFrame(model.records(frame["url"]))
 
@@ -64,7 +64,7 @@ def test_records_are_a_table_of_pandas(model: Canonicalizer) -> None:
 
 
 def test_a_column_of_referrers_is_a_crawl_in_order(tmp_path: Path) -> None:
-    """A missing referrer, as pandas writes it, is none; a post found on its topic is that topic."""
+    """A missing value of pandas counts as no referrer; a post found on its topic is that topic."""
     crawl = forum(with_alone=True)
     forums = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     post, topic = f"{HOST}/post/7770", f"{HOST}/topic/777"
@@ -74,7 +74,7 @@ def test_a_column_of_referrers_is_a_crawl_in_order(tmp_path: Path) -> None:
 
 
 def test_what_is_no_table_of_urls_is_said(model: Canonicalizer) -> None:
-    """The place and the value of what is no string; one text instead of several; lengths that differ."""
+    """The error has place and value of an item that is no string; one text instead of several; lengths that differ."""
     with pytest.raises(BadInputError, match=r"urls\[1\] is nan"):
         model.records(pandas.Series([URLS[0], math.nan]))
     with pytest.raises(BadInputError, match=r"a list of URLs"):
@@ -99,7 +99,7 @@ def test_records_say_what_the_model_says(model: Canonicalizer, urls: list[str]) 
 
 
 def test_load_needs_neither_scrapy_nor_what_trains(folder: Path) -> None:
-    """A notebook that only asks loads no crawler."""
+    """A notebook that only uses a model loads no crawler."""
     code = (
         f"import sys; from dedup_crawler import load; load({str(folder)!r}).records([{URLS[0]!r}]); "
         "print([name for name in ('scrapy', 'torch', 'sklearn', 'pandas') if name in sys.modules])"

@@ -1,4 +1,4 @@
-"""Hypotheses that ``verified`` refuses: kept with the reason, bounded, and never among the believed."""
+"""Hypotheses that ``verified`` refuses: kept with the reason, bounded, and never among the rules."""
 
 import json
 
@@ -26,7 +26,7 @@ HOST = "http://forum.example"
 
 
 def visits(n_right, n_wrong):
-    """Topics with a session id; in the last ones it leads to another page."""
+    """Return topics with a session id; in the last ones it leads to another page."""
     urls, pages = [], []
     for t in range(n_right + n_wrong):
         urls += [f"{HOST}/topic?t={t}", f"{HOST}/topic?sid={t * 7919 % 10007:x}&t={t}"]
@@ -52,7 +52,7 @@ def test_what_is_believed_is_not_refused():
 
 
 def test_contradictions_are_said_with_their_counts():
-    """A key that leads to another page in a third of its groups is refused: how many, how sure, what is allowed."""
+    """A key that leads to another page in a third of its groups is refused, with counts, expected error and limit."""
     (refusal,) = about_sid(learnt(60, 30))
 
     assert (refusal.n_groups, refusal.n_wrong) == (90, 30)
@@ -62,14 +62,14 @@ def test_contradictions_are_said_with_their_counts():
 
 
 def test_too_little_evidence_is_said():
-    """Eight pages without a contradiction are too few to be sure for who wants to be safe."""
+    """Eight pages without a contradiction are too few for the safe profile."""
     refusals = Belief(RISKS["safe"])
 
     assert refusals.why_not(Evidence.of(MergeEvidence(8, 0))).startswith("too few groups to be sure")
 
 
 def test_what_is_mostly_wrong_is_no_news():
-    """That dropping the topic's number merges everything goes without saying: only what was mostly right is kept."""
+    """Obviously wrong hypotheses, such as dropping a topic's number, are not kept: only mostly right ones."""
     model = learnt(60, 30)
 
     assert all(2 * each.n_wrong < each.n_groups for each in model.refused())
@@ -87,7 +87,7 @@ def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):
 
 
 def test_what_the_budget_does_not_cover_is_said():
-    """Of six keys that do not matter only one may be ignored on a small site: the others are refused for that alone."""
+    """Of six neutral keys only one may be ignored on a small site: the others are refused for the budget alone."""
     urls = [f"{HOST}/p?id={n}" for n in range(200)]
     pages = list(range(200))
     for key in range(6):
@@ -101,7 +101,7 @@ def test_what_the_budget_does_not_cover_is_said():
 
 
 def test_links_are_refused_with_a_reason_too():
-    """On a forum the topics show what nothing else does: skipping the whole template is refused, and said so."""
+    """On a forum only topics show their content: skipping their template is refused, with the reason."""
     crawl = forum()
     model = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers)
 
@@ -110,7 +110,7 @@ def test_links_are_refused_with_a_reason_too():
 
 
 def test_a_loaded_model_says_the_same(tmp_path):
-    """The list is a small table of the model folder; one without it was trained before it was kept."""
+    """The list is a small table in the model folder; a folder without it was trained by an earlier version."""
     model = learnt(60, 30)
     folder = model.save(tmp_path / "model")
 
@@ -125,7 +125,7 @@ def alias(n, evidence):
 
 
 def test_the_best_supported_are_kept_and_no_more_than_the_bound():
-    """Of a hundred the thirty with most groups for them, in that order; asked twice, the last time counts."""
+    """Of a hundred the thirty with most groups for them are kept, in that order; of repeated ones the last counts."""
     refusals = Refusals()
     for n in range(100):
         refusals.add(n, Refused(alias(n, MergeEvidence(n, 0)), "early", MergeEvidence(n, 0)))
@@ -141,7 +141,7 @@ def test_the_best_supported_are_kept_and_no_more_than_the_bound():
 
 
 def test_what_reads_the_same_is_said_once():
-    """Two hypotheses may differ in what no sentence says."""
+    """Two different hypotheses may have one sentence."""
     same = [Refused(alias(1, MergeEvidence(20, 1)), "why", MergeEvidence(20, 1))] * 2
 
     assert len(refusals_of(same)) == 1
@@ -149,7 +149,7 @@ def test_what_reads_the_same_is_said_once():
 
 @pytest.mark.parametrize("value", [None, 7, [7], [{}], [{"rule": "r", "reason": "w", "groups": "x", "wrong": 0}]])
 def test_a_damaged_list_is_one_clear_error(value, tmp_path):
-    """It names the file, also when a model is loaded."""
+    """The error names the file, also when a model is loaded."""
     with pytest.raises(BadInputError, match=r"refused\.json"):
         refusals_from_json(JsonValue(value, "refused.json"))
     model = learnt(20, 0)
@@ -159,7 +159,7 @@ def test_a_damaged_list_is_one_clear_error(value, tmp_path):
 
 
 def test_a_hostile_list_is_bounded():
-    """A stranger's file may hold a million sentences of a million letters."""
+    """A hostile file may have a million sentences of a million letters."""
     read = refusals_from_json(
         JsonValue([{"rule": "r" * 10**6, "reason": "w", "groups": 1, "wrong": 0}] * 1000, "refused.json")
     )
@@ -170,7 +170,7 @@ def test_a_hostile_list_is_bounded():
 
 
 def test_the_translator_says_what_its_gate_refused():
-    """Templates with too few later merge groups keep their own form; which, and how few, is said."""
+    """Templates with too few later merge groups keep their own form; the list has them with their counts."""
     urls, pages = visits(14, 0)
     model = make_method("seq2seq", hidden=16, max_steps=100).fit(urls, pages)
 

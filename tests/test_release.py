@@ -1,4 +1,4 @@
-"""A release has one version everywhere, a changelog that begins with it, and a wheel that holds the plugin alone."""
+"""Releases: one version everywhere, a changelog that begins with it, and a wheel with only the plugin."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ VERSION = dedup_crawler.__version__
 
 @pytest.fixture
 def opened(wheel: Path) -> Iterator[zipfile.ZipFile]:
-    """The wheel, opened."""
+    """The opened wheel."""
     with zipfile.ZipFile(wheel) as archive:
         yield archive
 
 
 def test_the_changelog_begins_with_this_version() -> None:
-    """The first heading names it, with its day or `unreleased`; versions go down from there, each once."""
+    """The first heading is the version, with its day or `unreleased`; versions descend, each once."""
     headings = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
     named = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d|unreleased)", heading) for heading in headings]
 
@@ -38,7 +38,7 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 
 def test_there_is_one_version(opened: zipfile.ZipFile) -> None:
-    """In the package, the wheel and the name that a crawl gives to the sites it asks."""
+    """In the package, the wheel and the user agent of crawls."""
     (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
     metadata = email.message_from_bytes(opened.read(name))
 

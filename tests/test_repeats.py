@@ -1,4 +1,4 @@
-"""Links to a URL that was let pass before: most links of a crawl."""
+"""Repeated links to a URL that passed before: most links of a crawl."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_DUPEFILTER = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
 
 
 def build_site(site: Site, status: int) -> None:
-    """Three pages, the later ones slow, link to /twin?1, which answers with *status*; the last also to /twin?2."""
+    """Three pages, the later ones slow, link to /twin?1, which answers with *status*; the last one also to /twin?2."""
     site.page("/", "/twin?1", "/second")
     site.page("/second", "/twin?1", "/third", delay_s=0.3)
     site.page("/third", "/twin?1", "/twin?2", delay_s=0.3)
@@ -22,7 +22,7 @@ def build_site(site: Site, status: int) -> None:
 
 @pytest.mark.parametrize(("settings", "n_asked"), [({}, 1), (NO_DUPEFILTER, 3)])
 def test_a_repeat_is_the_business_of_the_dupefilter(tmp_path: Path, settings: dict[str, str], n_asked: int):
-    """Where that drops none, each is fetched; a duplicate under another URL is dropped all the same."""
+    """With a dupefilter that drops nothing, each is fetched; a duplicate under another URL is still dropped."""
     with Site() as site:
         build_site(site, 200)
         crawl = walk(site, tmp_path, DEDUP_MODEL=strip_query_model(tmp_path / "model", site.host), **settings)
@@ -48,7 +48,7 @@ def test_a_repeat_of_an_owner_that_failed_loses_nothing(tmp_path: Path, settings
 
 
 def test_what_is_remembered_of_repeats_may_be_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """With room for one URL a crawl is the same."""
+    """With a cache for one URL a crawl is the same."""
     path = tmp_path / "path"
     path.mkdir()
     (path / "sitecustomize.py").write_text(

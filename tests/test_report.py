@@ -1,4 +1,4 @@
-"""The report as a file: every section, what strangers may write in it, and what a user's mistakes look like."""
+"""The report as a file: every section, hostile input, and messages for user mistakes."""
 
 import base64
 import json
@@ -60,7 +60,7 @@ def store_of(path, visits, *, title="Page {}", body=b"<p>x</p>" * 20):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    """A labelled crawl, models of three kinds, a comparison, and what a live crawl leaves."""
+    """A labelled crawl, models of three kinds, a comparison, and the output of a live crawl."""
     folder = tmp_path_factory.mktemp("work")
     store_of(folder / "crawl.db", [(url, page, 200) for url, page in zip(CRAWL.urls, CRAWL.clusters, strict=True)])
     with PageStore(folder / "crawl.db", create=False) as store:
@@ -96,7 +96,7 @@ def full(work):
 
 
 def test_every_section_is_filled(full):
-    """With everything given no section says what would fill it."""
+    """With all inputs no section says how to fill it."""
     assert list(full.texts)[1:] == [id_ for id_, _ in SECTIONS]
     assert "fills this" not in full.text
 
@@ -112,7 +112,7 @@ def test_the_site_at_a_glance(full):
 
 
 def test_the_rules_come_as_sentences_with_evidence_examples_and_the_refused(full):
-    """The report tells the effect of each rule on this crawl, with URLs, and why hypotheses were refused."""
+    """The report has the effect of each rule on this crawl, with URLs, and the reasons of refused hypotheses."""
     text = full.texts["rules"]
 
     assert "drop `sid` anywhere: 60 groups, 0 contradictions, at most 3.1 % wrong (95 %)" in text
@@ -143,7 +143,7 @@ def test_the_comparison_has_every_column(full):
 
 
 def test_a_live_crawl_is_told_with_its_suspected_losses(full):
-    """Drops, explorations and what they say of the rule that dropped most, with URLs to look at."""
+    """Drops, explorations and the verdict on the rule with most drops, with URLs."""
     text = " ".join(full.texts["live"].split())
 
     assert "requests dropped 100" in text
@@ -153,7 +153,7 @@ def test_a_live_crawl_is_told_with_its_suspected_losses(full):
 
 
 def test_a_truth_judges_instead_of_our_labels(work):
-    """It says so, and how right the labels are."""
+    """With a truth the report says so, and has the quality of the labels."""
     result = run(*everything(work), "--truth", work / "truth.csv", "--output", work / "truth.html")
     assert result.exit_code == 0, result.output
     text = ReportHtml(work / "truth.html").text
@@ -163,7 +163,7 @@ def test_a_truth_judges_instead_of_our_labels(work):
 
 
 def test_it_is_one_file_that_needs_nothing(full, work):
-    """Nothing is loaded: no script, no style sheet, no font, no image but those inside; a policy forbids the rest."""
+    """Nothing is loaded: no script, style sheet or font, and only embedded images; a policy forbids the rest."""
     page = (work / "full.html").read_text()
 
     assert full.tags <= TAGS
@@ -189,7 +189,7 @@ def test_every_figure_is_a_plain_svg(full):
 
 
 def test_the_same_input_gives_the_same_file(work):
-    """Byte for byte: two reports can be compared."""
+    """The same input gives the same bytes: two reports can be compared."""
     for name in ("one.html", "two.html"):
         assert run(*everything(work), "--output", work / name).exit_code == 0
 
@@ -197,7 +197,7 @@ def test_the_same_input_gives_the_same_file(work):
 
 
 def test_numbers_for_a_program(work):
-    """--json says where the report is and what was counted."""
+    """--json has the place of the report and its counts."""
     printed = json.loads(run("--db", work / "crawl.db", "--output", work / "json.html", "--json").stdout)
 
     assert printed == {
@@ -220,8 +220,8 @@ def test_numbers_for_a_program(work):
     ],
 )
 def test_a_section_without_data_says_what_would_fill_it(work, tmp_path, monkeypatch, given, missing):
-    """In one sentence, naming the command or option; the other sections are there."""
-    monkeypatch.chdir(tmp_path)  # where no crawl.db is
+    """One sentence names the command or option; the other sections are complete."""
+    monkeypatch.chdir(tmp_path)  # without a crawl.db
     make_method("keep-all").fit([f"{HOST}/"], [0]).save(tmp_path / "model")
     values = {
         "--db": work / "crawl.db",
@@ -240,7 +240,7 @@ def test_a_section_without_data_says_what_would_fill_it(work, tmp_path, monkeypa
 
 
 def test_an_unlabelled_crawl_says_how_to_label_it(tmp_path):
-    """Fetches are counted; which pages are the same is not known yet."""
+    """Fetches are counted; duplicates are not known yet."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(Page(f"{HOST}/{n}", content=b"x" * 100) for n in range(30))
     assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
@@ -252,7 +252,7 @@ def test_an_unlabelled_crawl_says_how_to_label_it(tmp_path):
 
 
 def test_an_empty_database_is_no_trouble(tmp_path):
-    """A crawl that has just begun has nothing to show, and nothing is divided by nothing."""
+    """A crawl that has just begun shows nothing, without a division by zero."""
     PageStore(tmp_path / "crawl.db").close()
 
     assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
@@ -275,7 +275,7 @@ HOSTILE = [
     "😀" * 50 + "e" + "\u0301" * 200,
     "x" * 20_000,
 ]
-"""Titles, pieces of URLs, names and rules as somebody might write them."""
+"""Titles, parts of URLs, names and rules as an attacker might write them."""
 
 
 def hostile_urls():
@@ -290,7 +290,7 @@ def hostile_urls():
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """Everything that a report reads, written by somebody who means harm."""
+    """All input of a report, written by an attacker."""
     folder = tmp_path_factory.mktemp("hostile")
     visits = [(url, page, 200) for url, page in dict(hostile_urls()).items()]
     with PageStore(folder / "crawl.db") as store:
@@ -342,7 +342,7 @@ def test_what_strangers_write_is_text(hostile):
 
 
 def test_what_cannot_be_seen_is_written_out(hostile):
-    """No control character and no override of the direction is left, in text or attributes."""
+    """No control character and no direction override is left, in text or attributes."""
     text = hostile.read_text(encoding="utf-8")
 
     hidden = {character for character in text if not character.isprintable() and character != "\n"}
@@ -351,7 +351,7 @@ def test_what_cannot_be_seen_is_written_out(hostile):
 
 
 def test_figures_of_hostile_data_are_svg_all_the_same(hostile):
-    """Names go into the figure of a comparison as plain letters; no formula is read in them."""
+    """Names appear in the figure of a comparison as plain text, never as formulas."""
     images = ReportHtml(hostile).images
 
     assert len(images) > len(HOSTILE)
@@ -360,12 +360,12 @@ def test_figures_of_hostile_data_are_svg_all_the_same(hostile):
 
 
 def test_a_hostile_report_is_small(hostile):
-    """Strings of megabytes are cut, whatever there is of them."""
+    """Strings of megabytes are cut, in all inputs."""
     assert hostile.stat().st_size < 2_000_000
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):
-    """Each names what was given and the way out; nothing is written."""
+    """Each message names the value and the way out; nothing is written."""
     output = tmp_path / "report.html"
     (tmp_path / "photo.jpg").write_bytes(b"meow")
     (tmp_path / "broken").mkdir()
@@ -392,7 +392,7 @@ def test_mistakes_are_one_line_each(work, tmp_path):
 
 
 def test_a_database_is_never_overwritten(work):
-    """--output crawl.db is a slip of the finger, not a wish."""
+    """--output crawl.db is refused as a mistake."""
     before = (work / "crawl.db").read_bytes()
 
     assert "give another --output" in told(run("--db", work / "crawl.db", "--output", work / "crawl.db"))
@@ -400,7 +400,7 @@ def test_a_database_is_never_overwritten(work):
 
 
 def test_a_truth_of_another_site_is_said(work, tmp_path):
-    """It knows none of the URLs: nothing could be judged by it."""
+    """A truth that knows none of the URLs is refused."""
     (tmp_path / "truth.csv").write_text("url,cluster\nhttp://other.example/,1\n")
 
     assert "none of the" in told(
@@ -409,12 +409,12 @@ def test_a_truth_of_another_site_is_said(work, tmp_path):
 
 
 def test_an_interrupted_report_leaves_the_old_one(work, tmp_path):
-    """It is written beside its place and renamed; what fails on the way leaves no half of it."""
+    """It is written to a temporary file and renamed; a failure leaves no partial file."""
     output = tmp_path / "report.html"
     assert run("--db", work / "crawl.db", "--output", output).exit_code == 0
     before = output.read_bytes()
 
-    class Stopped(Exception):  # noqa: N818 - somebody presses Ctrl-C
+    class Stopped(Exception):  # noqa: N818 - represents Ctrl-C
         pass
 
     def stop(note, done, total):
@@ -437,7 +437,7 @@ def test_a_folder_that_cannot_be_written_is_said(work, tmp_path):
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
 def test_it_is_an_extra(work, tmp_path, package):
-    """Without the package one line says how to install it; the rest of the program does without."""
+    """Without the package one line says how to install it; the other commands work."""
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from dedup_crawler.cli import main\n"
@@ -455,7 +455,7 @@ def test_it_is_an_extra(work, tmp_path, package):
 
 
 def test_progress_is_told(work, tmp_path):
-    """Each pass over the pages says how far it is."""
+    """Each pass over the pages reports progress."""
     notes = []
     make_report(
         ReportInput(db=str(work / "crawl.db"), models=[work / "forum"], dropped=work / "drops.jsonl"),

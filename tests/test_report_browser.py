@@ -1,4 +1,4 @@
-"""The report of a real crawl, opened in a real browser: it complains of nothing, asks for nothing, and fits a phone."""
+"""The report of a real crawl in a real browser: no complaints, no requests, and it fits a phone."""
 
 import json
 from itertools import pairwise
@@ -22,7 +22,7 @@ def words(n):
 
 @pytest.fixture(scope="module")
 def site():
-    """A forum whose topics are there under session ids too, with titles and links of somebody who means harm."""
+    """A forum whose topics also have URLs with session ids, with hostile titles and links."""
     require_chromium()
     with Site() as running:
         running.page("/", "/list?page=1", "/list?page=2", "/list?page=3", html=f"<p>{words('start')}</p>")
@@ -51,7 +51,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def report(site, tmp_path_factory):
-    """Crawl, label, train, compare, crawl again with the filter, report: the commands that a user gives."""
+    """Crawl, label, train, compare, crawl again with the filter, report: the user's commands."""
     folder = tmp_path_factory.mktemp("crawl")
     database, model = folder / "crawl.db", folder / "model"
     assert crawl_content(f"{site.url}/", database).status == 0
@@ -68,7 +68,7 @@ def report(site, tmp_path_factory):
 
 
 def test_the_crawl_was_worth_reporting_on(report):
-    """The pages below show topics that are repeats, a rule that says so, and drops of a live crawl."""
+    """The report shows repeated topics, a rule for them, and drops of a live crawl."""
     drops = [json.loads(line) for line in (report.parent / "drops.jsonl").read_text().splitlines()]
 
     assert len(drops) > N_TOPICS
@@ -77,7 +77,7 @@ def test_the_crawl_was_worth_reporting_on(report):
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_it_opens_without_a_complaint_and_fits_the_window(browser, report, width):
-    """Each section is seen; no line in the console, no request but for the file; nothing is wider than the window."""
+    """Each section is visible; no console line, no request except for the file; nothing is wider than the window."""
     with opened(browser, report, width=width) as shown:
         page = shown.page
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
@@ -99,7 +99,7 @@ def test_it_opens_without_a_complaint_and_fits_the_window(browser, report, width
 
 
 def test_nothing_of_a_stranger_runs(browser, report):
-    """The titles of the site are scripts; they stand there as text, no link leads anywhere but to the web."""
+    """The titles of the site are scripts; they appear as text, and links lead only to web pages."""
     with opened(browser, report) as shown:
         page = shown.page
 
@@ -114,14 +114,14 @@ def test_nothing_of_a_stranger_runs(browser, report):
 
 
 def test_a_script_that_got_in_would_not_run(browser, report, site, tmp_path):
-    """The policy of the page is the second wall: what somebody adds by hand is refused by the browser."""
+    """The policy of the page is a second protection: the browser refuses injected scripts."""
     broken = tmp_path / "broken.html"
     added = f"<script>window.hit=1</script><img src={site.url}/hit onerror='window.hit=2'><p style='color:red'>x</p>"
     broken.write_text(report.read_text().replace("</main>", f"{added}</main>"))
     with opened(browser, broken) as shown:
         assert shown.page.evaluate("window.hit") is None
         assert site.count("/hit") == 0
-        assert len(shown.complaints) >= 3  # and the browser says so, which the other tests would see
+        assert len(shown.complaints) >= 3  # the other tests would notice these complaints
 
 
 def test_it_is_found_by_its_contents(browser, report):
@@ -135,7 +135,7 @@ def test_it_is_found_by_its_contents(browser, report):
 
 
 def test_a_printed_report_holds_what_was_folded(browser, report):
-    """On paper nobody can unfold: examples and refused rules are printed, the table of contents is not."""
+    """Print shows folded examples and refused rules, but not the table of contents."""
     with opened(browser, report) as shown:
         page = shown.page
         examples = page.locator("section#rules details:not([open]) li").first
@@ -149,7 +149,7 @@ def test_a_printed_report_holds_what_was_folded(browser, report):
 
 
 def test_who_cannot_see_is_told(browser, report):
-    """Every figure has a sentence in its place, every cell on a phone its label, and headings come in order."""
+    """Every figure has an alternative text, every cell on a phone its label, and headings are in order."""
     with opened(browser, report, width=360) as shown:
         page = shown.page
         assert page.evaluate("[...document.images].every(each => each.alt.length > 30)")

@@ -1,4 +1,4 @@
-"""After a live crawl: the file of drops, line by line, and the evidence beside the models."""
+"""The report after a live crawl: the file of drops, line by line, and the evidence beside the models."""
 
 import gzip
 import json
@@ -39,7 +39,7 @@ def evidence(folder, **rules):
 
 
 def test_drops_are_counted_by_their_first_rule(tmp_path):
-    """As the stats of a crawl count them; a drop without a rule has its own line, and a rule nobody knows its name."""
+    """Drops are counted as in the stats; a drop without a rule has its own line, an unknown rule its identifier."""
     path = write(
         tmp_path / "drops.jsonl",
         [
@@ -65,7 +65,7 @@ def test_drops_are_counted_by_their_first_rule(tmp_path):
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_a_packed_file_is_read_too(tmp_path, pack):
-    """Drops of a long crawl are many; gzip and zstd are told by their first bytes."""
+    """The file may be large; gzip and zstd are recognized by their first bytes."""
     (tmp_path / "drops").write_bytes(pack(f"{line(1)}\n{line(2)}\n".encode()))
 
     assert read(tmp_path / "drops").drops.n_dropped == 2
@@ -88,17 +88,17 @@ HOSTILE = [
 
 
 def test_lines_that_are_no_drops_are_skipped_and_counted(tmp_path):
-    """A crawl that was killed in a line, a line of a megabyte, or of another program, costs itself alone."""
+    """A cut line, a line of a megabyte, or of another program loses only itself."""
     path = write(tmp_path / "drops.jsonl", [line(0), *HOSTILE, line(1)])
     found = read(path).drops
 
     assert found.n_dropped == 2
-    assert found.n_damaged == len(HOSTILE) - 1  # an empty line is nothing
+    assert found.n_damaged == len(HOSTILE) - 1  # an empty line is ignored
 
 
 @given(st.lists(st.binary(max_size=60), max_size=20))
 def test_any_bytes_can_be_read(tmp_path_factory, lines):
-    """Law: no file makes it fail but with one clear error."""
+    """Law: any file is read, or gives one clear error."""
     path = tmp_path_factory.mktemp("drops") / "d"
     path.write_bytes(b"\n".join([*lines, line(1).encode()]))
     try:
@@ -109,14 +109,14 @@ def test_any_bytes_can_be_read(tmp_path_factory, lines):
 
 @pytest.mark.parametrize("time", [float("inf"), float("nan"), -1, 1e300, "now", True, None, [1]])
 def test_a_time_that_no_calendar_has_is_none(tmp_path, time):
-    """The drop counts; only when it was is not known."""
+    """A drop without a valid time counts; only its time is unknown."""
     found = read(write(tmp_path / "d", [line(0, time=time)])).drops
 
     assert (found.n_dropped, found.times) == (1, None)
 
 
 def test_very_many_rules_are_bounded(tmp_path):
-    """Ten thousand invented rules with names of a kilobyte: so many are counted, the rest in one line."""
+    """Of ten thousand made-up rules with names of a kilobyte a bounded number is counted, the rest in one line."""
     path = write(tmp_path / "d", [line(n, f"{n}" + "r" * 1000) for n in range(3 * MAX_RULES)])
     found = read(path)
 
@@ -128,7 +128,7 @@ def test_very_many_rules_are_bounded(tmp_path):
 
 
 def test_what_is_no_file_of_drops_is_said(tmp_path):
-    """A missing file, a folder, and a file of something else are one clear error each; an empty one is no drops."""
+    """A missing file, a folder, and a foreign file are one clear error each; an empty one has no drops."""
     with pytest.raises(BadInputError, match=r"nowhere.*cannot be read"):
         read(tmp_path / "nowhere")
     with pytest.raises(BadInputError, match="cannot be read"):
@@ -139,7 +139,7 @@ def test_what_is_no_file_of_drops_is_said(tmp_path):
 
 
 def test_explorations_say_how_many_were_lost(tmp_path):
-    """Three of sixty explored forms were another page: so are a twentieth of the drops, and their rule comes first."""
+    """Three of sixty explorations were wrong: so are a twentieth of the drops, and their rule comes first."""
     path = write(tmp_path / "d", [*(line(n) for n in range(90)), *(line(n, "bb") for n in range(10))])
     folder = evidence(tmp_path / "model", aa=(50, 0, False), bb=(7, 3, False))
     found = read(path, [folder])
@@ -156,7 +156,7 @@ def test_explorations_say_how_many_were_lost(tmp_path):
 
 
 def test_of_a_suspected_rule_more_is_shown(tmp_path):
-    """A rule that was switched off: its drops are what somebody wants to look at."""
+    """The drops of a switched-off rule come first, because users want to look at them."""
     path = write(tmp_path / "d", [line(n) for n in range(90)])
 
     assert len(read(path).rules[0].examples) == N_EXAMPLES
@@ -166,7 +166,7 @@ def test_of_a_suspected_rule_more_is_shown(tmp_path):
 
 
 def test_evidence_alone_is_shown_too(tmp_path):
-    """Without a file of drops nothing is estimated, but what explorations found stands there."""
+    """Without a file of drops nothing is estimated, but the explorations are shown."""
     found = read(None, [evidence(tmp_path / "model", aa=(5, 1, False))])
 
     assert found.drops is None
@@ -182,7 +182,7 @@ def test_a_model_without_evidence_is_no_trouble(tmp_path):
 
 
 def test_damaged_evidence_is_said_and_the_rest_is_told(tmp_path):
-    """It is a hint: one line says why it is not read."""
+    """Evidence is optional: one line says why it is not read."""
     folder = evidence(tmp_path / "model", aa=(5, 1, False))
     evidence_path(folder).write_text("{")
     good = evidence(tmp_path / "good", bb=(3, 0, False))
@@ -194,7 +194,7 @@ def test_damaged_evidence_is_said_and_the_rest_is_told(tmp_path):
 
 
 def test_a_truth_judges_the_drops(tmp_path):
-    """Where both URLs are known to it: wrong drops are counted and listed."""
+    """If the truth knows both URLs: wrong drops are counted and listed."""
     path = write(tmp_path / "d", [line(0), line(1), line(2), line(3, owner=None)])
     truth = {f"{HOST}/0?sid=1": "a", f"{HOST}/0": "a", f"{HOST}/1?sid=1": "b", f"{HOST}/1": "c", f"{HOST}/2": "d"}
     found = read(path, truth=truth).drops

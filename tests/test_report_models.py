@@ -1,4 +1,4 @@
-"""The report on a model: its effect on the crawl, rule by rule, and nothing else."""
+"""The report on a model: its effect on the crawl, by rule."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_the_crawl_is_replayed_as_it_is_judged_elsewhere(model, tmp_path):
 
 
 def test_a_rule_has_its_drops_and_examples(model, tmp_path):
-    """The rule about the session id dropped every second visit; an example names what was fetched in its place."""
+    """The session rule dropped every second visit; an example names the URL fetched instead."""
     found = described(model, tmp_path)
     rule = found.rules[0]
 
@@ -63,7 +63,7 @@ def test_a_rule_has_its_drops_and_examples(model, tmp_path):
 
 
 def test_a_plain_url_is_dropped_by_the_rules_of_the_one_that_came_first(model, tmp_path):
-    """The plain URL is its own form; it is a repeat because of what the rule did to the earlier one."""
+    """The plain URL is its own form; it is a repeat because a rule changed the earlier URL."""
     first, plain = f"{HOST}/topic.php?t=7&sid={'a1' * 8}", f"{HOST}/topic.php?t=7"
     found = described(model, tmp_path, [facts(first, 1), facts(plain, 1)])
 
@@ -84,7 +84,7 @@ def test_wrong_drops_are_counted_and_shown(model, tmp_path):
 
 
 def test_links_count_as_they_do_in_a_live_crawl(tmp_path):
-    """Posts behind a template that shows nothing new need no fetch, and lose nothing: their pages are reached."""
+    """Covered posts need no fetch, and lose nothing: their pages are reached otherwise."""
     crawl = forum()
     model = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects)
     pages = [facts(*each) for each in zip(crawl.urls, crawl.clusters, crawl.referrers, strict=True)]
@@ -98,7 +98,7 @@ def test_links_count_as_they_do_in_a_live_crawl(tmp_path):
 
 
 def test_whether_it_is_a_test_at_all_is_said(model, tmp_path):
-    """A model that was trained on these very pages is known by the digest of what it was trained on."""
+    """A model that was trained on these pages is recognized by its training digest."""
     digest = model.data_digest_
 
     assert described(model, tmp_path, crawl_digest=digest).is_own_crawl
@@ -107,7 +107,7 @@ def test_whether_it_is_a_test_at_all_is_said(model, tmp_path):
 
 
 def test_without_a_crawl_the_rules_are_told_all_the_same(model, tmp_path):
-    """Sentences and evidence come from the model alone."""
+    """Without a crawl, sentences and evidence come from the model alone."""
     found = described(model, tmp_path, None)
 
     assert found.on_crawl is None
@@ -122,7 +122,7 @@ def test_pages_that_nobody_knows_are_left_out(model, tmp_path):
 
 
 def test_a_long_crawl_is_tried_in_part(model, tmp_path, monkeypatch):
-    """So many URLs from the start, and that is said; what comes after is not read."""
+    """Only a bounded number of first URLs is read, and the report says so."""
     monkeypatch.setattr(tested, "MAX_URLS", 50)
     read = []
     found = described(model, tmp_path, (read.append(each) or each for each in PAGES))
@@ -132,7 +132,7 @@ def test_a_long_crawl_is_tried_in_part(model, tmp_path, monkeypatch):
 
 
 def test_a_model_of_a_thousand_rules_is_shown_in_part(tmp_path):
-    """Those that drop most come first; the others are counted."""
+    """Rules with most drops come first; the others are counted."""
     urls, pages = [], []
     for section in range(90):
         for n in range(12):
@@ -151,7 +151,7 @@ def test_a_model_of_a_thousand_rules_is_shown_in_part(tmp_path):
 
 @pytest.mark.parametrize("name", ["keep-all", "scrapy", "strip-query", "pattern-tree", "dustbuster", "duster"])
 def test_every_method_can_be_told_of(name, tmp_path):
-    """Methods without rules of their own have at least what the protocol says of them."""
+    """Methods without own rules have the description of the protocol."""
     found = described(make_method(name).fit(CRAWL.urls, CRAWL.clusters), tmp_path)
 
     assert found.model.name == name
@@ -161,7 +161,7 @@ def test_every_method_can_be_told_of(name, tmp_path):
 
 
 def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
-    """Each answer would take milliseconds: it is told of by its held-out pairs instead."""
+    """Pair classifiers take milliseconds per answer, so their held-out pairs are shown instead."""
     found = described(make_method("random-forest", trees=2).fit(CRAWL.urls, CRAWL.clusters), tmp_path)
 
     assert found.is_pair_classifier
@@ -170,7 +170,7 @@ def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
 
 
 def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):
-    """Counts that are no numbers are refused in one line; tables of a thousand entries do not fill the page."""
+    """Invalid counts are refused in one line; tables of a thousand entries do not fill the page."""
     folder = model.save(tmp_path / "model")
     description = json.loads((folder / "model.json").read_text())
     del description["files"], description["digest"], description["format"]

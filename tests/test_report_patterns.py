@@ -1,4 +1,4 @@
-"""The tree of URL patterns: it counts every fetch once, in the branch that it belongs to, and stays small."""
+"""The tree of URL patterns: it counts every fetch once, in its branch, and stays small."""
 
 import random
 
@@ -50,7 +50,7 @@ PAGES = [facts(url, page) for url, page in zip(CRAWL.urls, CRAWL.clusters, stric
 
 
 def test_the_waste_is_where_it_was_planted():
-    """Of the topics two of three visits are repeats, of the members none; the session id stands in its pattern."""
+    """Two of three topic visits are repeats, no member visit is; the session id is in its pattern."""
     shown = shown_patterns(tree_of(PAGES))
     by_label = {branch.pattern.label: branch.pattern for branch in branches(shown)}
 
@@ -62,7 +62,7 @@ def test_the_waste_is_where_it_was_planted():
 
 
 def test_an_example_names_a_repeat_and_what_had_shown_the_page():
-    """The URL shows a page that an earlier URL of the crawl had shown."""
+    """The URL shows a page that an earlier URL showed."""
     examples = list(examples_of(shown_patterns(tree_of(PAGES))))
     first = first_shown(PAGES, cluster, {page for _, page in examples})
     place = {each.url: number for number, each in enumerate(PAGES)}
@@ -87,7 +87,7 @@ URLS = st.lists(
 
 @given(URLS)
 def test_a_branch_is_the_sum_of_what_is_below_it(visits):
-    """Law: URLs and repeats of a branch are its own and those of its children; the root holds all of them."""
+    """Law: URLs and repeats of a branch are its own plus those of its children; the root has all."""
     pages = [facts(f"{host}/{'/'.join(parts)}{query}", page) for host, parts, query, page in visits]
     root = tree_of(pages)
 
@@ -104,7 +104,7 @@ def test_a_branch_is_the_sum_of_what_is_below_it(visits):
 
 
 def test_a_site_of_a_thousand_patterns_is_shown_in_part():
-    """At most so many branches, so many below one other, those with most repeats first; the rest is counted."""
+    """The number of branches is bounded, in all and per parent, those with most repeats first; the rest is counted."""
     draw = random.Random(0)
     pages = [
         facts(f"{HOST}/section{section}x/kind{kind}y/{n}", draw.randrange(500))
@@ -141,7 +141,7 @@ def branches_paths(node, path=()):
 
 
 def test_very_many_hosts_share_a_branch():
-    """Hosts with few URLs do not make a branch each."""
+    """Hosts with few URLs share a branch."""
     root = tree_of([facts(f"http://host{n}.example/x", n) for n in range(3000)])
 
     assert [child.label for child in shown_patterns(root).pattern.children.values()] == ["(hosts with few URLs)/x"]
@@ -153,7 +153,7 @@ def test_what_nobody_knows_is_left_out():
 
 
 def test_the_site_at_a_glance_counts_what_the_crawl_holds():
-    """URLs, pages, repeats, bytes, answers, hosts, the largest pages, and the curve, which ends as the crawl does."""
+    """URLs, pages, repeats, bytes, answers, hosts, the largest pages, and the curve up to the end of the crawl."""
     found = crawl_facts(PAGES, len(PAGES), cluster)
 
     assert (found.n_urls, found.n_judged, found.n_pages, found.n_repeats) == (240, 240, 120, 120)
@@ -167,7 +167,7 @@ def test_the_site_at_a_glance_counts_what_the_crawl_holds():
 
 
 def test_redirects_to_what_was_not_crawled_show_nobody_knows_what():
-    """A page that only redirects lead to was never seen; one that is answered too was, in whichever order they come."""
+    """A page reached only by redirects was not seen; one that is also answered was, in either order."""
     pages = [
         facts(f"{HOST}/a", 1, status=302),
         facts(f"{HOST}/b", 2, status=302),
@@ -181,7 +181,7 @@ def test_redirects_to_what_was_not_crawled_show_nobody_knows_what():
 
 
 def test_an_empty_crawl_has_no_waste():
-    """Nothing is divided by nothing."""
+    """No division by zero."""
     found = crawl_facts([], 0, cluster)
 
     assert (found.n_urls, found.n_pages, found.repeat_share, found.growth) == (0, 0, 0.0, ((0, 0),))

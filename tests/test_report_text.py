@@ -1,4 +1,4 @@
-"""Strings of strangers as the report shows them: nothing unseen, nothing turned around, no link but to the web."""
+"""Untrusted strings in the report: nothing invisible, no reversed text, links only to web pages."""
 
 import pytest
 from hypothesis import example, given
@@ -11,7 +11,7 @@ from dedup_crawler.urls.normal import normal_form
 @given(st.text())
 @example("a\u202eb\u2066c\u200bd\x1b[2Je\x00f\ufeff\ud800\u2028")
 def test_what_is_shown_can_be_seen(text):
-    """Law: no control character, no direction override, no lone surrogate is left, and what could be seen is kept."""
+    """Law: no control character, direction override or lone surrogate is left, and visible characters are kept."""
     shown = printable(text)
 
     assert all(character.isprintable() or character in "\u200c\u200d" for character in shown)
@@ -22,14 +22,14 @@ def test_what_is_shown_can_be_seen(text):
 
 
 def test_direction_overrides_are_written_out():
-    """A file that would read as cod.exe backwards says so."""
+    """A name with a direction override that would display reversed is shown with it written out."""
     assert printable("invoice\u202efdp.exe") == "invoice\\u202efdp.exe"
     assert printable("\u2067x\u2069") == "\\u2067x\\u2069"
     assert printable("\U000e0001") == "\\U000e0001"
 
 
 def test_what_people_write_stays():
-    """Arabic, Persian joiners, emoji families and line breaks in titles are nobody's attack."""
+    """Arabic, Persian joiners, emoji families and line breaks in titles are legitimate."""
     assert printable("مرحبا") == "مرحبا"
     assert printable("\u0645\u06cc\u200c\u062e\u0648") == "\u0645\u06cc\u200c\u062e\u0648"
     assert printable("👨\u200d👩\u200d👧") == "👨\u200d👩\u200d👧"
@@ -50,7 +50,7 @@ def test_long_strings_keep_both_ends(text, limit):
 
 
 def test_a_megabyte_is_cut():
-    """A title of a megabyte costs a few hundred letters, even if each has to be written out."""
+    """A title of a megabyte takes a few hundred letters, even if each must be escaped."""
     assert len(shortened("\u202e" * 10**6)) < 6 * MAX_SHOWN + 10
 
 
@@ -76,7 +76,7 @@ def test_a_megabyte_is_cut():
     ],
 )
 def test_only_the_web_is_linked(url):
-    """Whatever else a page claims to be its URL is shown as text."""
+    """Any other alleged URL of a page is shown as text."""
     link = web_link(url)
     assert link is None or (url == "\x00http://a.example/" and link == "http://a.example/")
 
@@ -85,7 +85,7 @@ def test_only_the_web_is_linked(url):
 @example('http://a.example/"><script>alert(1)</script>')
 @example("https://a.example/x?y=' onmouseover='alert(1)")
 def test_a_link_is_ascii_without_quotes_and_brackets(text):
-    """Law: what may become a link holds nothing that could end an attribute, and is its own normal form."""
+    """Law: a link contains nothing that could end an attribute, and is its own normal form."""
     for url in (text, f"http://a.example/{text}"):
         link = web_link(url)
         if link is not None:
@@ -96,5 +96,5 @@ def test_a_link_is_ascii_without_quotes_and_brackets(text):
 
 
 def test_shares_are_written_for_people():
-    """With the digits that matter."""
+    """Numbers have significant digits only."""
     assert [percent(share) for share in (0.0, 1.0, 0.4321, 0.00042)] == ["0 %", "100 %", "43.2 %", "0.04 %"]

@@ -1,4 +1,4 @@
-"""Requests as text: what outlives a killed crawl has to come back as it was, or not be written at all."""
+"""Requests as text: a request comes back unchanged after a kill, or is not written."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from dedup_crawler.live.requests.request_text import RequestWriter, request_of, 
 
 
 class Walker(Spider):
-    """Has methods, one of them under two names, and one that was made elsewhere."""
+    """A spider with methods, one of them with two names, and one from elsewhere."""
 
     name = "walker"
 
@@ -23,13 +23,13 @@ class Walker(Spider):
         """An errback."""
 
     def _page(self, response):
-        """A callback that is asked for by another name than its own."""
+        """A callback with another name than its own."""
 
     page = _page
 
 
 def loose(response):
-    """No method of anything."""
+    """A function that is no method."""
 
 
 WALKER = Walker()
@@ -64,7 +64,7 @@ REQUESTS = st.builds(
 
 @given(REQUESTS)
 def test_what_is_written_is_read_as_it_was(request_):
-    """Whatever a spider puts into a request: it comes back the same, types and all, or nothing is written."""
+    """Any contents of a request come back the same, including types, or nothing is written."""
     text = request_text(request_, WALKER)
     if text is None:
         return
@@ -75,7 +75,7 @@ def test_what_is_written_is_read_as_it_was(request_):
 
 @given(st.lists(REQUESTS, max_size=3), st.lists(st.sampled_from([0, 1, 2, "meta", "headers", "priority"]), max_size=8))
 def test_many_requests_are_written_as_each_alone_would_be(requests, steps):
-    """One after another, again and again, and changed in between: what was written before never shows in another."""
+    """Repeated and changed requests: an earlier text never shows in a later one."""
     writer = RequestWriter()
     for step in steps if requests else ():
         if isinstance(step, int):
@@ -93,7 +93,7 @@ def test_many_requests_are_written_as_each_alone_would_be(requests, steps):
 
 
 def test_one_is_not_taken_for_true():
-    """Python says that they are equal; what comes back after a kill must be what went in, all the same."""
+    """Python calls 1 and True equal; but after a kill the same value must come back."""
     writer = RequestWriter()
     texts = [writer.text_of(Request("http://a.example/", meta={"n": n}), WALKER) for n in (1, True, 1.0, "1")]
     told = [request_of(text or "", WALKER) for text in texts]
@@ -102,7 +102,7 @@ def test_one_is_not_taken_for_true():
 
 @given(st.dictionaries(st.text(), st.one_of(st.none(), st.booleans(), st.integers(), st.text())))
 def test_simple_meta_is_always_written(meta):
-    """Strings, numbers and nothing under names: of any such request a kill loses none."""
+    """With strings, numbers and None under names, a kill loses no request."""
     assert request_text(Request("http://a.example/", WALKER.parse, meta=meta), WALKER) is not None
 
 
@@ -128,12 +128,12 @@ def test_methods_are_written_by_a_name_that_the_spider_has(callback):
     ],
 )
 def test_what_json_cannot_say_is_not_written(request_):
-    """No half of a request: a callback that is no method, another class, values that would come back as others."""
+    """No incomplete request: a callback that is no method, another class, values that would change."""
     assert request_text(request_, WALKER) is None
 
 
 def test_marks_of_the_filter_are_left_out():
-    """The request is decided anew by whoever reads it."""
+    """The next process decides about the request again."""
     meta = {"depth": 3, marks.DECIDED: marks.decided(marks.new_crawl(), "http://a.example/", is_redirected=False)}
     meta |= {marks.FORMS: b"0123456789abcdef", "dedup_canonical": "http://a.example/"}
     told = request_of(request_text(Request("http://a.example/", meta=meta), WALKER) or "", WALKER)

@@ -1,4 +1,4 @@
-"""The latest drops of a rule, kept to be sent after all."""
+"""The latest drops of a rule, kept to be sent later."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dedup_crawler.live.exploration.reservoir import Reservoir
 
 
 def taken(reservoir, rule):
-    """The requests alone."""
+    """Return the requests alone."""
     return [request for request, _ in reservoir.take(rule)]
 
 
 def test_what_a_rule_dropped_comes_back_once():
-    """Oldest first; what other rules dropped stays."""
+    """Oldest first; drops of other rules stay."""
     reservoir: Reservoir[str] = Reservoir()
     for request in ("/1", "/2"):
         reservoir.add(["a"], request)
@@ -26,7 +26,7 @@ def test_what_a_rule_dropped_comes_back_once():
 
 
 def test_a_shared_drop_is_found_through_each_of_its_rules():
-    """But sent once."""
+    """It is found through each rule, but returned once."""
     reservoir: Reservoir[str] = Reservoir()
     reservoir.add(["a", "b"], "/1")
     reservoir.add(["b"], "/2")
@@ -35,14 +35,14 @@ def test_a_shared_drop_is_found_through_each_of_its_rules():
 
 
 def test_a_drop_without_a_rule_is_not_kept():
-    """Nothing would ever ask for it."""
+    """A drop without rules is never needed."""
     reservoir: Reservoir[str] = Reservoir()
     reservoir.add([], "/1")
     assert (len(reservoir), reservoir.n_forgotten) == (0, 0)
 
 
 def test_a_rule_keeps_its_latest():
-    """Forgotten drops are counted, for they cannot be recovered."""
+    """Forgotten drops are counted, because they cannot be sent."""
     reservoir: Reservoir[int] = Reservoir(max_of_rule=3)
     for i in range(5):
         reservoir.add(["a"], i)
@@ -51,7 +51,7 @@ def test_a_rule_keeps_its_latest():
 
 
 def test_when_all_is_full_the_fullest_rule_gives():
-    """A rule that drops very much does not push out the few drops of another."""
+    """A rule with very many drops does not displace the few drops of another."""
     reservoir: Reservoir[int] = Reservoir(max_of_rule=100, max_all=100)
     for i in range(3):
         reservoir.add(["rare"], i)
@@ -62,7 +62,7 @@ def test_when_all_is_full_the_fullest_rule_gives():
 
 
 def test_a_sample_is_taken_at_even_distances_and_once():
-    """Each request comes back once, with its rules; of a hundred and ten tests each tenth, the last among them."""
+    """Each request comes back once, with its rules; one in ten of a hundred and ten, the last one included."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(100):
         reservoir.add(["a", "b"] if i % 2 else ["b"], i)
@@ -77,9 +77,9 @@ def test_a_sample_is_taken_at_even_distances_and_once():
 
 def test_no_long_row_of_drops_stays_untested():
     """
-    Of forty drops of a rule eight in a row may stay without a test. It was tested after thirty of them, so four of
-    those come back at even distances, and of the ten since then the middle one and the last. A rule whose few drops
-    were tested in time has to give nothing. What came back is a test, so nothing is given twice.
+    Of forty drops of a rule eight in a row may stay without a test. It was tested after thirty of them: four of
+    those come back, evenly spaced, and the middle one and the last of the ten since then. A rule whose few drops
+    were tested in time returns nothing. A returned drop counts as a test, so it is not returned twice.
     """
     reservoir: Reservoir[int] = Reservoir()
     for i in range(40):
@@ -99,7 +99,7 @@ def test_no_long_row_of_drops_stays_untested():
 
 
 def test_all_are_taken_at_once():
-    """When a new model begins, everything that the old one dropped comes back."""
+    """With a new model, all drops of the old one come back."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(10):
         reservoir.add(["a", "b"] if i % 2 else ["b"], i)

@@ -6,7 +6,7 @@ from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairw
 from dedup_crawler.urls.keyvalue import key_values
 from planted_site import HOST, session_ids
 
-# eight URLs of one page: 3 and 5 do not matter; the last four differ two by two in one key only
+# eight URLs of one page: 3 and 5 do not matter; the last four differ in pairs in one key only
 FIGURE_3 = ["5&y5", "6&y6", "7&y7", "8&y8", "1&y1", "2&y1", "3&y2", "4&y2"]
 
 
@@ -27,7 +27,7 @@ def is_r3(rule):
 
 
 def test_the_worked_example_of_the_literature():
-    """WWW'10, figure 3: two pairs that differ in one key give, level by level, K1=a & K2=b & K4=c: K3 -> *, K5 -> *."""
+    """WWW'10, figure 3: two pairs with one different key give, level by level, K1=a & K2=b & K4=c: K3 -> *, K5 -> *."""
     assert any(map(is_r3, figure_3_rules(FIGURE_3)))
 
 
@@ -42,7 +42,7 @@ def pair(left, right):
 
 
 def test_a_pair_refers_to_values_before_it_names_them():
-    """A value of the source is copied, an unknown one is a literal, and one that is gone is dropped."""
+    """A value of the source is copied, an unknown one is a literal, and a missing one is dropped."""
     rule = pair("/story?id=17&sid=x", "/news/17?print")
 
     assert rule.transformation == {

@@ -31,10 +31,10 @@ def as_map(told):
     [
         ("-", False, True, "7-a-title", ("7", "a-title")),
         ("-", True, False, "a-title-7", ("7", "a-title")),
-        # where more of the delimiter may be left, one stays: it would be cut again otherwise
+        # one of several delimiters stays: otherwise it would be cut again
         (":", True, True, "a:b:page", ("a:b:", "page")),
         (":", False, False, "wiki:a:page", (":a:page", "wiki")),
-        # nothing is cut where nothing would be left, or nothing would go
+        # no cut that leaves or removes nothing
         ("-", False, True, "title", ("title", None)),
         ("-", False, True, "-title", ("-title", None)),
         ("-", False, True, "7-", ("7-", None)),
@@ -43,13 +43,13 @@ def as_map(told):
     ],
 )
 def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, parts):
-    """Before or behind the first or last delimiter."""
+    """Before or after the first or last delimiter."""
     assert Cut(delimiter, is_last, keeps_head).parts(value) == parts
 
 
 @given(cuts, delimited)
 def test_a_value_is_cut_once(cut, value):
-    """Another cut leaves the rest as it is, and the rest is never empty where the value was not."""
+    """A second cut changes nothing, and the rest of a value is never empty."""
     kept, gone = cut.parts(value)
 
     assert cut.parts(kept) == (kept, None)
@@ -59,7 +59,7 @@ def test_a_value_is_cut_once(cut, value):
 
 @given(repeated, st.booleans())
 def test_values_are_ordered_once(told, is_set):
-    """Ordered twice is ordered once; a bag keeps how often a value was told, a set does not; no key is left out."""
+    """A second ordering changes nothing; a bag keeps repetitions, a set does not; no key is lost."""
     rule = Rule(HOST, {}, {"query[f]": Unordered(is_set)})
 
     ordered = rule.apply(as_map(told))
@@ -72,14 +72,14 @@ def test_values_are_ordered_once(told, is_set):
 
 
 def test_the_engine_cuts():
-    """A title behind an id goes, in the path and in the query; the id alone is settled."""
+    """A title after an id is dropped, in the path and in the query; the id alone stays."""
     assert form(cut("path[1]", "-"), "/topic/7-a-title?page=2") == "/topic/7?page=2"
     assert form(cut("path[1]", "-"), "/topic/7") == "/topic/7"
     assert form(cut("query[id]", ":", is_last=True), "/?id=a:b:page&x=1") == "/?id=a:b:&x=1"
 
 
 def test_the_engine_orders_repeated_keys():
-    """As a bag or as a set; another key stays where it was, and so does a key that is told once."""
+    """As a bag or as a set; other keys stay in place, and so does a key with one value."""
     bag, each = (Rule(HOST, {"query[f]#2": ANY}, {"query[f]": Unordered(is_set)}) for is_set in (False, True))
 
     assert form(bag, "/?f=b&f=a&f=b&e=1") == "/?e=1&f=a&f=b&f=b"
@@ -100,7 +100,7 @@ def test_the_engine_orders_repeated_keys():
     repeated,
 )
 def test_cuts_and_orders_settle(rules, path, told):
-    """However many of them there are, and whatever they cut: the form of a form is that form."""
+    """For any number of cuts: a form is its own form."""
     engine = RuleEngine(rules)
     query = "&".join("f" if value is None else f"f={value}-{value}" for value in told)
 

@@ -1,4 +1,4 @@
-"""When a rule is explored, and when it has to go."""
+"""Exploration of rules: how often a rule is tested, and when it is switched off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def form(i):
 
 
 def after(outcomes):
-    """Evidence of rule r after trials on different forms, without anybody switching it off on the way."""
+    """Return the evidence of rule r after trials on different forms, without a switch-off meanwhile."""
     counts = RuleCounts(sum(outcomes[:-50]), len(outcomes[:-50]) - sum(outcomes[:-50]))
     evidence = RuleEvidence(0.02, known={"r": counts})
     for i, is_right in enumerate(outcomes[-50:]):
@@ -30,7 +30,7 @@ def after(outcomes):
 
 
 def failed_at(shares, seed, training=None):
-    """The trial (from 1) at which a rule that is wrong with these chances is switched off, or None."""
+    """Return the trial (from 1) at which a rule with these error rates is switched off, or None."""
     draw = random.Random(seed).random
     evidence = RuleEvidence(0.02, training)
     for i, share in enumerate(shares):
@@ -59,12 +59,12 @@ def explored(evidence, outcomes, rule="r", first=0):
     ],
 )
 def test_what_is_doubted(outcomes, is_doubted):
-    """One wrong is enough where little is known, four in a row whatever was before; one of forty may be chance."""
+    """One wrong test is enough for a new rule, four in a row for any past; one of forty may be chance."""
     assert after(outcomes).is_doubted("r") is is_doubted
 
 
 def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
-    """The comparison may have been at fault once, not twice: until then every link that it would drop is a test."""
+    """One wrong comparison may be an error, two are not: until then every link that the rule would drop is a test."""
     evidence = RuleEvidence(0.02, {"r": (5, 0)})
     assert evidence.record(("r",), form(1), is_same=False) is None
     assert evidence.rate(["r"]) == 1
@@ -77,7 +77,7 @@ def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
 
 
 def test_a_rule_that_was_doubted_by_mistake_drops_again():
-    """Thirty right tests outweigh a wrong one; a process that goes on where another was killed doubts as well."""
+    """Thirty right tests outweigh a wrong one; the doubt survives a kill."""
     evidence = RuleEvidence(0.02, {"r": (5, 0)})
     explored(evidence, [False] + [True] * 4)
     resumed = RuleEvidence(0.02, {"r": (5, 0)}, evidence.counts())
@@ -95,33 +95,33 @@ def test_a_right_rule_survives():
 
 
 def test_a_rule_that_is_hardly_ever_wrong_survives_mostly():
-    """Wrong in 0.25 % of 1,000 explorations, as rules that hold are: one in a hundred goes after forty right groups."""
+    """Of rules with 0.25 % wrong explorations of 1,000, one in a hundred is switched off after forty right groups."""
     n_gone = sum(failed_at([0.0025] * 1000, seed, {"r": (40, 0)}) is not None for seed in range(N_CRAWLS))
     assert n_gone < 10
 
 
 def test_a_rule_that_is_wrong_now_and_then_goes():
-    """Wrong in 4 %, and forty groups had said nothing of it: gone within 300 explorations in 90 of 100 crawls."""
+    """With 4 % wrong, unnoticed in forty groups, 90 of 100 crawls switch it off within 300 explorations."""
     n_gone = sum(failed_at([0.04] * 300, seed, {"r": (40, 0)}) is not None for seed in range(N_CRAWLS))
     assert n_gone > 0.9 * N_CRAWLS
 
 
 def test_a_rule_that_breaks_goes_within_a_handful():
-    """Wrong from the start: two explorations, and nothing is dropped after the first; after 2,000 right ones: four."""
+    """Wrong from the start: off after two tests, with no drop after the first; after 2,000 right ones: after four."""
     assert failed_at([1.0] * 10, seed=0) == 2
     assert failed_at([0.0] * 2000 + [1.0] * 10, seed=0) == 2004
 
 
 @pytest.mark.parametrize("n_right", [0, 50, 2000])
 def test_a_rule_wrong_half_of_the_time_goes_within_fifty(n_right):
-    """Whatever its past, in more than 95 of 100 crawls."""
+    """For any past, in more than 95 of 100 crawls."""
     ends = [failed_at([0.0] * n_right + [0.5] * 50, seed) for seed in range(N_CRAWLS)]
     assert sum(end is not None for end in ends) > 0.99 * N_CRAWLS
 
 
 @given(st.lists(st.booleans(), max_size=120), st.data())
 def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
-    """Law: turn any right trial into a wrong one, and the suspicion does not fall."""
+    """Law: replacing a right trial by a wrong one never lowers the suspicion."""
     if not outcomes:
         return
     i = data.draw(st.integers(0, len(outcomes) - 1))
@@ -131,7 +131,7 @@ def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
 
 @given(st.lists(st.booleans(), max_size=60))
 def test_one_more_agreement_never_makes_a_rule_doubted(outcomes):
-    """Law: being right once more makes nobody doubt a rule, and none is switched off for it."""
+    """Law: one more right trial never makes a rule doubted or switched off."""
     evidence = after(outcomes)
     is_doubted = evidence.is_doubted("r")
     assert evidence.record(("r",), form(10**6), is_same=True) is None
@@ -140,7 +140,7 @@ def test_one_more_agreement_never_makes_a_rule_doubted(outcomes):
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_the_promise_is_bounded_whatever_the_training_says(n_groups, n_wrong):
-    """Law: 2 to 10 % of wrong drops are granted, so that no evidence of training makes a rule invulnerable."""
+    """Law: the promised error is 2 to 10 %, so no training evidence makes a rule invulnerable."""
     evidence = RuleEvidence(0.02, {"r": (n_groups, n_wrong)})
     assert rule_evidence.MIN_ERROR <= evidence.promised_error("r") <= rule_evidence.MAX_ERROR
 
@@ -156,7 +156,7 @@ def test_a_form_speaks_once_for_a_rule():
 
 
 def test_a_rule_that_gives_all_pages_one_form_is_found_out():
-    """It has one form only, which speaks against it more than once."""
+    """It has only one form, which counts against it more than once."""
     evidence = RuleEvidence(0.02)
     assert [evidence.record(("r",), form(1), is_same=False) for _ in range(2)] == [None, "r"]
     old = RuleEvidence(0.02, known={"r": RuleCounts(5000, 0)})
@@ -164,7 +164,7 @@ def test_a_rule_that_gives_all_pages_one_form_is_found_out():
 
 
 def test_one_form_cannot_speak_for_ever():
-    """A page that is another each time it is fetched speaks against an old rule four times, not forty."""
+    """A page that changes with each fetch counts against an old rule four times, not forty."""
     evidence = RuleEvidence(0.02, known={"r": RuleCounts(1000, 0)})
     for i in range(40):
         evidence.record(("r",), form(0), is_same=False)
@@ -173,7 +173,7 @@ def test_one_form_cannot_speak_for_ever():
 
 
 def test_of_two_rules_that_share_a_drop_the_more_suspicious_goes():
-    """The other keeps its good name: what both did wrong is blamed on the one that went."""
+    """The other rule is excused: shared wrong trials are blamed on the one that was switched off."""
     evidence = RuleEvidence(0.02)
     for i in range(30):
         evidence.record(("good",), form(i), is_same=True)
@@ -185,7 +185,7 @@ def test_of_two_rules_that_share_a_drop_the_more_suspicious_goes():
 
 
 def test_two_bad_rules_that_share_their_drops_both_go():
-    """One after the other: the second on evidence of its own."""
+    """Both are switched off one after the other: the second on its own evidence."""
     evidence = RuleEvidence(0.02)
     explored(evidence, [True] * 50, "b")
     gone = [evidence.record(("a", "b"), form(i), is_same=False) for i in (100, 101)]
@@ -194,14 +194,14 @@ def test_two_bad_rules_that_share_their_drops_both_go():
 
 
 def test_a_rule_is_switched_off_once():
-    """Evidence that comes late about a rule that is off changes nothing."""
+    """Late evidence about a switched-off rule changes nothing."""
     evidence = RuleEvidence(0.02)
     gone = [evidence.record(("r",), form(i), is_same=False) for i in range(6)]
     assert gone == [None, "r", None, None, None, None]
 
 
 def test_the_young_are_explored_more():
-    """Nearly all at first, then a tenth, 2 % after some forty explorations, more again while something is wrong."""
+    """Nearly all at first, then a tenth, 2 % after about forty explorations, more again after a wrong one."""
     evidence = RuleEvidence(0.02)
     rates = []
     for i in range(60):
@@ -219,7 +219,7 @@ def test_the_young_are_explored_more():
 
 
 def test_a_shared_drop_is_explored_as_the_younger_rule_asks():
-    """And one that no rule led to, as the setting says."""
+    """A drop without rules is explored at the setting's rate."""
     evidence = RuleEvidence(0.02, known={"old": RuleCounts(1000, 0)})
     explored(evidence, [True] * 3, "old")
     assert evidence.rate(["old"]) == 0.02
@@ -229,7 +229,7 @@ def test_a_shared_drop_is_explored_as_the_younger_rule_asks():
 
 @given(st.sampled_from([0.0, 0.001, 0.02, 0.5, 1.0]), st.lists(st.booleans(), max_size=30))
 def test_a_rate_is_a_share_and_never_below_the_setting(epsilon, outcomes):
-    """Law: between the setting and 1; nothing is explored where the setting is 0."""
+    """Law: between the setting and 1; nothing is explored if the setting is 0."""
     evidence = RuleEvidence(epsilon)
     for i, is_right in enumerate(outcomes):
         evidence.record(("r",), form(i), is_same=is_right)
@@ -238,7 +238,7 @@ def test_a_rate_is_a_share_and_never_below_the_setting(epsilon, outcomes):
 
 
 def test_the_counts_of_earlier_crawls_count():
-    """A known rule is young for three explorations, one that failed stays off, and the counts go on."""
+    """A known rule is new for three explorations, a failed one stays off, and the counts continue."""
     evidence = RuleEvidence(0.02, known={"old": RuleCounts(200, 3), "off": RuleCounts(5, 4, True)})
     assert evidence.rate(["old"]) == 0.99
     assert evidence.switched_off == {"off"}
@@ -248,7 +248,7 @@ def test_the_counts_of_earlier_crawls_count():
 
 
 def test_memory_is_bounded(monkeypatch):
-    """The forms that have spoken are forgotten one by one; the counts stay."""
+    """The forms that have counted are forgotten one by one; the counts stay."""
     monkeypatch.setattr(rule_evidence, "MAX_FORMS", 10)
     evidence = RuleEvidence(0.02)
     for i in range(100):
@@ -258,7 +258,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 def test_when_a_rule_is_verified():
-    """Three explorations of this crawl whatever was known before, and as many more as its drops are worth."""
+    """Three explorations in this crawl for any past, and as many more as its drops are worth."""
     evidence = RuleEvidence(0.02, {}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
     evidence.add_training({"r": (40, 0)}, "a.example")
     evidence.add_training({"new": (0, 0)}, "b.example")
@@ -276,7 +276,7 @@ def test_when_a_rule_is_verified():
 
 
 def test_the_rules_of_a_site_speak_for_each_other():
-    """Where eight rules have held, the next one of that site needs fewer tests; another site's needs as many."""
+    """If eight rules have held, the next one of the site needs fewer tests; one of another site needs as many."""
     evidence = RuleEvidence(0.02)
     others = [f"other {n}" for n in range(8)]
     evidence.add_training(dict.fromkeys([*others, "r"], (40, 0)), "a.example")
@@ -292,7 +292,7 @@ def test_the_rules_of_a_site_speak_for_each_other():
 
 
 def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
-    """The order of a query matters almost nowhere: where a learnt rule took part, that one was wrong."""
+    """Query order hardly ever matters: if a learnt rule took part, that one was wrong."""
     evidence = RuleEvidence(0.02)
     evidence.add_training({"order": (0, 0), "r": (9, 0)}, "a.example", ["order"])
     assert evidence.record(("order", "r"), form(1), is_same=True) is None
@@ -302,7 +302,7 @@ def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
 
 
 def test_a_rule_that_goes_on_dropping_is_tested_again():
-    """Tests of its first drops say nothing of what the site shows later: those of the last half count."""
+    """Tests of early drops are no evidence for later pages: those of the last half count."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})
     explored(evidence, [True] * 15)
     for _ in range(64):
@@ -316,7 +316,7 @@ def test_a_rule_that_goes_on_dropping_is_tested_again():
 
 
 def test_after_a_wrong_one_a_rule_is_tested_again():
-    """An old rule that was wrong once has to be right five times before its drops are let go."""
+    """An old rule that was wrong once needs five right tests before its drops are forgotten."""
     evidence = RuleEvidence(0.02, {"r": (400, 0)})
     explored(evidence, [True] * 24 + [False])
     assert evidence.n_missing("r") == 5
@@ -325,7 +325,7 @@ def test_after_a_wrong_one_a_rule_is_tested_again():
 
 
 def test_a_rule_that_is_never_decided_drops_nothing():
-    """Twenty explorations in a row that cannot be decided hold it back, one that can lets it go on."""
+    """Twenty undecided explorations in a row hold it back; one decided releases it."""
     evidence = RuleEvidence(0.02)
     for _ in range(19):
         evidence.undecided(("r",))
@@ -340,8 +340,8 @@ def test_a_rule_that_is_never_decided_drops_nothing():
 
 def test_tests_of_other_crawlers_count_once():
     """
-    An evidence file may hold what the others did before: the larger of both counts. What they tell is never told on as
-    this crawler's own, and rules that no model here has are left out.
+    An evidence file may include the others' tests: the larger count is used. Their tests are never passed on as this
+    crawler's own, and rules of unknown models are left out.
     """
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (40, 0), "s": (40, 0)})
@@ -355,7 +355,7 @@ def test_tests_of_other_crawlers_count_once():
 
 
 def test_a_rule_that_others_have_found_wrong_is_doubted_or_goes():
-    """What they switched off goes at once; one wrong test of theirs is a wrong test here."""
+    """Rules that they switched off are off at once; a wrong test of theirs is a wrong test here."""
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (9, 0), "s": (9, 0), "t": (9, 0)})
     assert evidence.take_in({"r": RuleCounts(0, 1), "s": RuleCounts(3, 2, True), "t": RuleCounts(30, 0)}) == ["s"]

@@ -23,7 +23,7 @@ def test_what_was_written_is_read_back(rules):
 
 
 def test_a_rule_may_be_written_by_hand():
-    """A field that is left out is empty; the statistics come back too."""
+    """A missing field is empty; the statistics come back too."""
     (read,) = rules_from_json(JsonValue([RULE], "rules.json"))
     counted = Rule(
         "a.example",
@@ -63,12 +63,12 @@ def test_a_rule_may_be_written_by_hand():
     ],
 )
 def test_an_error_names_file_rule_and_word(change, message):
-    """One line: where it stands, what was found, what was probably meant."""
+    """One line: the place, the value, and the probable name."""
     with pytest.raises(BadInputError, match=rf"^my\.json, entry 2.*{message}"):
         rules_from_json(JsonValue([RULE, {**RULE, **change}], "my.json"))
 
 
 def test_a_file_that_is_no_list():
-    """The error says what was found instead."""
+    """The error has the value found instead."""
     with pytest.raises(BadInputError, match=r"my.json: expected a list, found a table"):
         rules_from_json(JsonValue(RULE, "my.json"))

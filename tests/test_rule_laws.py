@@ -1,4 +1,4 @@
-"""The laws of rules, run on every method: which of them fired on a URL, and what is left without some of them."""
+"""The laws of rules, run on every method: the fired rules of a URL, and models without some rules."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ from url_strategies import urls as any_urls
 
 
 def site(n_topics):
-    """Topics under session ids and a forum whose posts lead to them, met by turns: rules of every kind."""
+    """Topics with session ids, and a forum whose posts show them, mixed: rules of every kind."""
     topics, posts = session_ids(), forum(n_topics)
     links = iter(zip(*vars(posts).values(), strict=True))
     rows = []
@@ -60,7 +60,7 @@ def fitted_model(name):
 
 
 def overlapping_rules():
-    """One of two rules takes the other's place, two send URLs round and round, one goes on where another stopped."""
+    """One rule replaces another, two send URLs in a circle, one continues another's work."""
     host = HOST.partition("://")[2]
     topic, sid = {"path[0]": Literal("topic")}, {"query[sid]": ANY}
     return [
@@ -109,9 +109,9 @@ def is_left_alone(model, url, referrer):
 @LAWS
 @given(url=planted_urls, page=pages)
 def test_rules_fired_where_something_changed(fitted, url, page):
-    """Nothing fired on a URL that keeps its normal form and is not covered; something fired on any other.
+    """No rule fired on an uncovered URL in its normal form; some rule fired on any other.
 
-    What fired is short, has a sentence, and was counted.
+    Fired rules have short identifiers, sentences, and counts.
     """
     referrer = referrer_of(fitted, page)
     fired = fitted.fired(url, referrer)
@@ -128,7 +128,7 @@ def test_rules_fired_where_something_changed(fitted, url, page):
 @LAWS
 @given(url=planted_urls, page=pages, others=st.sets(st.integers(0, 400), max_size=5))
 def test_without_what_fired_a_url_is_left_alone(fitted, url, page, others):
-    """No other rule takes its place, whatever else is switched off."""
+    """No other rule takes its place, for any other switched-off rules."""
     referrer = referrer_of(fitted, page)
     known = sorted(fitted.rule_sentences())
     off = {*fitted.fired(url, referrer), *(known[number % len(known)] for number in others if known)}
@@ -142,9 +142,9 @@ def test_without_what_fired_a_url_is_left_alone(fitted, url, page, others):
 @LAWS
 @given(url=planted_urls, page=pages, chosen=st.sets(st.integers(0, 400), max_size=4))
 def test_without_some_rules(fitted, url, page, chosen):
-    """URLs that they never fired on keep their forms, others lose them; forms stay their own forms; so for any choice.
+    """For any choice of rules, only URLs on which they fired change; forms stay their own forms.
 
-    What is switched off fires no more, and what fires then did so before.
+    Switched-off rules never fire, and rules that fire then fired before.
     """
     known = sorted(fitted.rule_sentences())
     off = {known[number % len(known)] for number in chosen if known}
@@ -166,7 +166,7 @@ def test_without_some_rules(fitted, url, page, chosen):
 
 
 def test_without_nothing_it_is_the_same(fitted):
-    """No rules, or such as the model does not know."""
+    """No rules, or unknown rules."""
     for less in (without(fitted, ()), without(fitted, ["unknown"])):
         assert less.canonicalize_many(COLUMNS["urls"]) == fitted.canonicalize_many(COLUMNS["urls"])
         assert less.hosts == fitted.hosts
@@ -175,7 +175,7 @@ def test_without_nothing_it_is_the_same(fitted):
 
 
 def test_without_all_rules_every_url_is_a_page(fitted):
-    """It is a fitted model of the same hosts that changes nothing, and leaves the whole one as it was."""
+    """It is a fitted model of the same hosts that changes nothing, and leaves the whole model unchanged."""
     before = fitted.canonicalize_many(COLUMNS["urls"])
     none = without(fitted, fitted.rule_sentences())
 
@@ -186,7 +186,7 @@ def test_without_all_rules_every_url_is_a_page(fitted):
 
 
 def test_rules_of_another_host(fitted):
-    """None fires on a host that was not learnt from, with or without rules switched off."""
+    """No rule fires on an unknown host, with or without switched-off rules."""
     assert fitted.fired(FOREIGN) == without(fitted, fitted.rule_sentences()).fired(FOREIGN) == ()
 
 
@@ -202,7 +202,7 @@ def test_what_is_left_is_neither_fitted_nor_saved(fitted, tmp_path):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_unfitted_method_knows_no_rules(name):
-    """It says so."""
+    """The description says so."""
     method = made(name)
     for ask in (
         lambda: method.fired(FOREIGN),
@@ -216,7 +216,7 @@ def test_an_unfitted_method_knows_no_rules(name):
 
 
 def facts(model):
-    """All that has to be the same for the same model."""
+    """Return everything that must be equal for equal models."""
     fired = [model.fired(url) for url in COLUMNS["urls"]]
     return [model.digest, fired, dict(model.rule_sentences()), dict(model.rule_evidence())]
 
@@ -232,7 +232,7 @@ def test_a_loaded_model_has_the_same_rules(fitted, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in QUICK])
 def test_what_is_learnt_again_has_the_same_rules(name):
-    """From the same crawl, though in another order of the host's letters and with other data in memory."""
+    """From the same crawl, with another host name and other data in memory."""
     again = made(name)
     again.fit(["http://a.example/"], [0])
     again.rule_sentences()
@@ -241,7 +241,7 @@ def test_what_is_learnt_again_has_the_same_rules(name):
 
 
 def test_another_process_has_the_same_rules(tmp_path):
-    """Also where strings are hashed in another way; and what is asked in a crawl loads nothing that trains."""
+    """Also with another hash seed; and using a model in a crawl loads nothing for training."""
     urls = random.Random(0).sample(COLUMNS["urls"], 100)
     folders = [str(fitted_model(name).save(tmp_path / name)) for name in METHODS]
     code = (

@@ -1,4 +1,4 @@
-"""Whether two fetched pages show the same content."""
+"""Comparison of two fetched pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def topic(path, seed, *more):
 
 
 def seen(text, fetched):
-    """Have a page counted."""
+    """Count a page."""
     text.see(read(fetched))
 
 
@@ -71,13 +71,13 @@ def site():
 
 
 def test_the_same_text_under_two_addresses(site):
-    """And another text under the same template is another page."""
+    """Another text under the same template is another page."""
     assert same_page(topic("/a", 1), topic("/b?sid=3", 1), site) is True
     assert same_page(topic("/a", 1), topic("/a2", 2), site) is False
 
 
 def test_what_varies_around_the_content_does_not_count(site):
-    """The page's own address printed in it, times, times from now, tokens in forms and scripts."""
+    """The page's URL in its text, times, relative times, tokens in forms and scripts do not count."""
     hidden = "<input type=hidden value={0}><script>var token='{0}'</script>"
     one = topic("/a", 1, "/a · last changed 2026/01/01 10:00", "seen 5 minutes ago", hidden.format("f00"))
     other = topic("/b", 1, "/b · last changed 2026/02/02 23:59", "seen 2 hours ago", hidden.format("ba7"))
@@ -85,7 +85,7 @@ def test_what_varies_around_the_content_does_not_count(site):
 
 
 def test_a_counter_is_no_other_page_but_an_id_is(site):
-    """One small number of a long page may differ, unless it stands in the address."""
+    """One small number of a long page may differ, unless it is in the URL."""
     long = prose(7, 300)
     assert same_page(topic("/a", 1, long, "Views: 311"), topic("/b", 1, long, "Views: 312"), site) is True
     one, other = (topic(f"/a?rev={number}", 1, long, f"Revision {number}") for number in (311, 312))
@@ -93,7 +93,7 @@ def test_a_counter_is_no_other_page_but_an_id_is(site):
 
 
 def test_counters_of_a_list_go_up_together(site):
-    """The views of each topic; but numbers that go up and down are those of another table."""
+    """View counts of topics may grow; numbers that grow and fall are those of another table."""
     views = [[str(10 * i + more) for i in range(1, 12)] for more in (0, 1)]
     assert same_page(topic("/a", 1, *views[0]), topic("/b", 1, *views[1]), site) is True
     mixed = [number if i % 2 else str(int(number) - 2) for i, number in enumerate(views[1])]
@@ -101,7 +101,7 @@ def test_counters_of_a_list_go_up_together(site):
 
 
 def test_a_list_sorted_otherwise_is_the_same(site):
-    """But one entry elsewhere is how a tree says which branch is open, and one entry more is another list."""
+    """Reversed it is the same; one moved entry may show the open branch of a tree, and one more is another list."""
     rows = [prose(i, 6) for i in range(20, 40)]
     one = page("/list", html("List", *rows))
     assert same_page(one, page("/list?sort=desc", html("List", *reversed(rows))), site) is True
@@ -110,7 +110,7 @@ def test_a_list_sorted_otherwise_is_the_same(site):
 
 
 def test_never_the_same_for_want_of_text(site):
-    """Nothing but the frame, an empty page, a shell that a script would fill: nobody can tell."""
+    """Only the frame, an empty page, or a shell that a script fills: undecided."""
     assert same_page(page("/a", html("Topic 1001")), page("/b", html("Topic 1001")), site) is None
     assert same_page(page("/a", ""), page("/b", ""), site) is None
     assert same_page(page("/a", ""), topic("/b", 1), site) is None
@@ -119,7 +119,7 @@ def test_never_the_same_for_want_of_text(site):
 
 
 def test_two_empty_folders_are_not_told_apart_by_their_names(site):
-    """The name of the folder is masked, and too little else is there."""
+    """The name of the folder is masked, and too little else remains."""
     one, other = (
         page(path, html(f"Index of {path}", f"Index of {path}", "Parent Directory")) for path in ("/x1", "/y1")
     )
@@ -127,7 +127,7 @@ def test_two_empty_folders_are_not_told_apart_by_their_names(site):
 
 
 def test_nothing_is_known_of_a_site_at_first():
-    """As long as nobody knows the text of the site; but files have no frame."""
+    """HTML is undecided without the text of the site; but files have no frame."""
     assert same_page(topic("/a", 1), topic("/b", 1)) is None
     assert same_page(page("/a", b"\0" * 500, "image/png"), page("/b", b"\0" * 500, "image/png")) is True
 
@@ -146,17 +146,17 @@ def test_nothing_is_known_of_a_site_at_first():
     ],
 )
 def test_bodies_that_are_no_html(site, one, other, content_type, expected):
-    """Exactly equal or not, behind the first MiB too; a pixel or two words say nothing."""
+    """Exactly equal or not, also after the first MiB; a pixel or two words are no evidence."""
     assert same_page(page("/a", one, content_type), page("/b", other, content_type), site) is expected
 
 
 def test_html_and_a_file_are_not_the_same(site):
-    """Whatever their texts."""
+    """For any texts."""
     assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), site) is False
 
 
 def test_encodings(site):
-    """One text in two charsets is the same; an unknown charset or a wrong one is read as well as can be."""
+    """One text in two charsets is the same; an unknown or wrong charset is decoded as well as possible."""
     text = html("Täxt", *(f"Füße und Bäume {prose(i, 8)}" for i in range(9)))
     utf8 = page("/a", text.encode("utf-8"))
     for charset, claimed in (("utf-16", "utf-16"), ("cp1252", "windows-1252"), ("utf-8", "no-such-charset")):
@@ -177,7 +177,7 @@ def test_broken_html_is_read_as_a_browser_would(site):
     "piece", ["<div>", "<p>x", "<a b=1 ", "</div>", "<table>", "<!--", "&amp;", "<b><i>", "word ", "<textarea>\n"]
 )
 def test_huge_and_hostile_pages_are_bounded(site, piece):
-    """Two megabytes of whatever: a bounded time, and no verdict that the rest could overthrow."""
+    """Two megabytes of any content: bounded time, and no verdict that the rest could change."""
     body = "<html><body>" + prose(1) + piece * (2 * 2**20 // len(piece))
     with at_most(400):
         one, other = page("/a", body + "1"), page("/b", body + "2")
@@ -193,12 +193,12 @@ def test_no_body_makes_it_fail(site, one, other, content_type):
 
 @given(st.text(max_size=300))
 def test_a_page_is_never_another_than_itself(site, text):
-    """Law: the same body under one address is the same, or says too little."""
+    """Law: the same body under one URL is the same, or undecided."""
     assert same_page(page("/a", html("T", text)), page("/a", html("T", text)), site) is not False
 
 
 def test_the_frame_is_that_of_the_latest_pages():
-    """After a relaunch the new menu is frame, and the old one is not any more; memory is bounded."""
+    """After a relaunch the new menu is frame, and the old one no longer is; memory is bounded."""
     text = GrowingText()
     for i in range(MAX_PAGES + 50):
         seen(text, topic(f"/{i}", i, "an old menu entry" if i < 50 else "a new menu entry"))
@@ -209,7 +209,7 @@ def test_the_frame_is_that_of_the_latest_pages():
 
 
 def test_a_page_of_many_addresses_is_no_frame():
-    """Of pages with one title one counts, for all that they say is theirs."""
+    """Of pages with one title only one counts."""
     text = GrowingText()
     for i in range(40):
         seen(text, topic(f"/?sid={i}", 7))
@@ -217,7 +217,7 @@ def test_a_page_of_many_addresses_is_no_frame():
 
 
 def test_not_every_offered_page_is_read():
-    """The first fifty are, then one of eight: reading takes milliseconds."""
+    """The first fifty are read, then one in eight: reading takes milliseconds."""
     pages = PagesOfSite()
     pages.text(OwnerPages())
     for i in range(450):
@@ -226,7 +226,7 @@ def test_not_every_offered_page_is_read():
 
 
 def test_no_page_is_read_before_somebody_asks():
-    """Then fifty that were kept meanwhile are; where none was kept, the next fifty."""
+    """Then fifty kept pages are read; if none was kept, the next fifty."""
     pages, kept = PagesOfSite(), OwnerPages()
     for i in range(450):
         kept.put(b"%d" % i, topic(f"/{i}", i))
@@ -242,7 +242,7 @@ def test_no_page_is_read_before_somebody_asks():
 
 
 def test_one_site_says_nothing_about_another():
-    """Each host has its own text; hosts without end do not fill memory."""
+    """Each host has its own text; the number of hosts is bounded."""
     sites, kept = SiteTexts(), OwnerPages()
     sites.catch_up(kept)
     for i in range(30):

@@ -1,4 +1,4 @@
-"""The live parts fit every supported Scrapy; `make compat` runs their crawls with the oldest."""
+"""The live parts work with every supported Scrapy; `make compat` runs their crawls with the oldest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def methods_that_scrapy_calls():
 
 @pytest.mark.parametrize("method", list(methods_that_scrapy_calls()), ids=lambda method: method.__qualname__)
 def test_the_spider_may_be_given_and_may_be_left_out(method):
-    """Scrapy 2.13 gives the spider, as the last argument; later versions warn of a method that cannot do without."""
+    """Scrapy 2.13 passes the spider as the last argument; later versions warn of methods that require it."""
     last = list(inspect.signature(method).parameters.values())[-1]
     assert (last.name, last.default) == ("spider", None)
 
@@ -45,7 +45,7 @@ def test_the_spider_may_be_given_and_may_be_left_out(method):
     "late", ["scrapy.utils.asyncio", "engine.scheduler", "close_spider_async", "download_async", "raise CloseSpider"]
 )
 def test_what_older_versions_lack_is_used_in_one_place(late):
-    """Only scrapy_compat uses what came after 2.13; types do not matter, and a callback may close a crawl."""
+    """Only scrapy_compat uses names newer than 2.13; types do not count, and a callback may close a crawl."""
     for path in [*Path(dedup_crawler.live.__file__).parent.glob("*.py"), *(REPOSITORY / "spiders").glob("*.py")]:
         lines = path.read_text(encoding="utf-8").splitlines()
         used = [line for line in lines if late in line and not line.startswith("    from ")]
@@ -53,7 +53,7 @@ def test_what_older_versions_lack_is_used_in_one_place(late):
 
 
 def test_our_spider_works_on_a_reactor_without_asyncio(tmp_path):
-    """A crawl that goes on sleeps between start requests, and has clocks: there they are Twisted's."""
+    """A resumed crawl sleeps between start requests, and has clocks: on a reactor they are Twisted's."""
     with Site() as site:
         site.page("/", "/a", "/b")
         site.page("/a")

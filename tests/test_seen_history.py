@@ -1,4 +1,4 @@
-"""Laws of every seen set, for any history."""
+"""Laws of every seen set, for any history of calls."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def sets(request, tmp_path):
 
 
 class Crawl:
-    """A crawl against a seen set, and what it knows itself of the forms: whatever it is told has to agree."""
+    """A crawl against a seen set, with its own model of the forms: all answers of the set must agree."""
 
     def __init__(self, sets):
         self.sets = sets
         self.seen = sets.fresh()
         self.owner = {}
         self.answered, self.done = set(), set()
-        self.owed = {}  # form -> URLs that were dropped, and not given since
-        self.kept = {}  # form -> URLs that outlive the process: they were given as well, and are not claimed yet
+        self.owed = {}  # form -> URLs that were dropped, and not returned since
+        self.kept = {}  # form -> URLs that outlive the process: also returned ones that are not claimed yet
         self.drops = {}
-        self.left = {}  # form -> URL that was given, and may be on its way
-        self.displaced = set()  # such URLs, whose forms another URL has claimed: they are kept as drops as well
+        self.left = {}  # form -> returned URL, which may be in flight
+        self.displaced = set()  # such URLs whose forms another URL has claimed: also kept as drops
 
     def ask(self, form, url):
-        """A link, or a request that was given."""
+        """A link, or a returned request."""
         standing = self.sets.claim(self.seen, form_digest(form), url).standing
         if form not in self.owner:
             assert standing is NEW
@@ -56,14 +56,14 @@ class Crawl:
             self.owed.pop(form, None)
 
     def process(self, form):
-        """The spider is through with the page."""
+        """The spider has processed the page."""
         if form in self.answered:
             self.seen.processed([form_digest(form)])
             self.done.add(form)
             self.kept.pop(form, None)
 
     def fail(self, form, is_swallowed):
-        """A bad answer: the oldest of those that wait is given; one that was given may be, but not in its place."""
+        """A bad answer: the oldest substitute is returned, perhaps after a returned request of an earlier run."""
         if form not in self.owner or form in self.answered | self.done:
             return
         substitute = self.sets.run(self.seen.release(form_digest(form)))
@@ -74,7 +74,7 @@ class Crawl:
             self._give(substitute, is_swallowed)
 
     def run_dry(self, is_swallowed):
-        """Nothing is in flight: of each form for which something waits a URL is given."""
+        """Nothing is in flight: one URL of each form with substitutes is returned."""
         texts = self.sets.run(self.seen.abandoned())
         forms = [form_of(text) for text in texts]
         assert len(set(forms)) == len(forms)
@@ -86,7 +86,7 @@ class Crawl:
         return texts
 
     def clear(self):
-        """The model is replaced: what waits is given, and all forms are forgotten."""
+        """The model is replaced: substitutes are returned, and all forms are forgotten."""
         awaited, waiting = self.sets.run(self.seen.clear())
         owed = {url for urls in self.owed.values() for url in urls}
         assert owed <= set(waiting) <= owed | {url for urls in self.kept.values() for url in urls}
@@ -97,7 +97,7 @@ class Crawl:
             known.clear()
 
     def stop(self, is_swallowed):
-        """A stop without an order, and the next run: what was not finished is given, and what was dropped is kept."""
+        """A kill, and the next run: unfinished requests are returned, and drops are kept."""
         if not self.seen.is_durable:
             return
         self.sets.stop(self.seen)
@@ -116,12 +116,12 @@ class Crawl:
             self._give(text, is_swallowed)
 
     def keep(self, rules, number):
-        """A drop by rules that are not verified."""
+        """A drop by unverified rules."""
         self.seen.keep_dropped(rules, f"dropped {rules} {number}")
         self.drops[f"dropped {rules} {number}"] = rules
 
     def verify(self, rules):
-        """Rules turn out to be right."""
+        """Rules are verified."""
         self.seen.forget_dropped([rules])
         if rules == 0:
             self.displaced.clear()
@@ -140,7 +140,7 @@ class Crawl:
             urls.get(form, set()).discard(url)
 
     def end(self):
-        """A crawl that runs dry while every answer fails: whatever waited is given in the end."""
+        """A crawl that runs dry while every answer fails: all substitutes are returned in the end."""
         for _ in range(100):
             if not self.run_dry(is_swallowed=False):
                 break
@@ -174,9 +174,9 @@ events = st.lists(
 @example(history=[("ask", 0, 0, False), ("stop", 0, 0, True), ("ask", 0, 1, False), ("stop", 0, 0, False)])
 def test_no_form_is_lost_and_none_is_new_twice(sets, history):
     """
-    Whatever the order of requests, answers, failures, models and stops: a form that is on its way is new to nobody
-    else; when its owner fails a URL that waits for it comes back, and as long as one is left the crawl does not run dry
-    without it; after a stop every form that was claimed and not processed comes back, and all that waited for it;
+    For any order of requests, answers, failures, models and stops: an awaited form is new to no other
+    URL; when its owner fails a substitute is returned, and as long as one is left the crawl does not run dry
+    without it; after a stop every claimed and unprocessed form comes back, with all its substitutes;
     drops come back until their rules are verified.
     """
     crawl = Crawl(sets)

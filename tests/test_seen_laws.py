@@ -1,4 +1,4 @@
-"""Laws of every seen set: who owns a form, who waits, what is forgotten; and which set a setting means."""
+"""Laws of every seen set: owners, substitutes, forgetting; and the setting that chooses a set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sets(request, tmp_path):
 
 
 def test_the_first_url_owns_the_form(sets):
-    """Its own repeats are told from other URLs of the form; the page comes, and the others meet a seen form."""
+    """Repeats of the owner differ from other URLs of the form; when the page comes, the others find a seen form."""
     seen = sets.fresh()
 
     assert sets.claim(seen, A, "/a?1", rules=7) == (NEW, 7)
@@ -48,7 +48,7 @@ def test_claims_of_one_call_meet_each_other(sets):
 
 
 def test_a_local_set_answers_at_once(sets):
-    """A local set needs no event loop to be asked."""
+    """A local set needs no event loop."""
     seen = sets.fresh()
 
     if seen.is_local:
@@ -56,7 +56,7 @@ def test_a_local_set_answers_at_once(sets):
 
 
 def test_nobody_waits_for_a_form_that_is_seen_or_free(sets):
-    """A URL whose form was answered meanwhile may be dropped; one whose form was freed meanwhile may not."""
+    """A URL may be dropped if its form was answered meanwhile; not if it was freed meanwhile."""
     seen = sets.fresh()
     assert not sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     sets.claim(seen, A, "/a?1")
@@ -79,7 +79,7 @@ def test_a_seen_form_can_be_forgotten(sets):
 
 
 def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
-    """Whoever claims a form that was freed is awaited, so that another URL waits in case it fails as well."""
+    """A freed form that is claimed again is awaited, so that another URL waits in case it fails too."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.run(seen.release(A))
@@ -93,7 +93,7 @@ def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
 
 
 def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
-    """Its next URL takes it over, awaited or seen, and a waiting substitute goes on waiting."""
+    """The next URL takes the form over, awaited or seen, and substitutes go on waiting."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1", rules=7)
     sets.run(seen.wait(A, "/a?3", owner_tag("/a?3")))
@@ -111,7 +111,7 @@ def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
 
 
 def test_owners_that_were_swallowed_give_up_their_substitutes(sets):
-    """When nothing is in flight, every waiting substitute is given and its form is free; answered forms stay."""
+    """When nothing is in flight, every substitute is returned and its form is free; answered forms stay."""
     seen = sets.fresh()
     forms = [form_digest(letter) for letter in "abc"]
     for form, letter in zip(forms, "abc", strict=True):
@@ -129,7 +129,7 @@ def test_owners_that_were_swallowed_give_up_their_substitutes(sets):
 
 
 def test_asking_for_the_abandoned_ends(sets):
-    """Substitutes that are swallowed as well are not given for ever."""
+    """Substitutes that are never answered are not returned for ever."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
@@ -143,7 +143,7 @@ def test_asking_for_the_abandoned_ends(sets):
 
 
 def test_a_restored_form_is_seen(sets):
-    """The page is there; a local crawl may fetch it anew from the same URL; an owner of this crawl keeps its form."""
+    """The form is seen; a local crawl may fetch its own URL again; an owner of this crawl keeps its form."""
     seen = sets.fresh()
     sets.claim(seen, B, "/b?1")
     seen.restore(A, owner_tag("/a?1"), 3)
@@ -158,8 +158,8 @@ def test_a_restored_form_is_seen(sets):
 
 def test_facts_are_kept_and_forms_can_be_forgotten(sets):
     """
-    Clearing forgets seen, awaited and waiting, not the facts; a durable set gives the request that was awaited, every
-    set those that waited for a form without an answer, one that is free as well.
+    Clearing forgets seen, awaited and waiting forms, not the facts; a durable set returns the awaited requests, every
+    set the substitutes of unanswered forms, including free ones.
     """
     seen = sets.fresh()
     forms = [form_digest(letter) for letter in "abcd"]
@@ -190,7 +190,7 @@ def test_facts_are_kept_and_forms_can_be_forgotten(sets):
 
 
 def test_the_owner_of_a_seen_form(sets):
-    """A durable set knows the request that brought the page, in the next run too; it tells of no form without one."""
+    """A durable set keeps the request that brought the page, also in the next run; none for a form without one."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
@@ -221,8 +221,8 @@ def test_the_owner_of_a_seen_form(sets):
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_drops_are_kept_until_they_are_forgotten(sets, is_clean):
     """
-    Every run is given the drops of earlier ones, each once, also after an orderly stop, until its rules are verified;
-    forgetting all lets go of those that were given as well. Clearing leaves them alone.
+    Every run receives the drops of earlier runs, each once, also after a clean stop, until its rules are verified;
+    forgetting all includes received drops. Clearing leaves them alone.
     """
     seen = sets.fresh()
     options = {"queue_survives": True}
@@ -250,7 +250,7 @@ def test_drops_are_kept_until_they_are_forgotten(sets, is_clean):
 
 
 def test_digests_that_look_alike_are_told_apart(sets):
-    """Forms made so that the first or last bytes of their digests are equal stay different forms."""
+    """Forms whose digests share first or last bytes stay different."""
     seen = sets.fresh()
     alike = [bytes(15) + bytes([n]) for n in range(200)] + [bytes([n]) + bytes(15) for n in range(1, 200)]
 
@@ -266,7 +266,7 @@ def test_digests_that_look_alike_are_told_apart(sets):
 
 
 def test_a_clock_that_goes_backwards_changes_nothing(sets, monkeypatch):
-    """No decision looks at the time of day."""
+    """No decision depends on the time of day."""
     hours = itertools.count(2_000_000_000, -3600)
     monkeypatch.setattr(time, "time", lambda: float(next(hours)))
     test_the_first_url_owns_the_form(sets)
@@ -295,8 +295,8 @@ def test_the_next_run_knows_what_was_seen(sets):
 
 def test_substitutes_take_over_one_after_the_other(sets):
     """
-    Of the URLs that are dropped while the answer is awaited the oldest is given when the owner fails, then the next
-    one; a URL that waits twice is given once. A form that is free is released already.
+    Of the URLs dropped while the answer is awaited the oldest is returned when the owner fails, then the next
+    one; a URL that waits twice is returned once. Releasing a free form does nothing.
     """
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
@@ -312,8 +312,8 @@ def test_substitutes_take_over_one_after_the_other(sets):
 
 def test_substitutes_stay_with_a_free_form(sets):
     """
-    While a form is free its other substitutes stay with it, whoever claims it then: a new URL, or one of those that
-    wait, which waits no more. The answer makes all of them wait no more.
+    While a form is free its other substitutes stay with it, whichever URL claims it: a new one, or one of those that
+    wait, which then waits no more. The answer ends the waiting of all.
     """
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
@@ -333,7 +333,7 @@ def test_substitutes_stay_with_a_free_form(sets):
 
 
 def test_no_substitute_is_lost_with_the_one_that_was_given(sets):
-    """The one that was given is never claimed: the crawler that runs dry is given the others, one after the other."""
+    """If a returned request is never claimed, the idle crawler receives the others, one after the other."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3", "/a?4")
@@ -346,7 +346,7 @@ def test_no_substitute_is_lost_with_the_one_that_was_given(sets):
 
 
 def test_a_substitute_that_was_given_may_wait_again(sets):
-    """Another URL was faster than the one that was given, which waits for it then, behind the others, and is given."""
+    """Another URL was faster than the returned one, which then waits behind the others, and is returned again."""
     seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3")
@@ -360,7 +360,7 @@ def test_a_substitute_that_was_given_may_wait_again(sets):
 
 
 def test_urls_of_a_form_are_told_apart_by_32_bits(sets):
-    """Two URLs that share the 16 bits kept of an owner are two substitutes, and neither takes the other's place."""
+    """Two URLs that share the 16 bits of an owner are two substitutes, and neither replaces the other."""
     seen = sets.fresh()
     alike = [(1 << 16) + 7, (2 << 16) + 7]
     sets.claim(seen, A, "/a?1")
@@ -373,7 +373,7 @@ def test_urls_of_a_form_are_told_apart_by_32_bits(sets):
 
 
 def test_many_substitutes_of_one_form(sets):
-    """A rule that makes one form of a whole template has hundreds wait for one answer; none is lost."""
+    """A rule that gives a whole template one form has hundreds wait for one answer; none is lost."""
     seen = sets.fresh()
     urls = [f"/a?{n}" for n in range(300)]
     sets.claim(seen, A, "/a")
@@ -386,7 +386,7 @@ def test_many_substitutes_of_one_form(sets):
 
 def test_what_was_not_finished_is_given_until_it_is_claimed(sets):
     """
-    After a stop in mid-crawl the requests without a processed page are given, run after run, until they are claimed;
+    After a kill the requests without a processed page are returned, run after run, until they are claimed;
     their forms are free, and substitutes go on waiting.
     """
     seen = sets.fresh()
@@ -407,7 +407,7 @@ def test_what_was_not_finished_is_given_until_it_is_claimed(sets):
 
 
 def test_a_substitute_that_takes_the_form_over_leaves_the_owner_waiting(sets):
-    """After a stop the link of the substitute is met first. It fails, and the earlier owner's request comes back."""
+    """After a stop the substitute's link comes first. It fails, and the earlier owner's request comes back."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
@@ -422,7 +422,7 @@ def test_a_substitute_that_takes_the_form_over_leaves_the_owner_waiting(sets):
 
 
 def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
-    """Where the owner's request has no text, a stop gives the substitute in its place."""
+    """If the owner's request has no text, the next run receives the substitute instead."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.run(seen.claim([Claim(A, 1, 0, None), Claim(B, 1, 0, None)]))
@@ -439,8 +439,8 @@ def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
 @pytest.mark.parametrize("queue_survives", [True, False])
 def test_all_substitutes_outlive_the_process(sets, is_clean, queue_survives):
     """
-    Three URLs wait for the answer. The owner and the first of them fail, the crawl is stopped and goes on, again and
-    again: each of the others comes when the one before it has failed, and none before.
+    Three URLs wait for the answer. The owner and the first of them fail, the crawl is stopped and resumed, again and
+    again: each of the others comes when the previous one has failed, none earlier.
     """
     seen = sets.fresh()
     needs_durable(seen)
@@ -461,7 +461,7 @@ def test_all_substitutes_outlive_the_process(sets, is_clean, queue_survives):
 
 
 def test_substitutes_wait_for_an_owner_in_the_queue(sets):
-    """After an orderly stop the queue brings the owner. It fails, and those that waited in the run before are given."""
+    """After a clean stop the queue brings the owner. It fails, and the substitutes of the earlier run are returned."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
@@ -476,7 +476,7 @@ def test_substitutes_wait_for_an_owner_in_the_queue(sets):
 
 
 def test_a_request_that_the_queue_does_not_bring_is_given_when_the_crawl_runs_dry(sets):
-    """Not all that is queued can be written to a queue on disk: the owner comes back, and all that wait for it."""
+    """Some queued requests cannot be written to disk: the owner comes back, and all its substitutes."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
@@ -493,7 +493,7 @@ def test_a_request_that_the_queue_does_not_bring_is_given_when_the_crawl_runs_dr
 
 
 def test_a_form_that_was_answered_and_not_processed_keeps_its_substitutes(sets):
-    """The process dies before the spider is through with the page, which fails in the next one."""
+    """The process dies before the page is processed, which fails in the next process."""
     seen = sets.fresh()
     needs_durable(seen)
     sets.claim(seen, A, "/a?1")
@@ -510,7 +510,7 @@ def test_a_form_that_was_answered_and_not_processed_keeps_its_substitutes(sets):
 
 
 def test_without_a_setting_a_crawl_that_can_be_resumed_has_a_file(tmp_path):
-    """The job folder gets a file; without one the set is in memory, and so it is where the setting says memory."""
+    """A job folder gets a file; without one, or if the setting says so, the set is in memory."""
     assert open_seen(None, tmp_path)._path == tmp_path / "dedup.seen"
     assert isinstance(open_seen(None, None), MemorySeenSet)
     assert isinstance(open_seen("memory", tmp_path), MemorySeenSet)
@@ -535,7 +535,7 @@ def test_paths(setting, path):
     "setting", ["memroy", "Memory", "sqlite://", "sqlite:///", "sqlite://host/x", "mysql://host/x"]
 )
 def test_what_is_no_place_is_refused(setting):
-    """A misspelt word makes no file, and an unknown scheme is named with what would do."""
+    """A misspelt word creates no file, and the error for an unknown scheme names valid ones."""
     with pytest.raises(BadInputError, match="memory"):
         open_seen(setting, None)
 

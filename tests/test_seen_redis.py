@@ -1,4 +1,4 @@
-"""Several crawlers on one real Redis: claimed once, crawlers that die, a Redis that goes away."""
+"""Several crawlers on one real Redis: single claims, crawlers that die, an unavailable Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEARTBEAT_S = 0.4
 
 @pytest.fixture
 def own_server(tmp_path, request):
-    """A Redis that a test may stop; persistent if asked for."""
+    """A Redis that a test may stop; persistent if requested."""
     require_redis()
     server = RedisServer(tmp_path, is_persistent=getattr(request, "param", False))
     yield server
@@ -45,7 +45,7 @@ async def standing(seen, digest, owner=1):
 
 
 async def until(condition, timeout_s=600.0):
-    """Wait until the coroutine function *condition* gives something, which is returned."""
+    """Wait until the coroutine function *condition* returns a true value; return it."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not (found := await condition()):
         assert asyncio.get_running_loop().time() < deadline
@@ -75,13 +75,13 @@ asyncio.run(crawl(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.arg
 
 
 def claimer(url, tag, n_forms, heartbeat_s=30.0):
-    """A process that claims forms once it is told to, and stays if its heartbeat is short."""
+    """A process that claims forms on command, and stays alive if its heartbeat is short."""
     command = [sys.executable, "-c", CLAIMER, url, str(tag), str(n_forms), str(heartbeat_s)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_two_processes_claim_each_form_once(redis_server):
-    """Both claim the same 1,000 forms at the same time: each form is new to exactly one of them."""
+    """Both claim the same 1,000 forms at the same time: exactly one of them gets each form."""
     crawlers = [claimer(redis_server.url("two"), tag, 1_000) for tag in (1, 2)]
     for crawler in crawlers:
         crawler.stdin.write("\n")
@@ -93,8 +93,8 @@ def test_two_processes_claim_each_form_once(redis_server):
 
 def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
     """
-    A crawler is killed in mid-crawl. Its forms are its own until its heartbeat expires; then each of its requests is
-    given to exactly one of the two others, and the forms are free to claim.
+    A crawler is killed. It keeps its forms until its heartbeat expires; then each of its requests is
+    returned to exactly one of the two others, and the forms are free.
     """
     url = redis_server.url("killed")
     dying = claimer(url, 7, 50, HEARTBEAT_S)
@@ -128,7 +128,7 @@ def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
 
 
 def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
-    """Who finds a page of a dead crawler takes it, and the dead crawler's request waits as its substitute."""
+    """A claim takes over the form of a dead crawler, whose request becomes a substitute."""
 
     async def crawl():
         url = redis_server.url("dead")
@@ -143,7 +143,7 @@ def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
 
         await until(takes)
         assert not await other.abandoned(is_idle=False)
-        dead.answered(A)  # it was only slow: its answer counts
+        dead.answered(A)  # it was only slow, so its answer counts
         assert await standing(dead, A, 3) is SEEN
         assert await dead.release(A) is None
         assert await other.release(A) == "/a?1"
@@ -154,7 +154,7 @@ def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
 
 
 def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
-    """One crawler's page is another one's duplicate; a substitute of the other one is given to whoever fails."""
+    """One crawler's page is another's duplicate; a failing owner of one crawler returns the substitute of the other."""
 
     async def crawl():
         one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
@@ -183,9 +183,9 @@ def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
 
 
 def test_a_claim_that_redis_lost_does_not_make_a_page_seen(redis_server):
-    """Redis lost its memory while a page was on its way.
+    """Redis lost its data while a page was in flight.
 
-    Nobody knows any more by which rules it owns its form, so no rule could be blamed for what that form drops: the next
+    The rules of the owner are lost, so no rule could be blamed for drops by that form: the next
     URL of the form is fetched.
     """
 
@@ -204,8 +204,8 @@ def test_a_claim_that_redis_lost_does_not_make_a_page_seen(redis_server):
 
 def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
     """
-    A crawler dies, another one stops in order; what they dropped by rules that are not verified is given once, to one
-    of the others, which keeps it from then on. What a living crawler keeps is its own.
+    A crawler dies, another one stops in order; their drops by unverified rules are returned once, to one
+    of the others, which keeps them from then on. Drops of a living crawler stay its own.
     """
 
     async def crawl():
@@ -218,7 +218,7 @@ def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
         dead.forget_dropped([1])
         await living._beat()
         await dead._beat()
-        dead._is_closing = True  # it says nothing any more
+        dead._is_closing = True  # stop its heartbeat
         await dead._task
         await stopped.close(is_clean=True)
         assert await heir.may_be_given_more()
@@ -244,7 +244,7 @@ def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
 
 
 def test_owners_of_the_forms_seen_last_are_known_to_all(redis_server):
-    """One crawler asks for the request that brought another one's page; the oldest of more than 20,000 is forgotten."""
+    """One crawler reads the request that brought another one's page; the oldest of more than 20,000 is forgotten."""
 
     async def crawl():
         one, other = [await opened(redis_server.url("owners")) for _ in range(2)]
@@ -290,7 +290,7 @@ def test_clearing_leaves_no_key_behind(redis_server):
 
 def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
     """
-    A crawler that has unfinished forms may be dead: that is known when it gives a sign of life, or its time is over.
+    A crawler with unfinished forms may be dead: this is known when it gives a sign of life, or its time is over.
     """
 
     async def crawl():
@@ -323,7 +323,7 @@ def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
 
 
 def test_a_crawler_that_is_known_to_be_dead_is_not_waited_for(redis_server):
-    """Whoever opens the set in its place is given at once what it had not finished."""
+    """The next crawler receives at once its unfinished requests."""
 
     async def crawl():
         url = redis_server.url("known_dead")
@@ -339,7 +339,7 @@ def test_a_crawler_that_is_known_to_be_dead_is_not_waited_for(redis_server):
 
 
 def test_a_living_crawler_stays_alive(redis_server):
-    """A crawler that has nothing to say for several lifetimes of its heartbeat keeps its forms."""
+    """A crawler that is silent for several heartbeat lifetimes keeps its forms, because it sends heartbeats."""
 
     async def crawl():
         url = redis_server.url("quiet")
@@ -358,8 +358,8 @@ def test_a_living_crawler_stays_alive(redis_server):
 @pytest.mark.parametrize("own_server", [True, False], ids=["persistent", "forgetful"], indirect=True)
 def test_redis_is_stopped_and_started_again(own_server, request):
     """
-    While Redis is away a claim says so soon, and what was processed is kept. Afterwards claims work again, the page
-    that was processed meanwhile is seen if Redis remembers its claim, and nobody hears of a missing key.
+    While Redis is unavailable a claim fails soon, and processed pages are remembered. Afterwards claims work again, the
+    processed page is seen if Redis remembers its claim, and a missing key is no error.
     """
     is_persistent = "persistent" in request.node.name
 
@@ -380,7 +380,7 @@ def test_redis_is_stopped_and_started_again(own_server, request):
         async def is_back():
             try:
                 await standing(seen, form_digest("/probe"))
-                return not seen._news  # what was processed meanwhile has been sent
+                return not seen._news  # the pages processed meanwhile were sent
             except SeenUnavailableError:
                 return False
 
@@ -397,7 +397,7 @@ def test_redis_is_stopped_and_started_again(own_server, request):
 
 
 def test_a_crawl_ends_without_its_redis(own_server, caplog):
-    """Closing while Redis is away is no failure; one line says what was not noted."""
+    """Closing while Redis is unavailable is no failure; one line says how many pages were not noted."""
 
     async def crawl():
         seen = await opened(own_server.url("end"))
@@ -413,7 +413,7 @@ def test_a_crawl_ends_without_its_redis(own_server, caplog):
 
 
 def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
-    """While Redis is away for long, the oldest processed pages are forgotten; they will be fetched again."""
+    """If Redis is unavailable for long, the oldest processed pages are forgotten; they will be fetched again."""
     monkeypatch.setattr("dedup_crawler.live.seen.redis._MAX_NEWS", 10)
 
     async def crawl():
@@ -430,7 +430,7 @@ def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
 
 
 def test_a_crawler_does_not_wait_for_a_redis_that_hangs(own_server):
-    """A Redis that takes questions and answers none is as good as none: after the time limit, and then at once."""
+    """A Redis that never answers counts as unavailable: after the time limit, and then at once."""
 
     async def crawl():
         seen = RedisSeenSet(own_server.url("hangs"), timeout_s=0.2)
@@ -450,7 +450,7 @@ def test_a_crawler_does_not_wait_for_a_redis_that_hangs(own_server):
 
 
 def test_a_redis_that_cannot_be_used(own_server):
-    """Nobody there, keys of a newer version, an address that is none: one line, without the password."""
+    """No Redis, keys of a newer version, an invalid URL: one line, without the password."""
     with pytest.raises(SeenError, match="start Redis") as caught:
         asyncio.run(open_seen("redis://:secret@127.0.0.1:1/0", None).open())
     assert "secret" not in str(caught.value)
@@ -465,7 +465,7 @@ def test_a_redis_that_cannot_be_used(own_server):
 
 
 def test_tests_of_rules_are_told_to_the_others(redis_server):
-    """Each is given the sum of the others, those that have ended included; to tell the same again changes nothing."""
+    """Each receives the sum of the others, including ended ones; repeating the same results changes nothing."""
 
     async def main():
         one, two, three = [await opened(redis_server.url("tests")) for _ in range(3)]
@@ -484,7 +484,7 @@ def test_tests_of_rules_are_told_to_the_others(redis_server):
 
 
 def test_crawls_with_different_names_share_nothing(redis_server):
-    """The name in the address is the prefix of all keys."""
+    """The name in the URL is the prefix of all keys."""
 
     async def crawl():
         one, other = await opened(redis_server.url("name1")), await opened(redis_server.url("name2"))

@@ -1,4 +1,4 @@
-"""The seen set in a file: killed, foreign, locked, full, or damaged: one line that names it, never a traceback."""
+"""The seen set in a file: after kills, foreign, locked, full or damaged files give one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def path(tmp_path):
 
 
 def crawled(path, n_pages=1):
-    """A file that a crawl has left."""
+    """Return the file of a finished crawl."""
 
     async def crawl():
         seen = SQLiteSeenSet(path)
@@ -47,7 +47,7 @@ def crawled(path, n_pages=1):
 
 
 def open_fails(path):
-    """The message for the user: one line."""
+    """Return the message for the user: one line."""
     with pytest.raises(SeenError) as caught:
         asyncio.run(SQLiteSeenSet(path).open())
     assert "\n" not in str(caught.value)
@@ -56,8 +56,8 @@ def open_fails(path):
 
 def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
     """
-    A crawling process is killed 20 times at random moments. At the end each page that a crawl without a filter fetches
-    was fetched and is seen, and what was fetched twice was in flight when a process died.
+    A crawling process is killed 20 times at random moments. At the end each page of a crawl without a filter
+    was fetched and is seen, and pages fetched twice were in flight at a kill.
     """
     log, n_kills = tmp_path / "fetched", 20
 
@@ -75,7 +75,7 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
 
 
 def test_links_of_a_page_are_written_with_it(path, tmp_path):
-    """A copy of the files at any moment holds a processed page only together with the claims for its links."""
+    """A copy of the files at any moment has a processed page only together with the claims for its links."""
 
     async def crawl():
         seen = SQLiteSeenSet(path)
@@ -111,8 +111,8 @@ def test_links_of_a_page_are_written_with_it(path, tmp_path):
 @pytest.mark.parametrize("queue_survives", [True, False])
 def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, queue_survives):
     """
-    After a clean stop with a queue on disk nothing is given: the owner's request comes from the queue and passes,
-    other URLs go on waiting for it. Otherwise everything is given.
+    After a clean stop with a queue on disk nothing is returned: the owner's request comes from the queue and passes,
+    other URLs go on waiting for it. Otherwise everything is returned.
     """
 
     async def crawl():
@@ -139,7 +139,7 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
 
 
 def test_runs_are_numbered_and_begin_again(path):
-    """The last number is followed by the first, and a strange one counts as none."""
+    """The first run number follows the last, and an invalid one counts as none."""
 
     async def run():
         seen = SQLiteSeenSet(path)
@@ -167,7 +167,7 @@ def test_runs_are_numbered_and_begin_again(path):
 
 
 def test_another_process_cannot_use_the_file(path):
-    """Two crawls on one file would each drop what the other one fetches; the second is told so."""
+    """Two crawls on one file would each drop the other's pages; the second is refused."""
 
     async def open_twice():
         seen = SQLiteSeenSet(path)
@@ -180,7 +180,7 @@ def test_another_process_cannot_use_the_file(path):
 
 
 def test_the_file_of_another_program_is_left_alone(path):
-    """Neither a text nor somebody's database nor our own page database is touched."""
+    """Neither a text, a foreign database nor our own page database is changed."""
     path.write_bytes(b"shopping list\n" * 100)
     assert "give another file" in open_fails(path)
     assert path.read_bytes() == b"shopping list\n" * 100
@@ -197,7 +197,7 @@ def test_the_file_of_another_program_is_left_alone(path):
 
 
 def test_a_newer_file_asks_for_an_upgrade(path):
-    """A file of another version is named with both versions, and is left as it is."""
+    """The error for a file of another version names both versions, and the file is unchanged."""
     connection = sqlite3.connect(crawled(path))
     with connection:
         connection.execute("UPDATE facts SET text = '4' WHERE key = 'version'")
@@ -208,12 +208,12 @@ def test_a_newer_file_asks_for_an_upgrade(path):
 
 @pytest.mark.parametrize("place", ["folder", "no folder"])
 def test_a_place_for_no_file(tmp_path, place):
-    """A folder, or a folder that is missing: the message says what to give."""
+    """A folder, or a file in a missing folder: the message says what to give."""
     assert str(tmp_path) in open_fails(tmp_path if place == "folder" else tmp_path / "missing" / "dedup.seen")
 
 
 def test_a_damaged_file(path):
-    """Bytes overwritten in the middle, or half of the file: one line that says how to go on."""
+    """Bytes overwritten in the middle, or half of the file: one line with the way out."""
     data = crawled(path, n_pages=2_000).read_bytes()
     path.write_bytes(data[:20_000] + os.urandom(20_000) + data[40_000:])
     assert "delete it" in open_fails(path)
@@ -223,7 +223,7 @@ def test_a_damaged_file(path):
 
 
 def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
-    """After a kill the crawl goes on as it would have gone, however many wait, and some were answered in between."""
+    """After a kill the substitutes are as before, for any number of them, even if some forms were answered."""
 
     async def crawl():
         seen = SQLiteSeenSet(path)
@@ -249,7 +249,7 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
 
 
 def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
-    """Of more forms than are kept the oldest owners go, from the file too; a form that is seen again counts anew."""
+    """The oldest owners are forgotten, in the file too; a form that is seen again counts as new."""
     monkeypatch.setattr(sqlite_tables, "N_OWNERS", 100)
     monkeypatch.setattr(sqlite_tables, "_N_FORGOTTEN", 10)
     digests = [form_digest(f"/{n}") for n in range(300)]
@@ -278,7 +278,7 @@ def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
 
 
 def test_a_file_that_is_damaged_while_the_crawl_runs(path):
-    """A look-up that fails says that nothing was learnt, so that nothing is dropped."""
+    """A failing look-up raises SeenUnavailableError, so that nothing is dropped."""
     crawled(path)
     in_file = form_digest("/0")
 
@@ -352,8 +352,8 @@ asyncio.run(crawl())
 
 def test_a_full_disk_is_said_once_and_the_crawl_goes_on(path):
     """
-    The file may not grow any more: what was seen before and is seen from then on counts, one warning names the file,
-    and once there is space again everything is written.
+    The file cannot grow: earlier and later seen forms count, one warning names the file,
+    and everything is written once there is space again.
     """
     printed = in_another_process(FULL_DISK, path).splitlines()
 
@@ -412,11 +412,11 @@ WRONG = {
     "text": ("x'00ff'", "NULL"),
 }
 CASES = [(table, column, wrong) for table, columns in TABLES.items() for column in columns for wrong in WRONG[column]]
-CASES.remove(("awaited", "request", "NULL"))  # a request that could not be written down
+CASES.remove(("awaited", "request", "NULL"))  # a request without a text
 
 
 async def use(path):
-    """All that a crawl may ask a set, and an orderly end."""
+    """Use all methods of a set, and close it."""
     seen = SQLiteSeenSet(path)
     await seen.open()
     for digest in FORMS:
@@ -455,7 +455,7 @@ def full(tmp_path):
 
 @pytest.mark.parametrize(("table", "column", "wrong"), CASES)
 def test_a_value_of_a_wrong_type(full, table, column, wrong):
-    """A text where a number belongs, bytes that are no digest, nothing at all: the line says how to go on."""
+    """A text in place of a number, bytes that are no digest, a missing value: the line has the way out."""
     connection = sqlite3.connect(full)
     connection.executescript(
         f"CREATE TABLE other AS SELECT * FROM {table}; DROP TABLE {table}; ALTER TABLE other RENAME TO {table};"
@@ -475,7 +475,7 @@ def test_a_value_of_a_wrong_type(full, table, column, wrong):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_is_missing_or_another_one(full, table):
-    """So it is without a table, or with one of other columns."""
+    """The same without a table, or with other columns."""
     for change in (f"ALTER TABLE {table} RENAME COLUMN {TABLES[table][-1]} TO other", f"DROP TABLE {table}"):
         connection = sqlite3.connect(full)
         connection.execute(change)
@@ -487,7 +487,7 @@ def test_a_table_that_is_missing_or_another_one(full, table):
 
 @pytest.mark.parametrize("table", ["awaited", "substitutes", "owners", "dropped", "facts"])
 def test_a_text_that_is_none(full, table):
-    """Bytes that are no UTF-8 are found when they are read: then the set cannot be used, or cannot be asked."""
+    """Invalid UTF-8 is found when it is read: then the set cannot be opened, or is unavailable."""
     connection = sqlite3.connect(full)
     with connection:
         connection.execute(f"UPDATE {table} SET {TABLES[table][-1]} = CAST(x'ff' AS TEXT)")
@@ -498,7 +498,7 @@ def test_a_text_that_is_none(full, table):
 
 
 def test_bytes_overwritten_anywhere(full):
-    """A file with a hole of random bytes is refused in one line, or used."""
+    """A file with random bytes in it is refused in one line, or works."""
     data = full.read_bytes()
     rng = random.Random(0)
     messages = []

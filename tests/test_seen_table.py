@@ -1,4 +1,4 @@
-"""How digests take little room: the table behind the set in memory, and the filter before the one in a file."""
+"""Compact storage of digests: the table of the set in memory, and the filter of the set in a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ steps = st.lists(st.tuples(st.booleans(), digests, st.integers(0, MAX_VALUE)), m
 
 @given(steps)
 def test_the_table_is_a_dict(history):
-    """Whatever is put, replaced and discarded in whatever order: the table answers as a dict would."""
+    """For any order of insertions, replacements and removals the table behaves as a dict."""
     table, model = DigestTable(), {}
     for is_put, digest, value in history:
         if is_put:
@@ -37,7 +37,7 @@ def test_the_table_is_a_dict(history):
 
 
 def test_the_table_grows_without_losing_anything():
-    """Through several doublings every entry is found, and none that was not put."""
+    """Through several doublings every entry is found, and no other."""
     table = DigestTable()
     for n in range(5_000):
         table.put(form_digest(str(n)), n)
@@ -46,7 +46,7 @@ def test_the_table_grows_without_losing_anything():
 
 
 def test_bytes_of_neighbours_are_no_entry():
-    """A digest that stands in the table only across the border of two entries is not found."""
+    """A digest that matches only across the border of two entries is not found."""
     for n in range(200):
         table, first = DigestTable(), form_digest(str(n))
         table.put(first, 0)
@@ -56,7 +56,7 @@ def test_bytes_of_neighbours_are_no_entry():
 
 @pytest.mark.parametrize("n_forms", [5_000, 8_300, 12_000])
 def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
-    """A million pages fit in 40 MB, whatever the moment between two doublings: the form itself is not kept."""
+    """A million pages fit in 40 MB, at any moment between two doublings: the form itself is not kept."""
     tracemalloc.start()
     try:
         seen = MemorySeenSet()
@@ -71,7 +71,7 @@ def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
 
 
 def test_substitutes_are_bounded():
-    """The number of waiting substitutes is bounded over all forms; a place is free once one was given or claimed."""
+    """The number of substitutes is bounded over all forms; a place is free once one was returned or claimed."""
 
     async def crawl():
         seen = MemorySeenSet(max_substitutes=2)
@@ -106,7 +106,7 @@ lists = st.lists(st.binary(min_size=16, max_size=16), max_size=50)
 
 @given(lists, lists)
 def test_nothing_that_was_added_is_missing(first, second):
-    """Whatever is added, in however many steps: it may be there, in the order of the question."""
+    """For anything added in any number of steps: it may be there, in the order of the question."""
     known = BloomFilter()
     known.add(first)
     known.add(iter(second))
@@ -114,7 +114,7 @@ def test_nothing_that_was_added_is_missing(first, second):
 
 
 def test_few_others_look_as_if_they_were_there():
-    """Beside 100,000 forms less than 1 % of what was not added may be there, and beside none nothing."""
+    """With 100,000 forms less than 1 % are false positives, and without forms none."""
     known = BloomFilter()
     others = [form_digest(f"/other{n}") for n in range(10_000)]
     assert known.among(others) == []

@@ -21,7 +21,7 @@ SESSIONS = crawl(*((f"/{i}{sid}", i) for i in range(5) for sid in ("", "?sid=a",
 
 
 def test_counts_what_a_rule_merges_and_only_that():
-    """Five pages of three URLs each: three pairs a page, and one group; URLs that it does not touch do not count."""
+    """Five pages of three URLs each: three pairs per page, and one group; untouched URLs do not count."""
     statistics = SESSIONS.counted(DROP_SID).statistics
 
     assert (statistics.n_urls, statistics.n_support_pairs, statistics.n_false_pairs) == (10, 15, 0)
@@ -29,7 +29,7 @@ def test_counts_what_a_rule_merges_and_only_that():
 
 
 def test_a_rule_that_is_wrong_too_often_is_discarded():
-    """Dropping ``page`` merges different pages; dropping ``sid`` does not; what matches nothing merges nothing."""
+    """Dropping ``page`` merges different pages; dropping ``sid`` does not; a rule without matches merges nothing."""
     site = crawl(*((f"/x?page={i}&sid={sid}", i) for i in range(5) for sid in "ab"))
     drop_page = rule({"query[page]": ANY}, {"query[page]": Drop()})
     useless = rule({"query[other]": ANY}, {"query[other]": Drop()})
@@ -38,7 +38,7 @@ def test_a_rule_that_is_wrong_too_often_is_discarded():
 
 
 def test_one_rule_for_one_pattern():
-    """Of two rules with one context the one that is wrong less often stays."""
+    """Of two rules with one context the one with fewer errors stays."""
     wrong = rule({"query[sid]": ANY}, {"query[sid]": Drop(), "path[0]": Set("0")})
     rules = qualified([wrong, DROP_SID], SESSIONS, max_fpr=1)
 
@@ -46,7 +46,7 @@ def test_one_rule_for_one_pattern():
 
 
 def test_the_more_general_rule_replaces_its_special_cases():
-    """Also where they do the same to the same key in another way."""
+    """Also if they do the same to the same key in another way."""
     special = rule({"query[sid]": Literal("a")}, {"query[sid]": Drop()})
     other_way = rule({"query[sid]": ANY, "path[0]": Literal("1")}, {"query[sid]": Star()})
     rules = qualified([special, other_way, DROP_SID], SESSIONS, max_fpr=0.1)
@@ -55,7 +55,7 @@ def test_the_more_general_rule_replaces_its_special_cases():
 
 
 def test_of_a_circle_the_rule_with_the_smallest_support_goes():
-    """Of two rules that undo each other one is left, and every URL settles."""
+    """Of two rules that reverse each other one stays, and every URL settles."""
     site = crawl(*((f"/{name}/{i}", i) for i in range(4) for name in "ab"), ("/a/9", 9))
     there = rule({"path[0]": Literal("a"), "path[1]": ANY}, {"path[0]": Set("b")})
     back = rule({"path[0]": Literal("b"), "path[1]": ANY}, {"path[0]": Set("a")})

@@ -1,4 +1,4 @@
-"""A crawl that begins without a model, learns one from its own pages, and goes on with it."""
+"""A crawl that starts without a model, learns one from its own pages, and uses it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "r
 
 
 class PatientSite(Site):
-    """Answers no more than *n_at_first* requests before *model* is there, as if they took as long as learning does."""
+    """Answers at most *n_at_first* requests before *model* exists, as if they took as long as learning does."""
 
     def __init__(self, n_at_first: int, model: Path) -> None:
         super().__init__()
         self._n_at_first, self._model = n_at_first, model
 
     def lookup(self, path: str) -> Answer | list[Answer]:
-        """Wait for the model, and for the crawl to hear of it, which looks once a second."""
+        """Wait for the model, and for the crawl, which looks once a second."""
         deadline = time.monotonic() + 600
         while len(self.asked) > self._n_at_first and not list(self._model.glob("*/model.json")):
             assert time.monotonic() < deadline, "no model was learnt"
@@ -59,7 +59,7 @@ class TwiceLearntSite(PatientSite):
 
 def build(site: Site, *, is_chain: bool = False) -> None:
     """
-    Lists of topics, each topic under its address and with a session; every topic has a text of its own. If the lists
+    Lists of topics, each topic with its URL and one with a session; every topic has its own text. If the lists
     are a chain, each leads to the next one.
     """
     draw = random.Random(0)
@@ -106,8 +106,8 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
 @pytest.mark.parametrize("is_dry_run", [False, True], ids=["tests", "dry run"])
 def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: Path, is_dry_run: bool):
     """
-    Everything that would be dropped is fetched to test its rule; when the second model is learnt, many such requests
-    wait in the queue. None of them counts as fetched: all URLs of all topics are asked for. A dry run counts no tests.
+    All would-be drops are fetched to test their rules; when the second model is learnt, many such requests
+    are queued. None of them counts as fetched: all URLs of all topics are requested. A dry run counts no tests.
     """
     models = tmp_path / "crawl.models"
     with TwiceLearntSite(LEARN_AFTER + 60, LEARN_AFTER + 140, models) as site:
@@ -133,8 +133,8 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
 
 def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
     """
-    What is seen is forgotten with the model that it was seen by; the requests that waited are still in the queue, which
-    is lost with the process, and the pages that they stand on are not fetched again.
+    A new model forgets the seen forms; queued requests are still in the queue, which is lost with the process, and
+    the pages with their links are not fetched again.
     """
     settings = {
         "DEDUP_LEARN_AFTER": LEARN_AFTER,
@@ -153,7 +153,7 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
         n_asked = len(site.asked)
-        while len(site.asked) < n_asked + 20:  # some of the queue is decided anew
+        while len(site.asked) < n_asked + 20:  # some of the queue is decided again
             time.sleep(0.01)
         crawl.send_signal(signal.SIGKILL)
         crawl.wait()

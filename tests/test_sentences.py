@@ -59,7 +59,7 @@ def test_a_rule_says_what_where_and_why():
     ],
 )
 def test_conditions(matcher, text):
-    """Of many values a few are told, and how many more there are."""
+    """Of many values a few are named, and the number of others."""
     assert said({"query[page]": matcher}, {"query[page]": Drop()}) == f"drop `page` where {text}"
 
 
@@ -81,12 +81,12 @@ def test_conditions(matcher, text):
     ],
 )
 def test_operations(key, operation, text):
-    """Each has its words."""
+    """Each operation has its words."""
     assert said({}, {key: operation}) == f"{text} anywhere"
 
 
 def test_what_must_not_be_there_is_told():
-    """But for the second value of the key itself, which goes without saying."""
+    """Except for a condition on the changed key itself, which is obvious."""
     assert (
         said({"query[f]": ANY}, {"query[f]": Drop()}, {"query[f]#2", "query[do]", "query[g]#2", "slash"})
         == "drop `f` where `do` is missing, the second `g` is missing and the path does not end with a slash"
@@ -94,7 +94,7 @@ def test_what_must_not_be_there_is_told():
 
 
 def test_exceptions_come_last():
-    """Values that a key must not have are an exception; that the key has to be there is told where nothing says it."""
+    """Forbidden values are an exception; a required key is mentioned unless it is obvious."""
     cut = {"path[1]": Cut("-", is_last=False, keeps_head=True)}
     sections = NoneOf(frozenset({"forum", "post", "user"}))
 
@@ -109,7 +109,7 @@ def test_exceptions_come_last():
 
 
 def test_the_path_is_told_as_a_whole():
-    """Its length and its end, and a last part that goes; what is changed need not be there to be told."""
+    """Length and end of a path, and a dropped last part; a changed key need not be mentioned as required."""
     shorter = {"path.length": Set("2"), "path[2]": Drop()}
 
     assert said({"path.length": Literal("3"), "path[2]": ANY}, shorter) == "drop path part 3 where the path has 3 parts"
@@ -135,7 +135,7 @@ def test_links_have_sentences_too():
 
 
 def test_a_substring_rule_says_what_it_replaces():
-    """In the words of its own kind."""
+    """A substring rule has its own words."""
     rule = SubstringRule("forum.example", "story?id=", "story_", statistics=COUNTED)
 
     assert "story?id=" in sentence_of(rule)

@@ -1,4 +1,4 @@
-"""The translator as a method: what each of its parts is for."""
+"""The translator as a method: the effect of each of its parts."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_slugs_of_any_length_are_dropped(questions):
 
 
 def test_a_new_function_token_in_the_place_of_a_slug_is_not_a_slug(questions):
-    """``history`` of three questions: from the third on each keeps its own form, and the guard says so."""
+    """``history`` after three questions: from the third on each keeps its own form, because of the guard."""
     forms = [questions.canonicalize(f"{HOST}/questions/{number}/history") for number in range(900, 910)]
 
     assert forms[2:] == [f"{HOST}/questions/{number}/history" for number in range(902, 910)]
@@ -36,21 +36,21 @@ def test_a_new_function_token_in_the_place_of_a_slug_is_not_a_slug(questions):
 
 
 def test_without_the_guard_it_is_lost():
-    """The guard is what keeps those pages: switched off, they all take the question's form."""
+    """Without the guard, those pages all get the question's form."""
     unguarded = fit(slugs(), value_guard=False)
 
     assert unguarded.canonicalize(f"{HOST}/questions/905/history") == f"{HOST}/questions/905"
 
 
 def test_a_template_never_met_is_left_alone(questions):
-    """Unknown templates keep their own form, though they hold known tokens."""
+    """Unknown templates keep their own form, though they contain known tokens."""
     for path in ("/questions/777/slug/answers", "/questions", "/tagged/x/questions/777"):
         assert questions.canonicalize(HOST + path) == HOST + path
     assert "was not in the training data" in questions.explain(f"{HOST}/questions/7/slug/8/9").reason
 
 
 def test_too_few_merge_groups_are_no_evidence():
-    """Of 25 questions hardly half are judged: nothing is translated, and explain says why."""
+    """Less than half of 25 questions are judged: nothing is translated, and explain gives the reason."""
     model = fit(slugs(n_pages=25))
 
     assert model.quality_["translated_templates"] == 0
@@ -65,7 +65,7 @@ def test_the_gate_can_be_opened():
 
 
 def test_shuffled_clusters_teach_nothing():
-    """Labels without meaning give no translations."""
+    """Random labels give no translations."""
     crawl = slugs()
     shuffled = crawl.clusters[7:] + crawl.clusters[:7]
     model = make_method("seq2seq", **QUICK).fit(crawl.urls, shuffled)
@@ -74,7 +74,7 @@ def test_shuffled_clusters_teach_nothing():
 
 
 def test_a_site_without_duplicates_teaches_nothing(tmp_path):
-    """No network is trained, no URL is changed, and the model can be saved and read all the same."""
+    """No network is trained, no URL is changed, and the model can still be saved and loaded."""
     crawl = slugs()
     model = make_method("seq2seq").fit(crawl.urls, range(len(crawl.urls)))
 
@@ -84,7 +84,7 @@ def test_a_site_without_duplicates_teaches_nothing(tmp_path):
 
 
 def test_the_paper_preset_believes_its_network(tmp_path):
-    """The recipe of the paper translates every template that it has met, with no evidence; so does a loaded model."""
+    """The recipe of the paper translates every known template, without evidence; so does a loaded model."""
     crawl = session_ids()
     model = fit(crawl, preset="paper", optimizer="adam", learning_rate=5e-3)
     loaded = load_model(model.save(tmp_path / "model"))

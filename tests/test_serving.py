@@ -67,7 +67,7 @@ def get(client: http.client.HTTPConnection, target: str, method: str = "GET") ->
 
 
 def test_it_says_what_it_serves(site: RecordedSite):
-    """The host with most URLs, how many they are, and where; on loopback only."""
+    """The host with most URLs, their number, and the URL; on loopback only."""
     assert (site.n_urls, site.origin) == (11, SITE)
     assert site.address.startswith("http://127.0.0.1:")
     assert site.served_url(f"{SITE}/b?x=1&y=2") == f"{site.address}/b?x=1&y=2"
@@ -92,14 +92,14 @@ def test_answers_are_given_as_recorded(site: RecordedSite, connection: http.clie
 
 
 def test_what_was_not_recorded_is_a_plain_404(connection: http.client.HTTPConnection):
-    """Unknown paths, robots.txt that nobody fetched, pages of other hosts, another order of the query."""
+    """Unknown paths, an unrecorded robots.txt, pages of other hosts, another order of the query."""
     for target in ("/unknown", "/robots.txt", "/b?y=2&x=1", "/b"):
         status, headers, body = get(connection, target)
         assert (status, headers["content-type"], len(body) < 100) == (404, "text/plain; charset=utf-8", True)
 
 
 def test_head_tells_what_get_would(connection: http.client.HTTPConnection):
-    """The same status and headers, no body, and the connection goes on."""
+    """The same status and headers, no body, and the connection stays open."""
     for target in ("/", "/moved", "/unknown"):
         left, right = get(connection, target, "HEAD"), get(connection, target)
         assert left[2] == b""
@@ -108,7 +108,7 @@ def test_head_tells_what_get_would(connection: http.client.HTTPConnection):
 
 
 def test_broken_requests_do_not_end_the_site(site: RecordedSite, connection: http.client.HTTPConnection):
-    """Rubbish, half a request, a client that goes away, an endless line: the next client is served."""
+    """Garbage, half a request, a client that disconnects, an endless line: the next client is served."""
     port = int(site.address.rpartition(":")[2])
     for raw in (
         b"\0\xff\r\n\r\n",
@@ -123,7 +123,7 @@ def test_broken_requests_do_not_end_the_site(site: RecordedSite, connection: htt
 
 
 def test_many_connections_at_once(site: RecordedSite):
-    """Forty clients, each asking several times on one connection, all get their pages."""
+    """Forty clients, each with several requests on one connection, all get their pages."""
     failures: list[object] = []
 
     def ask() -> None:
@@ -142,7 +142,7 @@ def test_many_connections_at_once(site: RecordedSite):
 
 
 def test_a_recorded_robots_txt_is_served(tmp_path: Path):
-    """As recorded, and not rewritten."""
+    """Binary data is served as recorded, not rewritten."""
     path = tmp_path / "a.warc"
     rules = b"User-agent: *\nDisallow: /x\n"
     path.write_bytes(response(f"{SITE}/robots.txt", rules, headers={"Content-Type": "text/plain"}))
@@ -153,7 +153,7 @@ def test_a_recorded_robots_txt_is_served(tmp_path: Path):
 
 
 def test_another_recorded_host_can_be_served(recording: Path):
-    """host= chooses; one that was not recorded names those that were."""
+    """host= chooses; the error for an unrecorded one names the recorded ones."""
     site = RecordedSite([recording], host="elsewhere.example")
     site.close()
     assert (site.n_urls, site.origin) == (1, "https://elsewhere.example")
@@ -176,7 +176,7 @@ def test_what_cannot_be_served_is_one_line(tmp_path: Path, site: RecordedSite, r
 
 
 def test_closing_ends_connections_and_frees_the_port(recording: Path):
-    """Closing does not wait for a client that stays connected, and the same port can be had again."""
+    """Closing does not wait for connected clients, and the port is free again."""
     site = RecordedSite([recording])
     port = int(site.address.rpartition(":")[2])
     with site:
@@ -188,7 +188,7 @@ def test_closing_ends_connections_and_frees_the_port(recording: Path):
 
 
 def test_a_real_crawl_finds_every_page(site: RecordedSite, tmp_path: Path):
-    """Scrapy follows the links as it spells them, spaces, brackets and accents included, and stays on loopback."""
+    """Scrapy follows the links in its own spelling, with spaces, brackets and accents, and stays on loopback."""
     code = f"""
         import scrapy
         class Walk(scrapy.Spider):
@@ -233,7 +233,7 @@ def served(*urls: str, host: str | None = None) -> ServedUrls:
     ],
 )
 def test_a_request_finds_what_was_recorded(recorded: str, requested: str):
-    """Whatever spelling the client uses, and however the recorder wrote the origin."""
+    """For any spelling of the client, and of the recorded origin."""
     urls = served(recorded)
     assert urls.find(requested) == recorded
     assert urls.recorded(ADDRESS + requested) == recorded
@@ -254,7 +254,7 @@ def test_a_request_finds_what_was_recorded(recorded: str, requested: str):
     ],
 )
 def test_what_means_something_else_is_not_found(recorded: str, requested: str):
-    """Escapes that keep two URLs apart, case, slashes, plus signs and order stay."""
+    """Significant escapes, case, slashes, plus signs and order stay."""
     assert served("https://a.example" + recorded).find(requested) is None
 
 
@@ -266,7 +266,7 @@ def test_the_exact_spelling_wins():
 
 
 def test_the_host_with_most_urls_is_served():
-    """Other hosts are not, unless they are asked for; a host that is not there names those that are."""
+    """Other hosts are not rewritten unless requested; the error for an unknown host names the recorded ones."""
     recorded = ["http://cdn.example/x", "https://a.example/1", "http://a.example/2", "https://a.example/3", "dns:a"]
     urls = served(*recorded)
     assert (urls.host, urls.origin, urls.n_urls) == ("a.example", "https://a.example", 3)
@@ -309,6 +309,6 @@ def test_urls_go_both_ways():
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="#"), max_size=20))
 def test_what_scrapy_makes_of_a_link_is_found(path: str):
     """Law: any URL, escaped as Scrapy escapes links, finds the recorded one."""
-    urls = served(f"http://a.example/{path}x")  # not ending in a space, which clients take off
+    urls = served(f"http://a.example/{path}x")  # not ending in a space, which clients remove
     sent = safe_url_string(f"{ADDRESS}/{path}x")
     assert urls.find(sent[len(ADDRESS) :]) is not None

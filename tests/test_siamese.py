@@ -1,4 +1,4 @@
-"""The Siamese networks: numpy says what torch says, and the faults are cured."""
+"""The Siamese networks: numpy agrees with torch, and the faults of the capstone are cured."""
 
 import subprocess
 import sys
@@ -77,7 +77,7 @@ def test_padding_is_not_read():
 
 
 def test_left_and_right_are_alike_to_the_cured_network_alone(cured, paper):
-    """Exchanged URLs have the same probability; the published head answers differently."""
+    """The order of the URLs does not matter; with the published head it does."""
     turned = [(right, left) for left, right in ASKED]
 
     assert cured.duplicate_probabilities(turned) == cured.duplicate_probabilities(ASKED)
@@ -85,7 +85,7 @@ def test_left_and_right_are_alike_to_the_cured_network_alone(cured, paper):
 
 
 def test_learns_which_argument_matters(cured):
-    """The topic decides, the session id does not, also for topics and sessions never seen."""
+    """The topic decides, the session id does not, also for new topics and sessions."""
     same = cured.duplicate_probability(f"{HOST}/topic.php?t=907", f"{HOST}/topic.php?t=907&sid=00c0ffee00c0ffee")
     other = cured.duplicate_probability(f"{HOST}/topic.php?t=907", f"{HOST}/topic.php?t=950&sid=00c0ffee00c0ffee")
 
@@ -93,13 +93,13 @@ def test_learns_which_argument_matters(cured):
 
 
 def test_a_url_longer_than_any_seen_is_no_error(cured, paper):
-    """Nor are characters that were never seen."""
+    """Unknown characters are no difference either."""
     for model in (cured, paper):
         assert 0 <= model.duplicate_probability(f"{HOST}/topic.php?t=1", f"{HOST}/{'é%~' * 500}") <= 1
 
 
 def test_one_url_is_its_own_duplicate_and_foreign_hosts_are_strangers(cured):
-    """Two spellings of one normal form are certain; of hosts that were not learnt from nothing is believed."""
+    """Two spellings of one normal form are certain duplicates; of unknown hosts nothing is believed."""
     assert cured.duplicate_probability(f"{HOST}/a b#x", f"{HOST.upper()}/a%20b") == 1.0
     assert cured.duplicate_probability("http://other.example/1", "http://other.example/2") == 0.0
 
@@ -121,7 +121,7 @@ def test_a_saved_network_gives_the_same_answers(preset, cured, paper, tmp_path):
 
 
 def test_a_crawl_asks_the_network_without_torch(crawled, tmp_path):
-    """Neither torch nor scikit-learn is loaded by a process that asks a saved network."""
+    """A process that uses a saved network loads neither torch nor scikit-learn."""
     folder = crawled.save(tmp_path / "model")
     asked = f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee"
     code = (
@@ -135,7 +135,7 @@ def test_a_crawl_asks_the_network_without_torch(crawled, tmp_path):
 
 
 def test_weights_of_another_network_are_refused(cured, tmp_path):
-    """A file that does not fit is one clear error."""
+    """A file with wrong shapes is one clear error."""
     description, files = read_model(cured.save(tmp_path / "model"), "siamese")
 
     with pytest.raises(DamagedModelError, match=r"weights\.safetensors"):
@@ -158,7 +158,7 @@ def test_progress_is_told(cured):
 
 
 def test_a_crawled_url_has_the_form_of_its_page(crawled):
-    """The first URL of the page that the labels say; explain says that it was crawled."""
+    """The form is the first URL of the labelled page; explain says that the URL was crawled."""
     crawl = session_ids()
     first = {}
     for url, cluster in zip(crawl.urls, crawl.clusters, strict=True):
@@ -167,7 +167,7 @@ def test_a_crawled_url_has_the_form_of_its_page(crawled):
 
 
 def test_explains_with_the_known_url_and_its_probability(crawled):
-    """A new URL is told which crawled URL it is a duplicate of, and how probably."""
+    """A new URL gets the crawled URL of which it is a duplicate, with the probability."""
     explained = crawled.explain(f"{HOST}/topic.php?t=107&sid=00c0ffee00c0ffee")
 
     assert "t=107" in explained.evidence["known"]
@@ -176,7 +176,7 @@ def test_explains_with_the_known_url_and_its_probability(crawled):
 
 
 def test_the_page_that_holds_the_link_is_a_candidate(crawled):
-    """A URL of a page that was never crawled takes the form of its referrer where it is its duplicate."""
+    """A URL of an uncrawled page takes the form of its referrer if it is its duplicate."""
     new, page = f"{HOST}/topic.php?t=999&sid=00c0ffee00c0ffee", f"{HOST}/topic.php?t=999"
     other = Referrer(f"{HOST}/member.php?u=1", f"{HOST}/member.php?u=1")
 
@@ -185,7 +185,7 @@ def test_the_page_that_holds_the_link_is_a_candidate(crawled):
 
 
 def test_a_site_without_duplicates_teaches_nothing(tmp_path):
-    """No network is trained, no URL changed, and the model can be saved and read."""
+    """No network is trained, no URL changed, and the model can still be saved and loaded."""
     urls = [f"{HOST}/topic.php?t={i}" for i in range(30)]
     model = make_method("siamese").fit(urls, range(30))
 
@@ -197,7 +197,7 @@ def test_a_site_without_duplicates_teaches_nothing(tmp_path):
 
 
 def test_precision_counts_more_when_recall_weighs_less():
-    """With little weight on recall the threshold rises over the last wrong answer."""
+    """With little weight on recall the threshold rises above the last wrong answer."""
     answers, is_same = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, True])
 
     assert best_threshold(answers, is_same, 0.1) == 0.85

@@ -41,7 +41,7 @@ def test_a_wrong_merge_loses_a_page_and_a_right_one_saves_a_fetch():
 
 
 def test_a_warm_crawl_needs_only_what_is_new():
-    """A form that training saw is not fetched; a page that it showed is not needed; a new page behind it is lost."""
+    """A form seen in training is not fetched; a page seen there is not needed; a new page with a seen form is lost."""
     outcome = replay(["a", "b", "c"], [1, 2, 3], seen_forms={"a", "b"}, seen_clusters={1})
 
     assert (outcome.n_fetched, outcome.n_needed, outcome.n_lost) == (1, 2, 1)
@@ -63,7 +63,7 @@ def test_forms_equal_to_pages_are_perfect(pairs):
 
 @given(visits)
 def test_no_method_invents_pages(pairs):
-    """Whatever the forms: covered pages are at most those needed and those fetched; rates stay between 0 and 1."""
+    """For any forms: covered pages are at most the needed and the fetched ones; rates are between 0 and 1."""
     forms, clusters = zip(*pairs, strict=True)
     outcome = replay(forms, clusters)
     quality = normalization_quality(forms, clusters)
@@ -80,7 +80,7 @@ def test_counts_pairs_as_www_10_does():
 
     assert (quality.n_support_pairs, quality.n_false_pairs) == (3, 2)
     assert quality.compression == 0.5
-    # before: 4 URLs, 3 clusters; after: 2 forms that stand for the clusters of their first URLs, 1 and 3
+    # before: 4 URLs, 3 clusters; after: 2 forms with the clusters of their first URLs, 1 and 3
     assert quality.dup_reduction == 1.0
 
 
@@ -93,11 +93,11 @@ class Told(KeepAll):
     """Posts are the page that links to them; members are covered."""
 
     def canonicalize(self, url, referrer=None):
-        """The referrer's form for a post on a known page."""
+        """Return the referrer's form for a post on a known page."""
         return referrer.form if referrer is not None and "/post/" in url else url.removesuffix("?sid")
 
     def is_covered(self, url):
-        """Members."""
+        """Return True for members."""
         return "/member/" in url
 
 
@@ -114,7 +114,7 @@ def go_on(visits, crawled=()):
 
 
 def test_a_crawl_that_goes_on_knows_the_page_that_holds_a_link():
-    """A post on a topic that was fetched, before or just now, is that topic; on a page that nobody fetched not."""
+    """A post on a fetched topic is that topic; on an unfetched page it is not."""
     crawled = [("/topic/1", 1)]
     known = [("/post/11", "/topic/1", 1), ("/topic/2", "/", 2), ("/post/21", "/topic/2", 2)]
     unknown = [("/post/31", "/topic/3", 3), ("/post/41", None, 4)]
@@ -125,21 +125,21 @@ def test_a_crawl_that_goes_on_knows_the_page_that_holds_a_link():
 
 
 def test_a_referrer_answers_by_its_own_form():
-    """A link on a topic that was fetched under a session id is the topic without it: one form, one fetch."""
+    """A link on a topic that was fetched with a session id has the form without it: one form, one fetch."""
     outcome = go_on([("/topic/1?sid", None, 1), ("/post/11", "/topic/1?sid", 1), ("/topic/1", None, 1)])
 
     assert (outcome.n_fetched, outcome.n_lost, outcome.saved) == (1, 0, 1.0)
 
 
 def test_a_dropped_page_is_nobodys_referrer():
-    """A post that was not fetched holds no links that anybody saw: what is said to be found there stands for itself."""
+    """An unfetched post shows no links: URLs found on it stand for themselves."""
     chain = [("/topic/1", None, 1), ("/post/11", "/topic/1", 1), ("/post/12", "/post/11", 2)]
 
     assert (go_on(chain).n_fetched, go_on(chain).n_lost) == (2, 0)
 
 
 def test_covered_urls_are_not_fetched_and_hold_no_links():
-    """A page shown by covered URLs alone is lost, and counted so; what they link stands for itself."""
+    """A page shown only by covered URLs counts as lost; URLs found on it stand for themselves."""
     visits = [("/topic/1", None, 1), ("/member/1", None, 1), ("/member/2", None, 2), ("/post/5", "/member/1", 5)]
     outcome = go_on(visits)
 
@@ -148,7 +148,7 @@ def test_covered_urls_are_not_fetched_and_hold_no_links():
 
 @given(visits)
 def test_without_referrers_a_crawl_that_goes_on_is_the_warm_crawl(pairs):
-    """The two simulations agree where links say nothing."""
+    """The two simulations agree if links do not matter."""
     urls, clusters = zip(*pairs, strict=True)
     method = KeepAll().fit(["http://h.example/"], [0])
     warm = replay(urls, clusters, seen_forms={"a", "b"}, seen_clusters={1})

@@ -34,13 +34,13 @@ BASE = "http://forum.example/a/b"
     ],
 )
 def test_absolute_url(link: str, url: str | None):
-    """A link stays as it was published; what is nothing to fetch is None."""
+    """A link stays as published; None if there is nothing to fetch."""
     assert absolute_url(BASE, link) == url
 
 
 @given(st.text())
 def test_no_link_raises(link: str):
-    """Whatever a page holds in an href, the crawl goes on, and two steps give what one gives."""
+    """For any href the crawl goes on, and resolving in two steps gives the same."""
     url = absolute_url(BASE, link)
     if url is not None:
         site_of(url)
@@ -97,7 +97,7 @@ def test_redirect_target():
     ],
 )
 def test_a_url_that_cannot_be_crawled(url: str | None, problem: str):
-    """The error says what is wrong with it and shows one that is right."""
+    """The error names the problem and shows a valid value."""
     with pytest.raises(BadInputError, match=problem) as caught:
         start_url(url)
     assert "-a url=https://forum.example.org/" in str(caught.value)

@@ -68,25 +68,25 @@ def test_reads_what_stands_in_paths(url: str, read: str):
 @pytest.mark.parametrize(
     "url",
     [
-        "/item/3;other=1",  # nobody knows the parameter
+        "/item/3;other=1",  # the parameter is unknown
         "/item/3;v=1;jsessionid=A1",  # in another order: both would be read as one URL
         "/item/3;v=1;v=2",
         "/item/3;v",
         "/Foo;_Bar",
-        "/item/(S(A1B2))",  # nothing stands behind it
+        "/item/(S(A1B2))",  # no path part after it
         "/item/(of_many)/3",
         "/a;v=1&2",
     ],
 )
 def test_leaves_the_rest_where_it_is(url: str):
-    """A piece that cannot be told from a word of the path stays a word."""
+    """A part that looks like a word of the path stays a word."""
     assert PLACES.read(START + url) == START + url
 
 
 @settings(max_examples=250)
 @given(grammars, st.one_of(urls.map(lambda url: f"{START}/{url}"), rests, pieces))
 def test_every_url_comes_back(grammar: SiteGrammar, url: str):
-    """Reading loses nothing, so that no two URLs are read as one; what is read is in normal form."""
+    """Reading is lossless, so no two URLs are read as one; the result is in normal form."""
     url = normal_form(url)
     read = grammar.read(url)
 
@@ -96,7 +96,7 @@ def test_every_url_comes_back(grammar: SiteGrammar, url: str):
 
 @given(grammars, st.one_of(rests, pieces))
 def test_what_is_written_reads_the_same(grammar: SiteGrammar, form: str):
-    """Of any form that rules may make, there is a URL that reads so, or none is given."""
+    """Any form that rules may make is written as a URL that reads back, or refused."""
     form = normal_form(form)
     written = grammar.write(form)
 
@@ -147,7 +147,7 @@ def test_reads_names_and_lists(url: str, read: str):
 
 
 def test_names_of_segments_stand_beside_others():
-    """``sort=new/page=2`` is a list of names; a title with its kind in front is none, nor are two of them."""
+    """``sort=new/page=2`` is a list of names; a title with a prefix is none, nor are two of them."""
     lists = [f"{START}/all/scope:new/sort:age/page:{n}" for n in range(8)]
     two = [f"{START}/all/scope:new/page:{n}" for n in range(8)]
     assert SiteGrammar.learn([*lists, *two]).segments == ("scope:", "sort:", "page:")
@@ -160,7 +160,7 @@ def test_names_of_segments_stand_beside_others():
 
 
 def test_lists_are_learnt_from_their_orders():
-    """``tags=a,b`` beside ``tags=b,a`` says that the comma separates elements; commas alone do not."""
+    """``tags=a,b`` beside ``tags=b,a`` shows that the comma separates elements; commas alone do not."""
     pairs = [(one, other) for one in "abcde" for other in "abcde" if one != other]
 
     assert SiteGrammar.learn([f"{START}/?tags={one},{other}" for one, other in pairs]).lists == {"tags": ","}
@@ -169,7 +169,7 @@ def test_lists_are_learnt_from_their_orders():
 
 
 def test_semicolons_are_exchanged_where_they_are_what_separates():
-    """``?a=1;b=2`` on a site that separates so, and not on one that mostly does not, nor where it is part of a text."""
+    """``?a=1;b=2`` on a site with semicolons; not on one that mostly uses "&", nor in a text value."""
     queries = [f"{START}/?p=git;a=commit;h={n:x}" for n in range(8)]
     grammar = SiteGrammar.learn(queries)
 
@@ -194,7 +194,7 @@ def test_semicolons_are_exchanged_where_they_are_what_separates():
     ],
 )
 def test_refuses_what_is_no_grammar(changed: dict[str, object]):
-    """A model that somebody changed is one clear error."""
+    """A manipulated model is one clear error."""
     for value in (USUAL.to_json() | changed, [], None):
         with pytest.raises(BadInputError, match=r"grammar\.json"):
             SiteGrammar.from_json(JsonValue(value, "grammar.json"))

@@ -1,4 +1,4 @@
-"""Texts and habits in a model, by which a crawl compares pages as learning did."""
+"""Site text and habits in a model, with which a crawl compares pages as training does."""
 
 import json
 
@@ -41,26 +41,26 @@ def form_of(title, lines, *more):
 
 
 def test_a_model_knows_what_its_rules_always_change(model):
-    """A new article and its form are one page, by those two alone: the form's heading is the habit of the rule."""
+    """A new article and its form are one page, by these two pages alone: the form's heading is a habit of the rule."""
     title, lines = article(1099)
     assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias")) is SAME
 
 
 def test_a_line_that_is_no_habit_is_a_difference(model):
-    """A paragraph that only the form has."""
+    """A paragraph that only the form has is a difference."""
     title, lines = article(1099)
     assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias", words(28, "more"))) is DIFFERENT
 
 
 def test_another_article_is_different(model):
-    """Under the rule's own addresses, with its habit."""
+    """The rule's own URLs, with its habit."""
     title, lines = article(1099)
     other = page("/99/?reply=99", title, *article(1100)[1], "Leave a reply to Zacharias")
     assert verdict(model, page("/99/", title, *lines), other) is DIFFERENT
 
 
 def test_a_list_that_goes_on_beside_a_long_text_is_silent(model):
-    """A new entry in a side column is neither for nor against the rule."""
+    """A new entry in a side column is silent."""
     title, lines = article(1099)
     long = [*lines, *(words(30, f"{n} long") for n in range(20))]
     assert verdict(model, *form_of(title, long, "Leave a reply to Zacharias", "Yvonne on Open Thread")) is SILENT
@@ -72,15 +72,15 @@ def fetched(path, title, *lines):
 
 
 def column(day):
-    """The latest comments of one day, beside every page of the blog."""
+    """Return the latest comments of one day, shown on every page of the blog."""
     return [f"{words(4, f'{day} {n}')} on Open Thread" for n in range(6)]
 
 
 def test_what_all_pages_of_one_time_show_is_no_difference(model):
     """
-    An article and its form were fetched on two days, and the latest comments beside them have changed. The pages that
-    were fetched just before and after show them as well, so they are of the site. Other addresses of one page say
-    nothing of that, and a paragraph of the form's own stays a difference.
+    An article and its form were fetched on two days with different latest comments. The pages fetched just before and
+    after show them as well, so they belong to the frame of the time. Other URLs of one page are no evidence
+    for that, and the form's own paragraph stays a difference.
     """
     title, lines = article(1099)
     rules = model.fired(f"{HOST}/99/?reply=99")
@@ -103,7 +103,7 @@ def test_what_all_pages_of_one_time_show_is_no_difference(model):
 
 
 def test_what_a_model_keeps_is_small_and_comes_back(model):
-    """The site's lines are hashes, of those that many pages have; a file and back gives the same."""
+    """Lines of the site are hashes, only of frequent ones; they survive a file."""
     told = model.site_text.to_json()
     again = SiteText.from_json(JsonValue(json.loads(json.dumps(told)), "site_text.json"))
     assert again.to_json() == told
@@ -121,7 +121,7 @@ _words = st.lists(st.sampled_from(["leave", "a", "reply", "to", "anna"]), min_si
 
 @given(_words, _words)
 def test_a_habit_excuses_lines_that_begin_or_end_so(line, other):
-    """Law: a line is excused by its own begin, whatever stands behind it, and by no habit that shares no word."""
+    """Law: a line is excused by its own begin, for any rest, and by no habit without its words."""
     begin = Habits(old=frozenset({(0, line[:2])}))
     assert begin.excuse(Line(0, line, is_new=False))
     assert begin.excuse(Line(1, (*line[:2], *other), is_new=False)) or len(line) < 2
@@ -145,7 +145,7 @@ def test_a_habit_excuses_lines_that_begin_or_end_so(line, other):
     ],
 )
 def test_a_damaged_file_is_refused(damage):
-    """In one line that names the place."""
+    """One line names the place."""
     whole = {"titles": 3, "lines": {"00ff": 3}, "words": ["a"], "habits": {}}
     with pytest.raises(BadInputError, match=r"site_text\.json"):
         SiteText.from_json(JsonValue({**whole, **damage}, "site_text.json"))

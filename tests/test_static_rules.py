@@ -1,4 +1,4 @@
-"""Rules that people wrote down, in front of a model: what they change, where, and what they must not."""
+"""Static rules in front of a model: their effects, their scope, and their limits."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def fitted(name="verified", **options):
     ],
 )
 def test_clearurls(url, form):
-    """Names match as a whole and in any case, exceptions protect from their provider, redirections go nowhere."""
+    """Names match completely and in any case, exceptions apply to their provider, redirections are ignored."""
     assert layer(CLEARURLS).trace(HOST + url)[0] == HOST + form
 
 
@@ -94,12 +94,12 @@ def test_clearurls(url, form):
     ],
 )
 def test_duplicate_url_discarder(url, form):
-    """As that package does, rules for all hosts only where none is meant for the host; but none changes the host."""
+    """As in that package, general rules apply only to hosts without special ones; none changes the host."""
     assert layer(DISCARDER).trace(url)[0] == form
 
 
 def test_rules_of_one_host_never_touch_another():
-    """`t` goes on shop.example alone, also where its name stands in another URL."""
+    """`t` is dropped only on shop.example, also if this name is in another URL."""
     for url in (
         "http://forum.example/?t=1",
         "http://shop.example.evil.net/?x=1",
@@ -110,7 +110,7 @@ def test_rules_of_one_host_never_touch_another():
 
 
 def test_what_cannot_be_matched_in_time_is_refused_and_counted():
-    """Patterns that look ahead are left out; with an exception that is left out, so is all that it protected from."""
+    """Patterns with look-ahead are left out; if an exception is left out, so is everything that it protected from."""
     value = {
         "providers": {
             "one": {"urlPattern": ".*", "rules": ["a", "(?!b).*", "(", "x" * 3000]},
@@ -128,7 +128,7 @@ def test_what_cannot_be_matched_in_time_is_refused_and_counted():
 
 
 def test_hostile_patterns_cost_nothing():
-    """A pattern that makes a backtracking matcher run for ever, and one of many wildcards, on a long URL: no time."""
+    """An exponential pattern, and one of many wildcards, take no time on a long URL."""
     evil = {"providers": {"evil": {"urlPattern": "^(a|a|.*)*x$", "rules": ["(a*)*b"], "rawRules": ["(a|aa)+$"]}}}
     stars = [{**DISCARDER[0], "urlPattern": {"include": ["forum.example/*a*b"]}}]
     rules = layer(evil, stars)
@@ -140,7 +140,7 @@ def test_hostile_patterns_cost_nothing():
 @settings(max_examples=100)
 @given(urls)
 def test_forms_are_their_own_forms_and_stay_at_home(url):
-    """Law: in front of any model a form has itself as its form, on the same host, and no string breaks it."""
+    """Law: in front of any model a form is its own form, on the same host, for any string."""
     for model in (KEEP_ALL, VERIFIED):
         form = model.canonicalize(url)
         assert model.canonicalize(form) == form
@@ -153,7 +153,7 @@ VERIFIED = front(fitted(), CLEARURLS, DISCARDER)
 
 
 def test_the_model_sees_what_the_rules_leave():
-    """Both take their parameters; the reason names the file and the rule, then what the model has learnt."""
+    """Static and learnt rules both apply; the reason names the file and the rule, then the model's rule."""
     url = f"{HOST}/topic.php?t=900&utm_source=a&sid=00c0ffee00c0ffee"
     told = VERIFIED.explain(url)
 
@@ -166,7 +166,7 @@ def test_the_model_sees_what_the_rules_leave():
 
 
 def test_one_static_rule_can_be_switched_off():
-    """A live crawl that finds a rule wrong goes on without it; the others stay."""
+    """A live crawl switches off a wrong rule; the others stay."""
     url = f"{HOST}/topic.php?sid=00c0ffee00c0ffee&t=900&utm_source=a"
     [static, learnt] = VERIFIED.fired(url)
 
@@ -176,7 +176,7 @@ def test_one_static_rule_can_be_switched_off():
 
 
 def test_a_folder_keeps_its_static_rules(tmp_path):
-    """Saved and loaded: the same forms and digest; another digest than without them; a damaged table is one line."""
+    """Saved and loaded: the same forms and digest; without rules another digest; a damaged table is one line."""
     folder = VERIFIED.save(tmp_path / "model")
     loaded = load_model(folder)
 
@@ -202,7 +202,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_file_is_told_in_one_line(tmp_path, name):
-    """The error says what is wrong with the file, and what was expected."""
+    """The error names the problem of the file, and the expectation."""
     content, expected = WRONG[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInputError, match=expected) as told:
@@ -212,7 +212,7 @@ def test_a_wrong_file_is_told_in_one_line(tmp_path, name):
 
 
 def test_import_rules_and_all_that_ask_the_model(tmp_path):
-    """The command puts them into the folder; canonicalize and explain apply them; --remove takes them out again."""
+    """The command stores them in the folder; canonicalize and explain apply them; --remove removes them."""
 
     def run(*arguments):
         return CliRunner().invoke(main, list(map(str, arguments)))
@@ -269,7 +269,7 @@ def test_import_rules_and_all_that_ask_the_model(tmp_path):
     )
 )
 def test_any_json_is_rules_or_one_line(value):
-    """Law: whatever a file holds, it is read or refused; nothing else is raised, and what was read answers."""
+    """Law: any file is read or refused without another exception, and rules that were read work."""
     try:
         rules = rules_of(value, "file.json")
     except BadInputError:
@@ -302,12 +302,12 @@ def test_a_live_crawl_drops_what_they_merge(tmp_path):
 
 
 def test_public_rules_do_what_the_package_does():
-    """Every public rule, on a URL made for it: the form is what the package itself gives, at the host of the URL."""
+    """Every public rule, on a URL made for it: the form is that of the package itself, on the URL's host."""
     public = pytest.importorskip("duplicate_url_discarder_rules")
     from duplicate_url_discarder.url_canonicalizer import UrlCanonicalizer
 
     values = [said for path in sorted(public.RULE_PATHS) for said in json.loads(Path(path).read_text())]
-    rules = rules_of(values, "public.json")  # first, for it keeps the package from asking the network
+    rules = rules_of(values, "public.json")  # first, because it keeps the package from using the network
     package = UrlCanonicalizer(public.RULE_PATHS)
     ours = StaticLayer([rules])
     changed = 0

@@ -1,4 +1,4 @@
-"""Counts of what a rule merges."""
+"""Counts of the URLs that a rule merges."""
 
 from itertools import combinations
 
@@ -12,7 +12,7 @@ members = st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 2)), max_siz
 
 @given(members, members)
 def test_groups_give_what_pairs_would(changed, others):
-    """Support and false pairs of WWW'10, counted pair by pair over the groups that the rule had a hand in."""
+    """Support and false pairs of WWW'10, counted pair by pair over the groups that the rule changed."""
     touched = {form for form, _ in changed}
     pairs = [
         one[1] != two[1] for one, two in combinations([*changed, *others], 2) if one[0] == two[0] and one[0] in touched
@@ -24,7 +24,7 @@ def test_groups_give_what_pairs_would(changed, others):
 
 
 def test_a_cluster_of_300_000_urls_is_counted_in_one_go():
-    """Pairs by the tens of billions, and one merge group."""
+    """Tens of billions of pairs, and one merge group."""
     counted = count_merges(["x"] * 300_000, [1] * 300_000, [])
 
     assert counted.n_support_pairs == 300_000 * 299_999 // 2
@@ -32,5 +32,5 @@ def test_a_cluster_of_300_000_urls_is_counted_in_one_go():
 
 
 def test_without_support_nothing_speaks_for_a_rule():
-    """A rule that merges nothing is not a rule without errors."""
+    """A rule that merges nothing has no error rate."""
     assert NO_STATISTICS.false_positive_rate == 1.0

@@ -1,4 +1,4 @@
-"""``DEDUP_STATUS``: what a crawl has come to, as a page that anybody can open while it runs and after it."""
+"""``DEDUP_STATUS``: the state of a crawl as a page, during and after the crawl."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shown(tmp_path_factory) -> tuple[Path, dict[str, object]]:
 
 
 def test_it_says_what_the_stats_say(shown):
-    """The numbers of the summary, each rule in words with its tests, why the crawl ended; it is refreshed no more."""
+    """The numbers of the summary, the sentence and tests of each rule, the reason of the end; no more refreshing."""
     path, stats = shown
     text = path.read_text(encoding="utf-8")
     assert "It ended (finished)" in text
@@ -57,7 +57,7 @@ def test_it_fits_a_phone_and_a_desk(browser, shown, width):
 
 
 def test_a_running_crawl_refreshes_its_page_and_no_word_of_a_site_runs():
-    """Text of a stranger stays text; the browser asks again by itself."""
+    """Untrusted text stays text; the browser reloads by itself."""
     state = RuleState("ab12", "being tested", 7, 2, 1)
     text = html(SCRIPT, [Number(SCRIPT, SCRIPT, SCRIPT)], [(state, f"drop `{SCRIPT}`")], None)
     assert 'http-equiv="refresh"' in text
@@ -67,7 +67,7 @@ def test_a_running_crawl_refreshes_its_page_and_no_word_of_a_site_runs():
 
 
 def test_a_place_that_cannot_be_written_is_said_at_the_start(tmp_path: Path):
-    """One line with the value; the crawl does not begin."""
+    """One line with the value; the crawl does not start."""
     with Site() as site:
         site.robots()
         site.page("/")

@@ -1,4 +1,4 @@
-"""The crawl database: what goes in comes out, whatever happens to the process, the disk or the file."""
+"""The crawl database: pages come back unchanged, despite kills, full disks and foreign files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ any_page = st.builds(
 
 
 def cleaned(text: str | None) -> str | None:
-    """The documented cleaning of strings."""
+    """Clean a string as documented."""
     return None if text is None else "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
 
 
@@ -108,7 +108,7 @@ def test_the_first_answer_stays_unless_it_was_an_error(db: Path):
 
 
 def test_pages_come_in_crawl_order(db: Path):
-    """Order survives reopening, also of far more pages than are read at once."""
+    """Order survives reopening, also for more pages than one read takes."""
     pages = numbered(333)
     with PageStore(db) as store:
         assert store.add_many(reversed(pages)) == 333
@@ -118,7 +118,7 @@ def test_pages_come_in_crawl_order(db: Path):
 
 
 def test_the_pages_beside_one_come_nearest_first(db: Path):
-    """Those stored just before and after it, however they are spread; none beside a page that is not there."""
+    """The pages stored just before and after it, at any distance; none for an unknown page."""
     with PageStore(db) as store:
         store.add_many(Page(f"http://a.example/{n}", content=b"%d" % n) for n in range(10))
         assert [page.content for page in store.before("http://a.example/8", 2)] == [b"7", b"6"]
@@ -153,7 +153,7 @@ def test_texts_can_be_written_while_pages_are_read(db: Path):
 
 
 def test_clusters_and_scores_replace_the_old_ones(db: Path):
-    """A second labelling leaves nothing of the first; a failure in the middle leaves all of it."""
+    """A second labelling replaces the first; a failure in between keeps the first."""
     with PageStore(db) as store:
         store.add_many(numbered(3))
         a, b, c = store.urls()
@@ -168,7 +168,7 @@ def test_clusters_and_scores_replace_the_old_ones(db: Path):
 
 
 def test_import_positions_are_kept(db: Path):
-    """Unknown sources are at 0, known ones where they were left, also after reopening."""
+    """Unknown sources start at 0, known ones at their last position, also after reopening."""
     with PageStore(db) as store:
         assert store.import_position("a") == 0
         store.set_import_position("a", 5)
@@ -203,7 +203,7 @@ def test_a_batch_is_written_at_100_pages(db: Path):
 
 def test_a_killed_crawl_loses_at_most_one_batch(db: Path):
     """
-    A real process that is killed (SIGKILL) while it adds pages: the database opens, and of the pages reported as
+    A real process is killed (SIGKILL) while it adds pages: the database opens, and of the pages reported as
     added at most 100 are missing.
     """
     code = """
@@ -270,7 +270,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(db: Path):
 
 
 def test_a_full_disk_leaves_what_was_written(db: Path):
-    """Where there never is room again, the database opens with the batches that were written before."""
+    """If space never returns, the database opens with the batches written before."""
     with PageStore(db) as store:
         store.add_many(numbered(150))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -290,7 +290,7 @@ def test_a_full_disk_leaves_what_was_written(db: Path):
 
 def test_a_locked_database_says_so(db: Path, monkeypatch: pytest.MonkeyPatch):
     """
-    Another process that holds the write lock for longer than the busy timeout: one line that says who is in the way.
+    Another process holds the write lock longer than the busy timeout: one line names the problem.
     """
     monkeypatch.setattr("dedup_crawler.pages.store.database._BUSY_TIMEOUT_S", 0.1)
     with PageStore(db) as store:
@@ -306,7 +306,7 @@ def test_a_locked_database_says_so(db: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_damaged_body_names_its_page(db: Path):
-    """Bytes that were altered behind our back are an error that names the URL, not a wrong page."""
+    """Altered bytes are an error that names the URL, not a wrong page."""
     with PageStore(db) as store:
         store.add(Page("u", content=b"text" * 100))
     connection = sqlite3.connect(db)
@@ -329,7 +329,7 @@ def test_a_missing_database_is_not_made_by_a_reader(db: Path):
 
 @pytest.mark.parametrize("content", [b"hello, I am a text file\n" * 10, b"SQLite format 2\0", b"\0" * 5000])
 def test_a_file_that_is_no_database_is_left_alone(db: Path, content: bytes):
-    """Text, an ancient database, zeros: refused by name, byte for byte the same afterwards."""
+    """Text, an old database, zeros: refused by name, and unchanged."""
     db.write_bytes(content)
     with pytest.raises(ForeignDatabaseError, match=r"crawl\.db: file is not a database: give another file"):
         PageStore(db)
@@ -338,7 +338,7 @@ def test_a_file_that_is_no_database_is_left_alone(db: Path, content: bytes):
 
 @pytest.mark.parametrize("table", ["bookmarks (url)", "pages (id, url)", "meta (name)", "meta (key, value)"])
 def test_a_database_of_another_program_is_left_alone(db: Path, table: str):
-    """Even one whose tables are named like ours is refused, and not a byte of it changes."""
+    """Even one with our table names is refused, and unchanged."""
     connection = sqlite3.connect(db)
     connection.execute(f"CREATE TABLE {table}")
     connection.commit()
@@ -354,7 +354,7 @@ def test_a_database_of_another_program_is_left_alone(db: Path, table: str):
     ("version", "way_out"), [("99", "upgrade"), ("0", "into a new file"), ("x", "into a new file")]
 )
 def test_another_schema_version_says_what_to_do(db: Path, version: str, way_out: str):
-    """A newer file asks for a newer program, an older one for another import."""
+    """A newer file needs a newer program, an older one a new import."""
     PageStore(db).close()
     connection = sqlite3.connect(db)
     connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (version,))
@@ -382,7 +382,7 @@ def test_bad_places_are_named(tmp_path: Path):
 
 
 def test_a_store_that_died_while_it_was_made_can_be_made_again(db: Path):
-    """Killed at any moment of creation, the file is empty or complete: opening it again works."""
+    """After a kill at any moment of creation the file is empty or complete, and opening it works."""
     code = "import sys; from dedup_crawler.pages.store import PageStore; print(1, flush=True); PageStore(sys.argv[1])"
     for delay in (0.0, 0.005, 0.02, 0.05):
         with subprocess.Popen([*PYTHON, "-c", code, db], stdout=subprocess.PIPE) as process:
@@ -400,8 +400,8 @@ def test_a_store_that_died_while_it_was_made_can_be_made_again(db: Path):
 
 def test_a_database_that_others_open_and_close_can_still_be_written(db: Path):
     """
-    A crawl writes; the same process reads the database a second time, as a filter does that resumes; then another
-    process has read it, as one that learns does. None of them takes the journal away: what is written later is there.
+    A crawl writes; the same process opens the database again, as a resuming filter does; then another
+    process reads it, as a learning one does. None of them removes the journal: later writes are there.
     """
     code = "import sys; from dedup_crawler.pages.store import PageStore; PageStore(sys.argv[1], create=False).close()"
     with PageStore(db) as store:

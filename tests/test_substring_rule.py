@@ -1,4 +1,4 @@
-"""Substring rules: what they say, and what the engine makes of them."""
+"""Substring rules: their meaning, and their application by the engine."""
 
 import re
 import time
@@ -53,7 +53,7 @@ site_urls = st.lists(st.sampled_from(PIECES), max_size=8).map(lambda pieces: f"h
 
 
 def test_the_example_of_the_poster():
-    """``story?id=`` to ``story_``: over the border of path and query, where no key speaks of it."""
+    """``story?id=`` to ``story_``: across the border of path and query, which no key covers."""
     rule = substring("story?id=", "story_")
 
     assert form([rule], "/news/story?id=17") == "/news/story_17"
@@ -67,14 +67,14 @@ def test_only_whole_tokens_are_replaced():
 
 
 def test_ends_are_ends():
-    """A rule at the end leaves the same text elsewhere alone, and the other way round."""
+    """A rule for the end does not apply elsewhere, and vice versa."""
     assert form([substring("/index.html", "/", at_end=True)], "/index.html/index.html") == "/index.html/"
     assert form([substring("/en/", "/", at_start=True)], "/en/a/en/b") == "/a/en/b"
     assert form([substring("/a", "/", at_start=True, at_end=True)], "/a/a") == "/a/a"
 
 
 def test_rules_go_on_until_nothing_changes():
-    """In their order, together with rules of the other kind; the way is told, with the number of each rule."""
+    """In order, together with rules of the other kind; explain has the number of each rule."""
     rules = [substring("//", "/"), substring(".php", ""), Rule(HOST, {"query[s]": ANY}, {"query[s]": Drop()})]
     engine = RuleEngine(rules)
 
@@ -83,7 +83,7 @@ def test_rules_go_on_until_nothing_changes():
 
 
 def test_the_start_of_the_path_stays():
-    """A rule that would leave no path is not applied there; host and scheme are never touched."""
+    """A rule that would leave no path is not applied; host and scheme never change."""
     assert form([substring("/")], "/a/b/") == "/ab"
     assert form([substring("a.example"), substring("http")], "/a.example/http") == "//"
     assert RuleEngine([substring("a")]).form("http://other.example/a") == "http://other.example/a"
@@ -100,14 +100,14 @@ def test_the_start_of_the_path_stays():
     ],
 )
 def test_rules_that_may_not_end_are_refused(old, new, said):
-    """Only what shrinks a URL is a rule, and only what a URL can hold."""
+    """A rule must shorten a URL, and contain only valid characters."""
     with pytest.raises(BadInputError, match=said):
         substring(old, new)
 
 
 @given(st.lists(st.one_of(substrings, others), max_size=4), st.one_of(site_urls, urls))
 def test_forms_are_their_own_forms(rules, url):
-    """For any rules of both kinds: the form of a form is that form, the host stays, and the long way says the same."""
+    """For any rules of both kinds: a form is its own form, the host stays, and the slow path agrees."""
     engine = RuleEngine(rules)
     once = engine.form(normal_form(url))
 
@@ -133,13 +133,13 @@ def test_what_was_written_is_read_back(rules):
     ],
 )
 def test_mistakes_in_a_file_are_named(substring, said):
-    """With the number of the rule and the word that is not known."""
+    """With the number of the rule and the unknown word."""
     with pytest.raises(BadInputError, match=said):
         rules_from_json(JsonValue([{"host": HOST, "substring": substring}], "rules.json"))
 
 
 def test_a_hostile_url_takes_no_time():
-    """A hundred thousand places to apply a rule in, or more passes than are made: the URL keeps its form."""
+    """A hundred thousand matches, or too many passes: the URL keeps its form."""
     rules = [substring("/a", at_end=True), *(substring(f"/a{'/a' * n}") for n in range(30))]
 
     with at_most(100):
@@ -149,7 +149,7 @@ def test_a_hostile_url_takes_no_time():
 
 
 def test_the_cost_does_not_grow_with_the_rules():
-    """Five thousand rules take about as long as fifty: they are looked up, not tried one by one."""
+    """Five thousand rules take about as long as fifty: they are indexed."""
     rules = [substring(f"/section{n}/index{n}.html", f"/section{n}/", at_end=True) for n in range(5000)]
     asked = [f"http://{HOST}/section{n}/page{n}.html?id={n}" for n in range(3000)]
 
@@ -164,7 +164,7 @@ def test_the_cost_does_not_grow_with_the_rules():
 
 
 def stands(text, line, place):
-    """Return True if a text stands at a place as whole tokens, in the plainest code."""
+    """Return True if a text occurs at a place as whole tokens, in the plainest code."""
     before, behind = line[:place][-1:], line[place + len(text) :][:1]
     word = re.compile("[A-Za-z0-9%]").match
     return line.startswith(text, place) and not ((word(before) and word(text[0])) or (word(text[-1]) and word(behind)))
@@ -185,7 +185,7 @@ index_rules = st.builds(
 
 
 def tried(rule, rest):
-    """Result of a rule at the first place where it gives a path."""
+    """Return the result of a rule at the first place where it leaves a path."""
     text = START * rule.at_start + rule.old + END * rule.at_end
     marked = f"{START}{rest}{END}"
     for place in range(len(marked)):
@@ -199,7 +199,7 @@ def tried(rule, rest):
 
 @given(st.lists(index_rules, max_size=6), pieces.map(lambda text: f"/{text}"))
 def test_the_index_finds_what_a_scan_finds(known, rest):
-    """The first rule that can be applied, and all of them: the same as when each rule is tried by itself."""
+    """The first applicable rule, and all of them: the same as when each rule is tried separately."""
     index = SubstringIndex(enumerate(known))
     expected = {number: changed for number, rule in enumerate(known) if (changed := tried(rule, rest)) is not None}
 
@@ -209,7 +209,7 @@ def test_the_index_finds_what_a_scan_finds(known, rest):
 
 
 def test_a_longer_url_is_left_alone():
-    """However much there would be to replace."""
+    """For any number of replacements."""
     index = SubstringIndex([(0, SubstringRule(HOST, "/a", ""))])
 
     assert index.fire("/a" * (MAX_LENGTH // 2)) is not None
@@ -217,7 +217,7 @@ def test_a_longer_url_is_left_alone():
 
 
 def test_hostile_rules_take_no_time():
-    """Rules that are alike but for their ends, in a URL that is alike too: nothing is gone through again and again."""
+    """Rules that differ only at their ends, in a similar URL: no repeated scans."""
     index = SubstringIndex((n, substring("/a" * 17 + f"/b{n}")) for n in range(2_000))
 
     with at_most(100):

@@ -1,4 +1,4 @@
-"""Likely substring rules: the steps of DustBuster, against a list that is small enough to count by hand."""
+"""Likely substring rules: the steps of DustBuster, on a list small enough to count by hand."""
 
 import itertools
 import random
@@ -17,7 +17,7 @@ ORIGIN = "http://a.example"
 
 
 def listed(rests, sizes=None):
-    """URLs of one host; all of one size unless told."""
+    """Return URLs of one host; all of one size by default."""
     sizes = sizes or [1] * len(rests)
     ranges = [size if isinstance(size, tuple) else (size, size) for size in sizes]
     lows, highs = zip(*ranges, strict=True)
@@ -34,7 +34,7 @@ def kept(urls, **options):
 
 
 def by_hand(urls, max_tokens, max_bucket):
-    """The published algorithm, as it reads: all substrings of whole tokens, bucketed by their envelopes."""
+    """The published algorithm, literally: all substrings of whole tokens, in buckets by their envelopes."""
     buckets = defaultdict(list)
     for place, rest in enumerate(urls.rests):
         tokens = (START, *split_tokens(rest), END)
@@ -54,13 +54,13 @@ def by_hand(urls, max_tokens, max_bucket):
 
 
 def test_the_example_of_the_poster():
-    """Ten stories in two sections, each under two kinds of URLs: the first rule says how they are written."""
+    """Ten stories in two sections, each with two kinds of URLs: the first rule translates them."""
     rests = [f"/{section}/story{mark}{n}" for n in range(10) for section in ("a", "b") for mark in ("?id=", "_")]
     sizes = [1000 + 10 * n + (section == "b") for n in range(10) for section in ("a", "b") for _ in range(2)]
 
     assert kept(listed(rests, sizes)) == [
         ("/story?id=", "/story_", 20),
-        ("</a/story?id=", "</a/story_", 10),  # found on clearly fewer pages: implied by the first, once that is valid
+        ("</a/story?id=", "</a/story_", 10),  # on clearly fewer pages: implied by the first, once that is valid
         ("</b/story?id=", "</b/story_", 10),
     ]
 
@@ -74,7 +74,7 @@ def test_sizes_that_never_overlap_speak_against_a_rule():
 
 
 def test_what_has_many_alternatives_is_an_id():
-    """Twelve topics of one size differ in a number: the bucket is too large, and nothing is made of it."""
+    """Twelve topics of one size differ in a number: the bucket is too large, and gives no rule."""
     urls = listed([f"/{section}/{n}" for section in "abcdefgh" for n in range(12)], [n // 12 for n in range(96)])
 
     assert likely_substitutions(urls, max_bucket=11) == []
@@ -82,14 +82,14 @@ def test_what_has_many_alternatives_is_an_id():
 
 
 def test_a_repeated_token_counts_once():
-    """``//x`` and ``/x`` differ in one slash, whichever is taken out: one instance, and a rule for the start."""
+    """``//x`` and ``/x`` differ in one slash, either one: one instance, and a rule for the start."""
     rests = [f"{slash}{name}/{n}" for n in range(3) for name in ("images", "photos", "maps") for slash in ("//", "/")]
 
     assert ("<//", "</", 9) in kept(listed(rests, [n // 2 for n in range(18)]))
 
 
 def test_the_more_specific_rule_stands_for_as_many():
-    """Of rules with nearly the same support the one with most surroundings is kept; more support keeps the general."""
+    """Of rules with similar support the most specific one is kept; with more support the general one."""
     general = Substitution(("x",), ("y",), 100)
     nearly = Substitution(("/", "x"), ("/", "y"), 81)
     fewer = Substitution(("/", "x", "?"), ("/", "y", "?"), 60)
@@ -108,7 +108,7 @@ def test_the_more_specific_rule_stands_for_as_many():
     st.integers(2, 5),
 )
 def test_finds_what_the_algorithm_as_it_reads_finds(texts, seed, max_tokens, max_bucket):
-    """The hashed sums give the rules of the published algorithm, and no support above its."""
+    """The hashed sums give the rules of the published algorithm, and never more support."""
     rests = list(dict.fromkeys(f"/{text}" for text in texts))
     draw = random.Random(seed)
     urls = listed(rests, [draw.randint(1, 3) for _ in rests])
@@ -120,7 +120,7 @@ def test_finds_what_the_algorithm_as_it_reads_finds(texts, seed, max_tokens, max
 
     assert found.keys() <= expected.keys()
     assert all(support <= expected[rule] for rule, support in found.items())
-    missed = expected.keys() - found.keys()  # only where the same difference stands further to the left as well
+    missed = expected.keys() - found.keys()  # only if the same difference also occurs further to the left
     assert all(old[:1] == old[-1:] or new == () or old == () or len(set(old)) < len(old) for old, new in missed)
 
 
@@ -137,7 +137,7 @@ def test_the_parts_of_a_long_list_give_the_same(monkeypatch):
 
 
 def test_the_cost_is_about_that_of_sorting():
-    """Eight times as many URLs take at most some twenty times as long, long URLs being bounded by their tokens."""
+    """Eight times as many URLs take at most about twenty times as long; tokens bound long URLs."""
 
     def seconds(n):
         urls = listed(

@@ -1,4 +1,4 @@
-"""Rules switched off, whatever the rules are."""
+"""Switched-off rules, for any rules."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def model_of(rules):
     st.sets(st.integers(0, 6)),
 )
 def test_whatever_the_rules_are(rules, crawl, chosen):
-    """URLs on which nothing fired that is off keep their forms; the others' are their own; nothing else steps in."""
+    """URLs without a switched-off rule keep their forms; others get their own; no other rule replaces it."""
     model = model_of(rules)
     known = sorted(model.rule_sentences())
     off = {known[number % len(known)] for number in chosen}
@@ -43,7 +43,7 @@ def test_whatever_the_rules_are(rules, crawl, chosen):
 
 
 def test_the_other_rules_go_on():
-    """The rules that are left give a URL its form, and URLs that differ in what they drop still meet."""
+    """The remaining rules give a URL its form, and URLs that differ in dropped parts still get one form."""
     drops = [Rule(HOST, {f"query[{name}]": ANY}, {f"query[{name}]": Drop()}) for name in ("sid", "utm")]
     model = model_of(drops)
     (sid,) = model.fired(f"http://{HOST}/?sid=1")
@@ -59,7 +59,7 @@ def test_the_other_rules_go_on():
 
 
 def test_no_rule_takes_the_place_of_another():
-    """The wider rule would drop the same; it does so where the narrow one never did."""
+    """The wider rule would drop the same; it applies only to other URLs."""
     sid = {"query[sid]": ANY}
     narrow = Rule(HOST, {"path[0]": Literal("topic"), **sid}, {"query[sid]": Drop()})
     model = model_of([narrow, Rule(HOST, sid, {"query[sid]": Drop()})])
@@ -71,7 +71,7 @@ def test_no_rule_takes_the_place_of_another():
 
 
 def test_the_order_of_the_query_fires_where_it_changes():
-    """Not where all but one of the keys are dropped, in whatever order they stood."""
+    """Not if all keys but one are dropped, in any order."""
     model = model_of([Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()})])
     (order,) = model.fired(f"http://{HOST}/?t=1&f=2")
 

@@ -1,4 +1,4 @@
-"""Crawl databases in which a column holds what its type forbids: one line that names the column, never a bug."""
+"""Crawl databases with values of a wrong type: one line that names the column, never an exception."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WRONG = ["text", b"\xff", b"\x28\xb5\x2f\xfd\xe0" + b"\x7f" * 20, None, 1.5, 10*
 
 @pytest.fixture(scope="module")
 def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A labelled crawl whose tables forbid nothing."""
+    """A labelled crawl whose tables accept any type."""
     path = tmp_path_factory.mktemp("loose") / "crawl.db"
     with PageStore(path) as store:
         pages = [Page(URL.format(n), content=b"<p>page", fetched_at=1.0, referrer=URL.format(0)) for n in range(8)]
@@ -67,7 +67,7 @@ def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def spoilt(loose: Path, folder: Path, table: str, column: str, value: object, where: str = "1") -> Path:
-    """A copy with a value in a column of some rows."""
+    """Return a copy with another value in a column of some rows."""
     path = shutil.copy(loose, folder / "spoilt.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", [value])
@@ -77,7 +77,7 @@ def spoilt(loose: Path, folder: Path, table: str, column: str, value: object, wh
 
 @pytest.mark.parametrize(("table", "column"), [(table, column) for table, its in COLUMNS.items() for column in its])
 def test_whatever_a_column_holds_is_read_or_refused(loose: Path, tmp_path: Path, table: str, column: str) -> None:
-    """Every value in every column, in the last row and in all: what is read is of its type, or one StoreError says."""
+    """Every value in every column, in the last row or in all: values have the right type, or StoreError is raised."""
     for value in WRONG:
         for where in ("1", f"rowid = (SELECT max(rowid) FROM {table})"):
             path = spoilt(loose, tmp_path, table, column, value, where)
@@ -89,7 +89,7 @@ def test_whatever_a_column_holds_is_read_or_refused(loose: Path, tmp_path: Path,
 
 
 def read_all(path: Path) -> None:
-    """All that the commands read of a database, and a page written into it."""
+    """Read everything that the commands read, and write a page."""
     with PageStore(path, create=False) as store:
         for page in store.pages():
             assert isinstance(page.content, bytes)
@@ -115,7 +115,7 @@ def read_all(path: Path) -> None:
 def test_every_command_says_so_in_one_line(
     loose: Path, tmp_path: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line names the file, the column, what it holds, and what to do."""
+    """The line names the file, the column, the value, and the way out."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pages.jsonl").write_text(json.dumps({"url": URL.format(3), "content": "x", "status": 200}))
     path = spoilt(loose, tmp_path, "pages", "status", "many")

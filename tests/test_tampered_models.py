@@ -1,4 +1,4 @@
-"""Model folders in which somebody has changed a value, with right digests: each works, or is one line, never a bug."""
+"""Model folders with changed values and right digests: each works, or gives one line, never an exception."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_value_of_another_type_is_one_line(saved: Path) -> None:
-    """Each value in turn becomes one of any other type, goes, or comes twice: the model works or says what is wrong."""
+    """Each value in turn gets another type, is removed, or doubled: the model works or names the problem."""
     manifest = json.loads((saved / "model.json").read_bytes())
     described = {key: value for key, value in manifest.items() if key not in ("digest", "files")}
     n_refused = 0
@@ -73,7 +73,7 @@ def test_a_value_of_another_type_is_one_line(saved: Path) -> None:
 
 
 def test_files_that_exhaust_the_stack_are_one_line(saved: Path) -> None:
-    """Every file of JSON, nested 100,000 deep, and as deep as Python's own reader just goes."""
+    """Every JSON file, nested 100,000 deep, and just within the depth of Python's reader."""
     manifest = json.loads((saved / "model.json").read_bytes())
     for depth in (100_000, 900, MAX_DEPTH + 1):
         deep = b"[" * depth + b"]" * depth
@@ -92,7 +92,7 @@ def test_files_that_exhaust_the_stack_are_one_line(saved: Path) -> None:
 
 @pytest.mark.parametrize("saved", ["siamese"], indirect=True)
 def test_weights_that_no_network_has_are_one_line(saved: Path) -> None:
-    """Each array in turn has other numbers, another shape, another type, or is not there."""
+    """Each array in turn has other numbers, another shape or type, or is missing."""
     manifest = json.loads((saved / "model.json").read_bytes())
     whole = (saved / WEIGHTS).read_bytes()
     arrays = load(whole)
@@ -112,7 +112,7 @@ def test_weights_that_no_network_has_are_one_line(saved: Path) -> None:
 
 
 def is_usable(folder: Path) -> bool:
-    """Return True if a model answers; if it does not, the refusal is one line of ours."""
+    """Return True if a model works; otherwise check that the refusal is one line of ours."""
     refusal = ""
     try:
         ask(load_model(folder))
@@ -124,7 +124,7 @@ def is_usable(folder: Path) -> bool:
 
 
 def ask(model: Canonicalizer) -> None:
-    """Everything that a crawl and the command line ask of a model."""
+    """Use everything that crawls and commands need of a model."""
     for url in URLS:
         model.canonicalize(url)
         model.explain(url, Referrer(URLS[0], URLS[0]))
@@ -136,7 +136,7 @@ def ask(model: Canonicalizer) -> None:
 
 
 def tamperings(value: Any) -> Iterator[Any]:
-    """The same JSON with one value changed, for each of its places; of a long list or table, for some."""
+    """Yield the JSON with one changed value, for each place; of a long list or table, for some."""
     for path in places(value):
         yield from (changed(value, path, wrong) for wrong in WRONG)
         there = value
@@ -151,7 +151,7 @@ def tamperings(value: Any) -> Iterator[Any]:
 
 
 def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
-    """Where the values stand."""
+    """Yield the places of the values."""
     yield path
     inner: list[Any] = []
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def places(value: Any, path: Path_ = ()) -> Iterator[Path_]:
 
 
 def changed(value: Any, path: Path_, new: Any) -> Any:
-    """A copy with another value at one place."""
+    """Return a copy with another value at one place."""
     if not path:
         return new
     value = copy.copy(value)
@@ -172,7 +172,7 @@ def changed(value: Any, path: Path_, new: Any) -> Any:
 
 
 def write_file(folder: Path, manifest: dict[str, Any], name: str, data: bytes) -> None:
-    """Replace a file of a model as somebody who knows how digests are made would."""
+    """Replace a file of a model, and recompute the digests, as an attacker would."""
     (folder / name).write_bytes(data)
     write_manifest(folder, {**manifest, "files": {**manifest["files"], name: hashlib.sha256(data).hexdigest()}})
 
@@ -186,5 +186,5 @@ def write_manifest(folder: Path, manifest: Any) -> None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """As the files of a model are written."""
+    """Return JSON as model files have it."""
     return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()

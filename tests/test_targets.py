@@ -40,7 +40,7 @@ def test_the_paper_leaves_singletons_out():
 
 
 def test_one_target_for_all_templates_of_the_same_pages():
-    """``/q/N`` stands for every spelling of a question, also where a cluster holds only the other two."""
+    """``/q/N`` is the target of every spelling of a question, also if a cluster has only the other two."""
     crawl = templated(
         *((path, i) for i in range(10, 20) for path in (f"/q/{i}", f"/questions/{i}")),
         *((path, i) for i in range(20, 30) for path in (f"/questions/{i}", f"/questions/{i}/slug{i}x")),
@@ -53,7 +53,7 @@ def test_one_target_for_all_templates_of_the_same_pages():
 
 
 def test_the_target_is_the_one_that_most_urls_reach():
-    """A slug cannot be made up: where the plain form is never crawled, ``?page=1`` without a slug is the target."""
+    """A slug cannot be invented: if the plain form is never crawled, ``?page=1`` without a slug is the target."""
     crawl = templated(
         *(
             (path, i)
@@ -84,7 +84,7 @@ def test_a_mapping_that_merges_different_pages_is_not_linked():
 
 
 def test_a_mapping_says_where_each_argument_comes_from():
-    """Arguments are matched by value, the constants 0 and 1 may be made up, anything else may not."""
+    """Arguments are matched by value, only the constants 0 and 1 may be inserted."""
     (source,) = templated(("/questions/17/slug", 1))
     (plain, defaulted, other) = templated(("/q/17", 1), ("/q/17?page=1", 1), ("/q/18", 1))
 
@@ -94,7 +94,7 @@ def test_a_mapping_says_where_each_argument_comes_from():
 
 
 def test_a_page_with_300_000_urls_is_looked_at_in_part():
-    """Pairs within a page are of 50 URLs of it: a trap is no square of its URLs, and its target is found."""
+    """Only 50 URLs of a page form pairs: a trap takes no quadratic time, and its target is found."""
     template, _ = TEMPLATER.split(f"{HOST}/q/1")
     crawl = [TemplatedUrl(f"{HOST}/q/{i}", template, (str(i),), 0) for i in range(300_000)]
 

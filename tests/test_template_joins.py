@@ -26,7 +26,7 @@ def test_a_value_that_stands_in_both_is_copied():
 
 
 def test_kinds_with_as_many_keys_are_joined_in_one_direction():
-    """``view=print`` shows what ``lang=en`` shows: one of them becomes the other, and never the other way round too."""
+    """``view=print`` and ``lang=en`` show the same: one becomes the other, and never the reverse too."""
     rules = joins([visit for n in range(20) for visit in ((n, f"/t?a={n}&lang=en"), (n, f"/t?a={n}&view=print"))])
 
     views = [f"http://{HOST}/t?a=x&{view}" for view in ("lang=en", "view=print")]
@@ -36,14 +36,14 @@ def test_kinds_with_as_many_keys_are_joined_in_one_direction():
 
 
 def test_too_few_pages_propose_nothing():
-    """Seven pages do not, eight do; and pages that nobody knows do not either."""
+    """Seven pages are too few, eight are enough; unknown pages do not count."""
     assert joins(articles(MIN_PAGES - 1)) == []
     assert joins(articles(MIN_PAGES)) != []
     assert joins(articles(MIN_PAGES), known=False) == []
 
 
 def test_urls_of_other_pages_propose_nothing():
-    """Where the print view shows something else."""
+    """The print view shows something else."""
     assert joins([((n, page), url) for n, (page, url) in enumerate(articles(20))]) == []
 
 
@@ -53,7 +53,7 @@ def test_a_page_of_very_many_urls_speaks_once():
 
 
 def test_few_proposals_are_made():
-    """Bounded, whatever the site looks like."""
+    """Bounded, for any site."""
     visits = [
         (f"p{kind}x{n}", url)
         for kind in range(60)

@@ -19,7 +19,7 @@ def test_the_example_of_the_paper():
 
 
 def test_learns_function_tokens_by_document_frequency():
-    """A word that one URL in a hundred contains stays; ids, and words of few URLs, do not."""
+    """A word in one of a hundred URLs stays; ids, and words of few URLs, do not."""
     crawl = [f"{HOST}/user/{i}/name{i}" for i in range(990)] + [f"{HOST}/about/{i}" for i in range(10)]
     templater = Templater.learn(count_tokens(crawl), min_document_frequency=0.01)
 
@@ -30,7 +30,7 @@ def test_learns_function_tokens_by_document_frequency():
 
 
 def test_a_small_crawl_does_not_make_every_token_a_function():
-    """One percent of fifty URLs is half a URL: a token has to be in five all the same."""
+    """For fifty URLs one percent is half a URL, but a token must still be in five."""
     templater = Templater.learn(count_tokens(f"{HOST}/page/{word}" for word in "abcdefgh"))
 
     assert templater.split(f"{HOST}/page/a")[0] == f"{HOST}/page/<arg1>"
@@ -38,7 +38,7 @@ def test_a_small_crawl_does_not_make_every_token_a_function():
 
 @pytest.mark.parametrize("argument", ["7", "0123456789", "deadbeef42", "9F3C0011", UUID, UUID.upper()])
 def test_numbers_hex_and_uuids_are_arguments_however_frequent(argument):
-    """Numbers, long hex strings and UUIDs are arguments even when every URL holds them."""
+    """Numbers, long hex strings and UUIDs are arguments even if every URL has them."""
     crawl = [f"{HOST}/x/{argument}/{i}" for i in range(200)]
 
     assert Templater.learn(count_tokens(crawl)).split(crawl[0])[0].startswith(f"{HOST}/x/<arg1>/")
@@ -55,7 +55,7 @@ def test_the_same_argument_has_the_same_placeholder():
     "slug", ["a-title", "a-much-longer-title-with-11-words-and-a-number-in-it", "title", "how-do-i-write-this"]
 )
 def test_deep_templates_hold_slugs_of_any_length(slug):
-    """Whatever the length of its slug, and though some of its words are frequent, a topic has one template."""
+    """For any length of slugs, with some frequent words, a topic has one template."""
     deep = Templater([HOST, "topic"], ["how", "do", "i", "write", "this"], deep=True)
 
     assert deep.split(f"{HOST}/topic/42-{slug}") == (f"{HOST}/topic/<num1>-<any2>", ("42", slug))
@@ -72,7 +72,7 @@ def test_deep_templates_hold_paths_of_any_depth():
 
 
 def test_deep_templates_say_what_a_number_is():
-    """``page=1`` and ``page=2`` are two templates: the first is often a default, the second never."""
+    """``page=1`` and ``page=2`` have two templates: the first is often a default, the second never."""
     deep = Templater([HOST, "list", "page"], deep=True)
 
     assert deep.split(f"{HOST}/list?page=1")[0] == f"{HOST}/list?page=<one1>"
@@ -82,7 +82,7 @@ def test_deep_templates_say_what_a_number_is():
 
 @given(st.lists(urls, min_size=1, max_size=4), st.booleans(), st.data())
 def test_template_and_arguments_give_back_every_url(crawl, deep, data):
-    """Whatever the function tokens are, splitting and joining loses nothing, and placeholders are counted from 1."""
+    """For any function tokens, splitting and joining is lossless, and placeholders are numbered from 1."""
     counts = count_tokens(crawl)
     known = st.sets(st.sampled_from([*counts.tokens, *counts.words, "<arg1>", "7"]))
     templater = Templater(data.draw(known), data.draw(known), deep=deep)

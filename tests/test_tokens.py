@@ -1,4 +1,4 @@
-"""A URL as tokens, and where two addresses that end alike begin to do so."""
+"""A URL as tokens, and the common end of two URLs."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ from url_strategies import urls
     ],
 )
 def test_splits_as_the_paper_does(url, tokens):
-    """``/`` is left out, dynamic delimiters stay, host and scheme are one token; empty tokens only where needed."""
+    """``/`` is removed, dynamic delimiters stay, host and scheme are one token; empty tokens only if needed."""
     assert tokenize(url) == tokens
 
 
@@ -31,7 +31,7 @@ def test_goes_on_inside_a_token_when_asked():
 
 @given(urls, st.booleans())
 def test_comes_back_exactly(url, deep):
-    """Tokens and pieces give back every string, to the letter."""
+    """Tokens and parts give back every string exactly."""
     assert detokenize(tokenize(url, deep=deep), deep=deep) == url
     assert "".join(split(url, deep=deep)) == url
 
@@ -52,7 +52,7 @@ def test_whole_words_are_compared(one: str, other: str, starts: tuple[str, str])
 
 @given(st.text("/ab~.?", max_size=12), st.text("/ab~.?", max_size=12))
 def test_what_follows_the_starts_is_the_same(one: str, other: str) -> None:
-    """Both addresses end alike behind their starts, if starts are given at all."""
+    """Both URLs have a common end after their starts, if starts are returned."""
     left, right = different_starts(one, other)
     if left or right:
         assert one.startswith(left)

@@ -1,4 +1,4 @@
-"""Curves and held-out pairs that a model keeps of its training: small, and the same after loading."""
+"""Curves and held-out pairs of a model's training: small, and the same after loading."""
 
 import json
 
@@ -35,7 +35,7 @@ SITE = session_ids()
 
 @given(st.integers(0, 3000))
 def test_a_curve_is_thinned_to_its_bound_and_keeps_its_ends(n):
-    """However many epochs there were: at most 200 points, in order, the first and the last among them."""
+    """For any number of epochs: at most 200 points, in order, with the first and the last."""
     points = [(epoch, 1 / epoch) for epoch in range(1, n + 1)]
 
     kept = curve("a", "loss", points).points
@@ -47,7 +47,7 @@ def test_a_curve_is_thinned_to_its_bound_and_keeps_its_ends(n):
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1), st.floats(0, 1))
 def test_every_answer_is_counted_once(answers, threshold):
-    """Law: confusion matrix and bins hold all pairs, and agree about how many are the same page."""
+    """Law: confusion matrix and bins count all pairs, and agree on the number of duplicates."""
     judged = held_out([p for p, _ in answers], [same for _, same in answers], threshold)
 
     n_same = sum(same for _, same in answers)
@@ -63,7 +63,7 @@ def test_every_answer_is_counted_once(answers, threshold):
 
 
 def test_pairs_are_cut_by_url():
-    """No URL of the pairs to learn from is new in the others, and each of the others has a new one."""
+    """Training pairs have no new URL of held-out pairs, and each held-out pair has a new one."""
     seen, new = cut_by_url(PAIRS, seed=0)
 
     known = {url for pair in seen for url in (pair.left, pair.right)}
@@ -89,7 +89,7 @@ def test_a_classifier_keeps_what_it_said_of_pairs_it_had_not_seen(name, options,
 
 
 def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
-    """Loss and share of right answers, an epoch a point, of the first network and of each member; the loss falls."""
+    """Loss and accuracy by epoch, of the first network and of each member; the loss falls."""
     model = make_method("siamese", hidden=8, epochs=5, members=2).fit_pairs(PAIRS)
     curves = model.history().curves
 
@@ -105,7 +105,7 @@ def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
 
 
 def test_the_translator_keeps_its_curves(tmp_path):
-    """The loss by epoch and the share translated exactly, which ends where the model's quality says."""
+    """The loss by epoch and the share of exact translations, which ends at the model's quality."""
     model = make_method("seq2seq", hidden=16).fit(SITE.urls, SITE.clusters)
     losses, exacts = model.history().curves
 
@@ -116,7 +116,7 @@ def test_the_translator_keeps_its_curves(tmp_path):
 
 @pytest.mark.parametrize("name", ["keep-all", "verified", "rewrite-rules"])
 def test_other_methods_have_no_history(name):
-    """They have no epochs and hold no pairs out; nothing is invented."""
+    """Other methods have no epochs and no held-out pairs; nothing is invented."""
     assert make_method(name).fit(SITE.urls, SITE.clusters).history() == NO_HISTORY
 
 
@@ -131,7 +131,7 @@ def test_nothing_to_learn_from_is_no_history():
 
 
 def test_a_model_of_before_is_read_without_one(tmp_path):
-    """A folder without the file is no damage: that model was trained before it was kept."""
+    """A folder without the file is valid: it is from an earlier version."""
     description, files = read_model(
         make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
     )
@@ -159,7 +159,7 @@ def test_a_model_of_before_is_read_without_one(tmp_path):
     ],
 )
 def test_a_damaged_history_is_one_clear_error(value, tmp_path):
-    """It comes from a file: what is no history is said so, naming the file, also when a model is loaded."""
+    """An invalid history gives an error that names the file, also when a model is loaded."""
     with pytest.raises(BadInputError, match=r"training\.json"):
         history_from_json(JsonValue(value, FILE))
     description, files = read_model(
@@ -170,7 +170,7 @@ def test_a_damaged_history_is_one_clear_error(value, tmp_path):
 
 
 def test_a_hostile_history_is_bounded():
-    """A million points or curves of a stranger's file are not kept, and names are cut."""
+    """Of a million points or curves in a hostile file only some are kept, and names are cut."""
     long = {"network": "n" * 10**6, "value": "v", "points": [[i, 0.5] for i in range(10_000)]}
 
     read = history_from_json(JsonValue({"curves": [long] * 1_000}, FILE))
@@ -180,7 +180,7 @@ def test_a_hostile_history_is_bounded():
 
 
 def test_the_threshold_is_where_it_was():
-    """Keeping the held-out answers changes no decision: the tuned threshold is the best one of those very answers."""
+    """Keeping the held-out answers changes no decision: the tuned threshold is the best for these answers."""
     model = make_method("siamese", hidden=8, epochs=3, members=1).fit_pairs(PAIRS)
     judged = model.history().held_out
     f1 = (

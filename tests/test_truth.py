@@ -1,4 +1,4 @@
-"""Reading a truth, and judging clusters by it."""
+"""Reading a truth, and judging clusters with it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_reads_plain_and_compressed(tmp_path: Path) -> None:
     ],
 )
 def test_says_what_is_wrong_with_the_file(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
-    """Each way in which a truth cannot be used is one line with the file and the cause, never another exception."""
+    """Each problem of a truth is one line with the file and the cause, never another exception."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
 
@@ -73,7 +73,7 @@ def test_the_truth_itself_is_perfect(names: list[int]) -> None:
 
 
 def test_only_common_urls_count() -> None:
-    """URLs that one side lacks change nothing; none in common is an error with both numbers."""
+    """URLs on one side only change nothing; none in common is an error with both numbers."""
     assert label_quality({"a": 1, "b": 1, "z": 1}, {"a": "x", "b": "x", "q": "x"}).n_urls == 2
     with pytest.raises(BadInputError, match="none of the 1 labelled URLs is among the 2 URLs"):
         label_quality({"a": 1}, {"b": "x", "c": "x"})

@@ -26,7 +26,7 @@ def shape(shapes, rest):
 
 
 def test_what_many_urls_have_is_part_of_the_shape():
-    """Names of sections stay, titles and numbers go; also numbers that very many URLs have."""
+    """Section names stay, titles and numbers become placeholders; also very frequent numbers."""
     shapes = shapes_of(*[f"/topic/{n}-title?page=2" for n in range(20)], *[f"/user/{n}.html" for n in range(20)])
 
     assert shape(shapes, "/topic/7-other?page=2") == shape(shapes, "/topic/8?page=9") == "/topic/*?page=*"
@@ -43,7 +43,7 @@ def test_what_few_urls_have_is_not():
 
 @given(st.lists(site_urls, max_size=20), st.one_of(site_urls, urls))
 def test_shapes_are_read_back(crawl, url):
-    """Through JSON; and every URL has a shape that can be written."""
+    """Shapes survive JSON, and every URL has a shape that can be written."""
     shapes = Shapes.learn(map(normal_form, crawl))
     again = Shapes.from_json(JsonValue(json.loads(json.dumps(shapes.to_json())), "links.json"))
 
@@ -53,7 +53,7 @@ def test_shapes_are_read_back(crawl, url):
 
 @given(st.lists(site_urls, max_size=20))
 def test_what_is_remembered_is_bounded_and_changes_nothing(crawl):
-    """A crawl asks for the shapes of very many URLs, again and again."""
+    """A crawl needs the shapes of very many URLs repeatedly."""
     shapes = Shapes.learn(map(normal_form, crawl))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(url_shapes, "MAX_KNOWN", 3)

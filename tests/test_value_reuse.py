@@ -4,7 +4,7 @@ from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_sl
 
 
 def test_the_third_company_of_a_value_makes_it_a_function_token():
-    """A slug belongs to one id; what stands beside a third id is a page of its own, and the first answers stay."""
+    """A slug belongs to one id; with a third id it is a page of its own, and the first answers stay."""
     guard = ValueReuseGuard()
 
     allowed = [guard.allows("/questions/<num1>/<any2>", 2, "history", (number,)) for number in ("17", "18", "19")]
@@ -25,7 +25,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 def test_a_slot_that_lives_on_reuse_is_not_guarded():
-    """Session ids are dropped beside many topics: there, reuse is what the judge has seen and accepted."""
+    """Session ids are dropped with many topics: the training has confirmed such reuse."""
     session_ids = [(str(topic), f"sid{topic % 3}") for topic in range(30)]
     slugs = [(str(topic), f"slug-{topic}") for topic in range(30)]
 

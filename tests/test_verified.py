@@ -1,4 +1,4 @@
-"""Our own method as a whole: what it learns, says, writes down and refuses."""
+"""Our own method as a whole: what it learns, explains, saves and refuses."""
 
 import json
 import random
@@ -31,24 +31,24 @@ def fitted(crawl, risk="balanced"):
 
 @pytest.fixture(scope="module")
 def sessions():
-    """Fitted on session ids."""
+    """A method fitted on session ids."""
     return fitted(CRAWL)
 
 
 @pytest.fixture(scope="module")
 def posts():
-    """Fitted on a forum whose posts are not covered."""
+    """A method fitted on a forum whose posts are not covered."""
     return fitted(forum(with_alone=True))
 
 
 @pytest.fixture(scope="module")
 def covered():
-    """Fitted on a forum whose posts are."""
+    """A method fitted on a forum whose posts are covered."""
     return fitted(forum())
 
 
 def test_a_query_key_that_was_not_learnt_with_leaves_the_url_alone(sessions):
-    """Also where a rule would fire on the rest of it, and the query is not even sorted."""
+    """Also if a rule would fire on the rest of the URL, and the query is not sorted."""
     url = f"{HOST}/topic.php?t=107&sid=00c0ffee&new=1"
 
     assert sessions.canonicalize(f"{HOST}/topic.php?t=107&sid=00c0ffee") == f"{HOST}/topic.php?t=107"
@@ -66,7 +66,7 @@ def test_another_host_is_left_alone(sessions):
 
 
 def test_a_link_that_shows_its_own_page(posts):
-    """On a topic a post is that topic again; anywhere else, or without the page, nothing is said of it."""
+    """A post on a topic is that topic; elsewhere, or without a referrer, it stays itself."""
     topic = f"{HOST}/topic/7777"
     on_topic = Referrer(topic, posts.canonicalize(topic))
     post = f"{HOST}/post/123456"
@@ -80,7 +80,7 @@ def test_a_link_that_shows_its_own_page(posts):
 
 
 def test_a_link_on_a_page_of_another_host(posts):
-    """It says nothing, though that page has the shape of a topic: rules of one host never touch another."""
+    """A referrer on another host has no effect, even with the shape of a topic: rules never cross hosts."""
     topic = "http://other.example/topic/7777"
     post = f"{HOST}/post/123456"
 
@@ -90,7 +90,7 @@ def test_a_link_on_a_page_of_another_host(posts):
 
 
 def test_referrers_need_not_be_in_normal_form():
-    """A crawl that wrote down links as it met them teaches the same."""
+    """A crawl with links in their published spelling teaches the same."""
     crawl = forum(with_alone=True)
     crawl.referrers = [
         each and each.replace("http://forum", "HTTP://Forum").replace("topic", "%74opic") for each in crawl.referrers
@@ -100,7 +100,7 @@ def test_referrers_need_not_be_in_normal_form():
 
 
 def test_a_template_that_is_covered(covered):
-    """Said of the URL, not of its form, which is its own; the reason names the evidence."""
+    """The reason is about the URL, not its form, and names the evidence."""
     post = f"{HOST}/post/123456"
 
     assert covered.is_covered(post)
@@ -111,16 +111,16 @@ def test_a_template_that_is_covered(covered):
 
 
 def test_without_referrers_no_template_is_covered():
-    """Nobody knows what is found behind it."""
+    """Without referrers it is unknown which pages are found through posts."""
     crawl = forum()
 
     assert Verified().fit(crawl.urls, crawl.clusters).quality_["coverage_rules"] == 0
 
 
 def test_a_redirect_to_where_nobody_went_is_no_evidence():
-    """Cut off from their targets, posts are pages that nobody knows: rules are neither confirmed nor contradicted.
+    """Posts without crawled targets are unknown pages: rules are neither confirmed nor contradicted.
 
-    What the rules say of the target is what the redirect shows.
+    The form of the target is the page of the redirect.
     """
     crawl = LinkedCrawl()
     for url, page, referrer, target in zip(*vars(forum(with_alone=True)).values(), strict=True):
@@ -138,7 +138,7 @@ def test_a_redirect_to_where_nobody_went_is_no_evidence():
 
 
 def test_where_the_order_of_the_query_matters_it_is_kept():
-    """Two orders, two pages: only what is sorted already is looked at by rules."""
+    """Two orders, two pages: rules only apply to sorted queries."""
     visits = [((a, b, order), f"/?{'&'.join(order)}") for a in range(6) for b in range(6) for order in orders(a, b)]
     urls, pages = numbered(shuffled(visits))
     method = Verified().fit(urls, pages)
@@ -154,7 +154,7 @@ def orders(a, b):
 
 
 def test_a_site_without_duplicates_teaches_nothing():
-    """Every URL is a page: no rule of any kind, every URL its own form, and nothing to say."""
+    """Every URL is a page: no rule of any kind, every URL its own form, and no explanation."""
     urls = [f"{HOST}/topic/{n}?page={page}&sort=a" for n in range(100) for page in (1, 2)] + [
         f"{HOST}/{n}" for n in range(50)
     ]
@@ -168,7 +168,7 @@ def test_a_site_without_duplicates_teaches_nothing():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_shuffled_pages_teach_nothing(seed):
-    """The planted forum with its pages dealt out anew: neither rules nor links."""
+    """The planted forum with shuffled pages: neither rules nor links."""
     crawl = forum(seed=seed)
     random.Random(seed).shuffle(crawl.clusters)
     crawl.redirects = [None] * len(crawl.urls)
@@ -177,7 +177,7 @@ def test_shuffled_pages_teach_nothing(seed):
 
 
 def test_what_was_learnt_is_told_in_sentences(sessions, posts, covered):
-    """One line a rule, of each kind, with its evidence."""
+    """One line per rule, of each kind, with its evidence."""
     assert len(sessions.learnt()) == sessions.n_learnt() == 1
     assert sessions.learnt()[0].startswith("drop `sid` anywhere: ")
     (learnt,) = posts.learnt()
@@ -188,7 +188,7 @@ def test_what_was_learnt_is_told_in_sentences(sessions, posts, covered):
 
 @pytest.mark.parametrize("name", ["sessions", "posts", "covered"])
 def test_a_saved_model_says_the_same(name, request, tmp_path):
-    """Forms, coverage, referrers, explanations and sentences are those of the model that was saved."""
+    """Forms, coverage, referrers, explanations and sentences equal those of the saved model."""
     method = request.getfixturevalue(name)
     loaded = load_model(method.save(tmp_path / "model"))
     on_topic = Referrer(f"{HOST}/topic/7777", f"{HOST}/topic/7777")
@@ -230,7 +230,7 @@ def test_a_damaged_folder_is_one_clear_line(sessions, tmp_path, file, damage):
     ],
 )
 def test_files_that_say_something_else_are_damaged_too(sessions, tmp_path, file, contents):
-    """Also where the digests fit: it is found when the model is loaded, not in the middle of a crawl."""
+    """Even with right digests it is found when the model is loaded, not during a crawl."""
     description = json.loads((sessions.save(tmp_path / "model") / "model.json").read_text())
     tables = {**sessions._tables(), file: contents}
 
@@ -256,7 +256,7 @@ def test_the_more_risk_the_more_is_learnt():
 @settings(max_examples=60)
 @given(st.lists(any_urls, min_size=1, max_size=12), st.lists(any_urls, max_size=3))
 def test_any_strings_can_be_learnt_from(urls, others):
-    """Whatever the strings: fitting, asking and explaining never raise, and a form is its own form."""
+    """For any strings: fit, forms and explanations never raise, and a form is its own form."""
     method = Verified().fit(urls, range(len(urls)), urls[1:] + urls[:1], urls[::-1])
     for url in urls + others:
         form = method.canonicalize(url, Referrer(urls[0], urls[0]))
@@ -266,7 +266,7 @@ def test_any_strings_can_be_learnt_from(urls, others):
 
 
 def test_a_crawl_goes_on_through_links():
-    """Posts of topics never seen are recognised by the page that holds them; topics are fetched, no page is lost."""
+    """Posts of new topics are recognized by their referrer; topics are fetched, no page is lost."""
     earlier, later = forum(with_alone=True), forum(100, first=1000, with_alone=True, seed=1)
     method = fitted(earlier)
     outcome = crawl_on(
@@ -283,7 +283,7 @@ def test_a_crawl_goes_on_through_links():
 
 
 def new_templates(seed, name, n_questions=600):
-    """A site of questions whose histories, timelines and tabs were not there in training: outcome and what was lost."""
+    """A site of questions with new histories, timelines and tabs: outcome and losses."""
     training, test = question_site(n_questions, seed), question_site(200, seed + 10, first=2000, with_new=True)
     urls, pages = numbered(training + test)
     n = len(training)
@@ -295,9 +295,9 @@ def new_templates(seed, name, n_questions=600):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_templates_that_appear_after_training(seed):
-    """More is gained than by keeping all: a section that rules were not tested in is left alone, and so is a new key.
+    """It saves fetches, and leaves untested sections and new keys alone.
 
-    What is lost stands where a title of the same question may stand.
+    Losses are only at the place of a title of the same question.
     """
     outcome, lost = new_templates(seed, "verified")
 
@@ -307,12 +307,12 @@ def test_templates_that_appear_after_training(seed):
 
 
 def test_templates_that_appear_after_training_lose_nothing():
-    """``/questions/17/history`` was not there in training, and is no title of question 17."""
+    """``/questions/17/history`` is new, and no title of question 17."""
     assert new_templates(0, "verified")[0].n_lost <= 2
 
 
 def test_names_that_many_users_share_do_not_make_titles_common():
-    """More questions, more users: names in their place are shared by many, titles in theirs are still one's own."""
+    """More questions, more users: shared words at the place of names stay, unique titles are still titles."""
     assert new_templates(0, "verified", n_questions=1000)[0].n_lost <= 2
 
 
@@ -322,9 +322,9 @@ SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
 @pytest.mark.parametrize(("site", "saved"), [("forum", 0.01), ("dokuwiki", 0.7), ("ftp", 0.7), ("shop", 0.5)])
 def test_a_recorded_site_loses_hardly_anything(site, saved):
-    """Rules alone, of URLs and true pages: at most 3 of 1,000 needed pages of the last quarter are lost, much is saved.
+    """Rules alone, from URLs and true pages: at most 3 of 1,000 needed pages of the last quarter are lost.
 
-    The forum's posts are for links to explain; a truth knows none.
+    The forum's posts need link rules; a truth has no links.
     """
     truth = read_truth(SITES / site / "truth.csv.gz")
     urls, pages = list(truth), list(truth.values())
@@ -344,13 +344,13 @@ def test_a_recorded_site_loses_hardly_anything(site, saved):
 
 
 def test_explaining_before_fitting():
-    """The error says what to do, with a referrer too."""
+    """The error has the way out, with a referrer too."""
     with pytest.raises(NotFittedError, match="call fit"):
         Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
 
 
 def test_the_explanation_is_that_of_the_form():
-    """A link with a query key that nothing was learnt with is not its referrer's page, and is not said to be."""
+    """A link with an unknown query key is not its referrer's page, and the reason does not claim it."""
     crawl = forum()
     method = fitted(crawl)
     topic, post = next((r, u) for u, r in zip(crawl.urls, crawl.referrers, strict=True) if "/post/" in u)

@@ -1,4 +1,4 @@
-"""Rules that a crawl teaches, on small sites with a planted truth: true ones are found, others are not."""
+"""Rules learnt from small sites with a planted truth: true ones are found, others are not."""
 
 import itertools
 import random
@@ -19,7 +19,7 @@ def topics(n=60):
 
 
 def test_a_neutral_key_is_dropped_wherever_it_is():
-    """A session id on two kinds of pages, with values never seen twice; ``t`` and ``u`` tell pages apart and stay."""
+    """A session id on two kinds of pages, with unique values; ``t`` and ``u`` tell pages apart and stay."""
     visits = topics() + [(f"m{u}", f"/member?u={u}") for u in range(60)]
     visits += [(t, f"/topic?t={t}&sid={sid}") for t, sid in zip([*range(60)] * 2, ids(120), strict=True)]
     visits += [(f"m{u}", f"/member?sid={sid}&u={u}") for u, sid in enumerate(ids(60, seed=1))]
@@ -31,7 +31,7 @@ def test_a_neutral_key_is_dropped_wherever_it_is():
 
 
 def test_one_value_may_be_neutral_where_the_others_are_not():
-    """``page=1`` is the topic itself; ``page=2`` is another page, and so is what no crawl has seen."""
+    """``page=1`` is the topic itself; ``page=2`` is another page, and so are unseen numbers."""
     visits = topics(100) + [(t, f"/topic?page=1&t={t}") for t in range(100)]
     visits += [((t, page), f"/topic?page={page}&t={t}") for t in range(100) for page in (2, 3)]
     form = forms_after(shuffled(visits))
@@ -42,7 +42,7 @@ def test_one_value_may_be_neutral_where_the_others_are_not():
 
 
 def test_a_key_may_be_neutral_beside_one_value_of_another_key():
-    """``id`` says nothing beside ``do=recent``; it is everything where there is no ``do``, and beside ``do=diff``."""
+    """``id`` does not matter with ``do=recent``; it matters without ``do``, and with ``do=diff``."""
     visits = [(page, f"/doku.php?id={page}") for page in ids(80)]
     visits += [((page, "diff"), f"/doku.php?do=diff&id={page}") for page in ids(80)]
     visits += [
@@ -58,7 +58,7 @@ def test_a_key_may_be_neutral_beside_one_value_of_another_key():
 
 
 def test_a_key_may_be_neutral_but_beside_one_value_of_another_key():
-    """``id`` says nothing beside any ``do``, however many there are, but ``do=diff`` shows another page for each id."""
+    """``id`` does not matter with any other ``do``, but ``do=diff`` shows another page for each id."""
     visits = [(do, f"/wiki?do={do}&id={page}") for do in ids(40) for page in ids(3, seed=int(do, 16))]
     visits += [((section, page), f"/wiki?do=diff&id={page}&s={section}") for section in range(40) for page in ids(3)]
     form = forms_after(shuffled(visits))
@@ -69,8 +69,8 @@ def test_a_key_may_be_neutral_but_beside_one_value_of_another_key():
 
 def test_a_rule_that_waits_for_a_key_to_be_absent_applies_after_that_key_is_dropped():
     """
-    The slash is dropped first, but not beside ``reply``, with which no pair of it was seen. To drop ``reply`` leads to
-    an address with a slash, and so to the first rule again: there are the pages to compare with.
+    The slash is dropped first, but not with ``reply``, for which there was no pair. Dropping ``reply`` leads to a URL
+    with a slash, and so to the first rule: there are the pages to compare with.
     """
     visits = [(n, f"/{n}{slash}") for n in range(60) for slash in ("", "/")]
     visits += [(n, f"/{n}/?reply={n + 1000}") for n in range(0, 60, 2)]
@@ -82,7 +82,7 @@ def test_a_rule_that_waits_for_a_key_to_be_absent_applies_after_that_key_is_drop
 
 
 def repeated(n_topics, told):
-    """Lists filtered by a repeated key, each in all its orders; *told* says what the page depends on."""
+    """Return lists filtered by a repeated key, each in all its orders; *told* names what the page depends on."""
     draw = random.Random(0)
     visits = []
     for topic in range(n_topics):
@@ -93,7 +93,7 @@ def repeated(n_topics, told):
 
 
 def test_a_repeated_key_may_be_a_set():
-    """In any order, told once or twice: one page, one form."""
+    """In any order, with or without repetition: one page, one form."""
     form = forms_after(repeated(80, lambda values: frozenset(values)))
 
     assert form("/list5?f=b&f=a") == form("/list5?f=a&f=b&f=a") == "/list5?f=a&f=b"
@@ -101,7 +101,7 @@ def test_a_repeated_key_may_be_a_set():
 
 
 def test_a_repeated_key_may_be_a_bag():
-    """The order does not matter, but how often a value is told does."""
+    """The order does not matter, but repetition does."""
     form = forms_after(repeated(80, lambda values: tuple(sorted(values))))
 
     assert form("/list5?f=b&f=a") == form("/list5?f=a&f=b") == "/list5?f=a&f=b"
@@ -109,14 +109,14 @@ def test_a_repeated_key_may_be_a_bag():
 
 
 def test_a_repeated_key_may_be_a_list():
-    """Where each order is a page of its own nothing is sorted."""
+    """If each order is a page of its own, nothing is sorted."""
     form = forms_after(repeated(80, tuple))
 
     assert form("/list5?f=b&f=a") == "/list5?f=b&f=a"
 
 
 def test_a_title_behind_an_id_is_cut():
-    """Titles change, the id stays: what was never seen is cut too, and another id is another page."""
+    """Titles vary, the id decides: new titles are cut too, and another id is another page."""
     visits = [(t, f"/topic/{t}-{title}") for t in range(100) for title in ids(2, seed=t)]
     form = forms_after(shuffled(visits))
 
@@ -125,7 +125,7 @@ def test_a_title_behind_an_id_is_cut():
 
 
 def test_a_last_part_of_the_path_may_say_nothing():
-    """``/questions/7/slug`` is ``/questions/7``; a tag behind ``/tagged`` is all there is."""
+    """``/questions/7/slug`` is ``/questions/7``; a tag after ``/tagged`` decides about the page."""
     visits = [(q, f"/questions/{q}") for q in range(60)] + [(q, f"/questions/{q}/{s}") for q, s in enumerate(ids(60))]
     visits += [(f"t{tag}", f"/tagged/{tag}") for tag in ids(60, seed=1)]
     form = forms_after(shuffled(visits))
@@ -153,9 +153,9 @@ def test_a_site_with_one_rule_needs_few_pages():
 
 @pytest.mark.parametrize("n_others", [0, 300])
 def test_a_login_page_says_nothing_about_other_pages(n_others):
-    """Two hundred ids that lead to one page are one group: ``id`` is dropped there, and nowhere else.
+    """Two hundred ids of one page are one group: ``id`` is dropped there, and nowhere else.
 
-    Neither where each path was seen with one id alone, so that nothing spoke against it, nor on a path never seen.
+    Not on paths seen with one id only, without contradictions, nor on new paths.
     """
     visits = [("login", f"/login?id={page}") for page in ids(200)]
     visits += [(place, f"/item/{place}?id={page}") for place, page in enumerate(ids(n_others, seed=1))]
@@ -178,7 +178,7 @@ def test_many_small_groups_do_not_outvote_a_large_one():
 
 
 def drifting(is_wrong_late):
-    """``version=1`` is the article as long as nobody has edited it."""
+    """``version=1`` is the article until its first edit."""
     early = [(a, f"/article?a={a}") for a in range(200)] + [(a, f"/article?a={a}&version=1") for a in range(200)]
     late = [(a, f"/article?a={a}") for a in range(200, 215)]
     late += [((a, "first") if is_wrong_late else a, f"/article?a={a}&version=1") for a in range(200, 215)]
@@ -195,14 +195,14 @@ def test_what_later_pages_contradict_is_not_believed(risk):
 
 @pytest.mark.parametrize("n_groups", [1, 5, 7])
 def test_few_groups_are_no_evidence(n_groups):
-    """A few pages seen twice teach nothing: too much error is still to be expected."""
+    """A few pages seen twice teach nothing: the expected error is too large."""
     visits = topics(200) + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(n_groups))]
 
     assert rules_of(shuffled(visits)) == []
 
 
 def test_a_rule_is_not_about_depths_that_it_was_hardly_tested_with():
-    """``sid`` was tested on topics; of what lies deeper one URL has it, and nothing else shows that page."""
+    """``sid`` was tested on topics; one deeper URL has it, and nothing else shows that page."""
     visits = topics(60) + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(60))]
     form = forms_after(shuffled([*visits, ("deep", "/a/b/c?sid=7")]))
 
@@ -211,7 +211,7 @@ def test_a_rule_is_not_about_depths_that_it_was_hardly_tested_with():
 
 
 def test_a_rule_is_not_about_query_keys_that_it_never_met():
-    """``sid`` was tested on topics; beside ``token`` no two URLs ever spoke of it, so that it stays there."""
+    """``sid`` was tested on topics; with ``token`` no two URLs tested it, so it stays there."""
     visits = topics() + [(t, f"/topic?sid={sid}&t={t}") for t, sid in enumerate(ids(60))]
     visits += [
         ((t, "token"), f"/topic?sid={s}&t={t}&token={o}")
@@ -224,7 +224,7 @@ def test_a_rule_is_not_about_query_keys_that_it_never_met():
 
 
 def test_a_rule_is_not_about_sections_that_it_was_never_tested_in():
-    """Titles behind questions say nothing; behind ``/posts`` no two URLs were compared: all of it stays."""
+    """Titles after questions do not matter; after ``/posts`` no two URLs were compared: all titles stay."""
     visits = [(q, f"/questions/{q}") for q in range(60)] + [(q, f"/questions/{q}/{s}") for q, s in enumerate(ids(60))]
     visits += [(("revisions", p), f"/posts/{p}/{s}") for p, s in enumerate(ids(60, seed=1))]
     form = forms_after(shuffled(visits))
@@ -256,7 +256,7 @@ def test_pages_seen_once_teach_nothing(seed):
 
 
 def test_rules_are_found_one_after_the_other():
-    """Two neutral keys that always come together with values of their own: neither shows before the other is gone."""
+    """Two neutral keys always occur together with unique values: neither is neutral before the other is dropped."""
     draw = random.Random(0)
     visits = [
         (t, f"/topic?ref={draw.choice('abc')}&sid={sid}&t={t}")
@@ -268,7 +268,7 @@ def test_rules_are_found_one_after_the_other():
 
 
 def test_a_rule_counts_what_it_was_tested_on():
-    """URLs that it changes, and merge groups; who found it stands beside it."""
+    """A rule has its changed URLs, its merge groups, and the miner that found it."""
     visits = topics(50) + [(t, f"/topic?page=1&t={t}") for t in range(50)]
     (rule,) = rules_of(shuffled(visits))
 

@@ -1,4 +1,4 @@
-"""WARC files: all records of a good file and all the good ones of a bad one, messages, pages."""
+"""WARC files: all records of a good file and all good ones of a bad one; HTTP messages; pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORUM = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites" / "
 
 
 def records_of(*chunks: bytes | Gap) -> tuple[list[str], list[tuple[int, str]]]:
-    """Target URLs of the records, and the damage."""
+    """Return the target URLs of the records, and the damage."""
     damage: list[tuple[int, str]] = []
     reader = RecordReader(chunks, lambda offset, reason: damage.append((offset, reason)))
     return [found.headers.get("warc-target-uri", "").rpartition("/")[2] for found in reader], damage
@@ -34,7 +34,7 @@ def records_of(*chunks: bytes | Gap) -> tuple[list[str], list[tuple[int, str]]]:
 
 @given(st.binary(max_size=60), st.integers(1, 40))
 def test_records_come_out_whatever_the_chunks(block: bytes, size: int):
-    """Law: any block in any cutting is read back, with its offset."""
+    """Law: any block in any chunks is read back, with its offset."""
     raw = record("resource", block) + record("resource", b"WARC/1.0\r\n" + block)
     records = list(RecordReader([raw[i : i + size] for i in range(0, len(raw), size)], pytest.fail))
     assert [found.block for found in records] == [block, b"WARC/1.0\r\n" + block]
@@ -43,7 +43,7 @@ def test_records_come_out_whatever_the_chunks(block: bytes, size: int):
 
 @pytest.mark.skipif(not FORUM.exists(), reason="needs the corpora")
 def test_warcio_reads_the_same_records():
-    """An independent opinion: the forum's WARC, read by warcio, has the same records with the same blocks."""
+    """An independent reader: warcio reads the same records with the same blocks from the forum's WARC."""
     ours = RecordReader(read_chunks(FORUM), pytest.fail)
     with FORUM.open("rb") as file:
         stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
@@ -60,7 +60,7 @@ def test_warcio_reads_the_same_records():
 @pytest.mark.filterwarnings("ignore:Exception ignored in.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:Unclosed file <tempfile.SpooledTemporaryFile:ResourceWarning")
 def test_what_warcio_writes_is_read():
-    """An independent writer: records of warcio, headers with its own spelling."""
+    """An independent writer: records of warcio, with its spelling of headers."""
     file = io.BytesIO()
     writer = WARCWriter(file, gzip=False)
     for i in range(3):
@@ -87,7 +87,7 @@ def test_what_warcio_writes_is_read():
     ],
 )
 def test_damage_is_reported_and_stepped_over(damaged: bytes, reason: str):
-    """Whatever is wrong with one record, its offset and reason are told once, and all others come out."""
+    """For any damaged record, offset and reason are reported once, and all others come."""
     before, after = b"".join(pages_of(3)), b"".join(pages_of(40, start=3))
     urls, damage = records_of(before + damaged + after)
     assert urls == [str(i) for i in range(43)]
@@ -96,7 +96,7 @@ def test_damage_is_reported_and_stepped_over(damaged: bytes, reason: str):
 
 
 def test_a_file_that_was_cut_gives_everything_before_the_cut():
-    """Cut at any byte of the last record (but its empty lines): two records and one report of the third."""
+    """Cut at any byte of the last record (except its empty lines): two records and one report of the third."""
     raw = b"".join(pages_of(3))
     start = len(b"".join(pages_of(2)))
     for end in range(start + 1, len(raw) - 4):
@@ -108,7 +108,7 @@ def test_a_file_that_was_cut_gives_everything_before_the_cut():
 
 
 def test_a_gap_cuts_a_record_and_is_reported_once():
-    """Bytes that are missing: within a record it is lost, between records none is."""
+    """Missing bytes in a record lose it, between records none."""
     a, b, c = pages_of(3)
     assert records_of(a + b[:60], Gap("damaged gzip member"), c)[0] == ["0", "2"]
     assert "damaged gzip member" in records_of(a + b[:200], Gap("damaged gzip member"), c)[1][0][1]
@@ -155,7 +155,7 @@ def test_a_page_has_all_that_was_recorded():
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
 @pytest.mark.parametrize("linked", ["response", "request", "neither"])
 def test_the_referrer_comes_from_the_request(order: list[int], linked: str):
-    """Before or after its response; linked by WARC-Concurrent-To in either record, or by the URL alone."""
+    """A request before or after its response; linked by WARC-Concurrent-To in either record, or by the URL alone."""
     url, referrer = f"{SITE}/child", f"{SITE}/parent"
     links = {"response": "<urn:uuid:1>", "request": "<urn:uuid:2>"}
     answer = response(
@@ -178,7 +178,7 @@ def test_the_referrer_comes_from_the_request(order: list[int], linked: str):
 
 
 def test_pages_without_requests_come_out_in_order():
-    """A WARC of responses only loses nothing and keeps its order; neither does one with late requests."""
+    """A WARC with only responses loses nothing and keeps its order; so does one with late requests."""
     urls = [f"{SITE}/{i}" for i in range(20)]
     assert [page.url for page in read(*map(response, urls))] == urls
     late = [response(url) for url in urls] + [request(url, f"{SITE}/p") for url in urls]
@@ -204,7 +204,7 @@ def test_redirects_have_an_absolute_target(status: str, location: str, target: s
 
 
 def test_what_is_no_page_is_skipped():
-    """Other record types, other methods than GET, other schemes: none is a page, none is damage."""
+    """Other record types, methods and schemes: neither pages nor damage."""
     skipped = [
         record("warcinfo", b"software: x"),
         record("revisit", b"HTTP/1.1 200 OK\r\n\r\n", WARC_Target_URI=SITE),
@@ -234,7 +234,7 @@ def test_a_response_without_http_is_damage():
 
 
 def test_reading_can_go_on_at_any_position():
-    """From each position the reader had, the pages that it had not given out yet follow, with their referrers."""
+    """From each position of the reader, the pages not yet returned follow, with their referrers."""
     raw = b"".join(response(f"{SITE}/{i}") + request(f"{SITE}/{i}", f"{SITE}/p{i}") for i in range(6))
     whole = read(raw)
     n_seen = position = 0
@@ -308,12 +308,12 @@ def test_brotli_is_undone_where_it_is_installed():
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd", "br", "compress", "nonsense", "gzip, gzip", ",,"])
 def test_a_lying_encoding_does_not_lose_the_page(encoding: str):
-    """The body stays as recorded where an encoding was announced but is not there."""
+    """The body stays as recorded if an announced encoding is missing."""
     assert decoded(BODY, Content_Encoding=encoding, Transfer_Encoding="chunked") == BODY
 
 
 def test_a_body_that_was_cut_off_gives_what_came():
-    """Half a gzip stream and half a chunked body are half a page, not none."""
+    """Half a gzip stream or half a chunked body gives half a page, not none."""
     half = decoded(gzip.compress(BODY * 100, 0)[:5000], Content_Encoding="gzip")
     assert (BODY * 100).startswith(half)
     assert len(half) > 4000
@@ -333,7 +333,7 @@ def test_headers_are_read_as_servers_write_them():
 
 @given(st.binary(max_size=200), st.sampled_from(["gzip", "deflate", "zstd", "br"]), st.booleans())
 def test_no_bytes_break_the_reader(block: bytes, encoding: str, is_chunked: bool):
-    """Whatever a recording holds, a message comes out."""
+    """Any recording gives a message."""
     parse_message(block)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n".encode()
     head += b"Transfer-Encoding: chunked\r\n" if is_chunked else b""
@@ -342,7 +342,7 @@ def test_no_bytes_break_the_reader(block: bytes, encoding: str, is_chunked: bool
 
 @given(st.binary(max_size=500))
 def test_chunks_are_joined(body: bytes):
-    """Law: cutting into chunks and joining gives the body."""
+    """Law: splitting into chunks and joining gives the body."""
     assert decoded(chunked(body), Transfer_Encoding="chunked") == body
 
 
@@ -356,7 +356,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("encoding", BOMBS)
 def test_a_body_that_grows_without_end_is_cut_and_counted(monkeypatch, encoding: str):
-    """A bomb is unpacked to the limit and no further, its place is told, and the page after it is read."""
+    """A bomb is unpacked up to the limit, its place is reported, and the next page is read."""
     monkeypatch.setattr(http, "MAX_BODY", 1_000_000)
     monkeypatch.setattr("dedup_crawler.pages.imports.warc_pages.MAX_BODY", 1_000_000)
     packed = BOMBS[encoding] or pytest.importorskip("brotli").compress(bytes(3_000_000))

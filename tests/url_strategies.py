@@ -1,4 +1,4 @@
-"""Strings that break parsers of URLs: shared by the tests that state laws over them."""
+"""Strings that break URL parsers, shared by the tests of laws over them."""
 
 from hypothesis import strategies as st
 

@@ -1,9 +1,9 @@
-"""A stranger's spider: follows links, writes down what its callbacks were given, and what was dropped before that.
+"""A user's spider: follows links, and writes down the pages of its callbacks and the drops.
 
-The class of a link says how to ask: ``optout``, ``post``, ``again`` (dont_filter), ``media`` (no callback),
-``copy`` (the meta of the response, as spiders often do), ``anywhere`` (allowed off the site), ``plain`` (a callback
-that is a plain generator, and fails where a link has the class ``raise``). What the callbacks were given is also
-appended to a file ``got``, line by line, for crawls that are killed.
+The class of a link tells how to request it: ``optout``, ``post``, ``again`` (dont_filter), ``media`` (no callback),
+``copy`` (with the meta of the response, as many spiders do), ``anywhere`` (allowed off the site), ``plain`` (a callback
+that is a plain generator, and fails at a link with the class ``raise``). The pages of the callbacks are also appended
+to a file ``got``, line by line, for crawls that are killed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Walker(Spider):
 
     @classmethod
     def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-        """Listen to the filter."""
+        """Connect to the signals of the filter."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.dropped, signal=signals.request_dropped)
         return spider
@@ -73,7 +73,7 @@ class Walker(Spider):
             )
 
     def plain(self, response: Any) -> Any:
-        """Follow at once, and fail where the page says so."""
+        """Follow links at once, and fail if the page says so."""
         self.note(response.request, status=response.status)
         for link in response.css("a"):
             if link.attrib.get("class") == "raise":
@@ -81,21 +81,21 @@ class Walker(Spider):
             yield Request(response.urljoin(link.attrib["href"]))
 
     def failed(self, failure: Any) -> None:
-        """Note what was not fetched, and why."""
+        """Note a request that was not fetched, and the reason."""
         self.note(failure.request, error=f"{failure.type.__name__}: {failure.getErrorMessage()}")
 
     def dropped(self, request: Request, reason: str, form: str, rules: Any, owner: str | None) -> None:
-        """Note what the filter says of a drop."""
+        """Note a drop with its signal's values."""
         self.note(request, dropped=reason, form=form, rules=list(rules), owner=owner)
 
     def note(self, request: Request, **facts: Any) -> None:
-        """Write down, by path and query."""
+        """Note a result by path and query."""
         parts = urlsplit(request.url)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         meta = {key: request.meta.get(key) for key in ("dedup_canonical", "dedup_reason")}
         self.seen.setdefault(path, {}).update(facts | meta)
 
     def closed(self, reason: str) -> None:
-        """Write all of it to a file."""
+        """Write all results to a file."""
         stats = self.crawler.stats.get_stats()
         Path(self.out).write_text(json.dumps({"stats": stats, "seen": self.seen}, default=str))

@@ -1,6 +1,6 @@
-"""``dedup-crawler``: one function a sub-command, which parses, calls and prints; no logic.
+"""``dedup-crawler``: one function per sub-command, which parses, calls and prints; no logic.
 
-A module of this folder adds its commands to the group when it is imported.
+Each module adds its commands to the group when it is imported.
 """
 
 from dedup_crawler.cli import ask, collect, evaluate, rules, train

@@ -1,4 +1,4 @@
-"""Commands that ask a model, or compare two."""
+"""Commands that use a model, or compare two models."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
 
 
 def _links(urls: tuple[str, ...], db: str | None) -> Iterator[tuple[str, str | None]]:
-    """URLs with their referrers, as they come."""
+    """Yield URLs with their referrers, in order."""
     if db is not None:
         from dedup_crawler.pages.store import PageStore
 
@@ -134,7 +134,7 @@ def _links(urls: tuple[str, ...], db: str | None) -> Iterator[tuple[str, str | N
 
 
 def _visits(lines: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """URLs with their referrers, one or both of them a line."""
+    """Read lines of a URL, or of a URL and its referrer."""
     for line in lines:
         url, _, referrer = line.rstrip("\n").partition("\t")
         yield url, referrer or None
@@ -157,7 +157,7 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
     from dedup_crawler.evaluation.pair_quality import pair_quality
 
     loaded = load_model(model)
-    loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are of the URLs as given
+    loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are for the URLs as given
     if not isinstance(loaded, PairClassifier):
         raise BadInputError(
             f"{model} holds a {loaded.name} model, which gives no probabilities: train siamese or random-forest, "
@@ -184,7 +184,7 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
 
 
 def _quality_lines(quality: Mapping[str, Any], threshold: float) -> Iterator[str]:
-    """Rates of a pair classifier, a line each, then its confusion matrix with both axes named."""
+    """Yield the rates of a pair classifier, then its confusion matrix with both axes named."""
     if not quality:
         return
     yield f"{quality['pairs']} pairs with a score, the same page from probability {threshold} on"

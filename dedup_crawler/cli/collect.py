@@ -26,14 +26,14 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     """
     from dedup_crawler.pages.serving import RecordedSite
 
-    # a shell keeps Ctrl-C from what it runs in the background: there `kill` is the way to end it
+    # a shell ignores Ctrl-C in background jobs, so `kill` must end them
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(RecordedSite(paths, port=port, host=host)) as site:
         with suppress(KeyboardInterrupt):
             say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
             site.serve_forever()
         for again in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(again, signal.SIG_IGN)  # who is impatient must not leave the temporary store behind
+            signal.signal(again, signal.SIG_IGN)  # a second Ctrl-C must not leave the temporary store behind
 
 
 @main.command("import")
@@ -46,10 +46,10 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     """Import recorded pages, plain, gzip or zstd; the content of a file tells its format.
 
     WARC and WACZ; CSV and JSON lines (Scrapy feeds, other crawlers' exports) with a url and a content, html, body or
-    text; access logs (URLs only: mine-log learns from those). Pages without a body are labelled by its digest, where a
-    file gives that.
+    text; access logs (URLs only: mine-log learns from those). Pages without a body are labelled by their digest, if the
+    file has it.
 
-    Importing a file again changes nothing; an interrupted import goes on where it stopped.
+    Importing a file again changes nothing; an interrupted import resumes.
 
     \b
     Example: dedup-crawler import crawl.warc.gz --db crawl.db

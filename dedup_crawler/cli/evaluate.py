@@ -1,4 +1,4 @@
-"""Commands that judge methods and models, and that show the whole job."""
+"""Commands that judge methods and models, and the demo."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def evaluate(
         raise BadInputError(f"{len(databases)} databases and {len(truths)} truths; give one --truth for each --db.")
     specs = specs or tuple(METHODS)
     for spec in specs:
-        method_from_spec(spec)  # a wrong name is said before an hour of training, not after
+        method_from_spec(spec)  # report a wrong name before an hour of training
     rows_of_sites = {}
     for i, db in enumerate(databases):
         with PageStore(db, create=False) as store:
@@ -91,7 +91,7 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
     """
     from dedup_crawler.demo import outcome_table, run_demo, time_table
 
-    method_from_spec(method)  # a wrong name is said before the first crawl, not after
+    method_from_spec(method)  # report a wrong name before the first crawl
     outcome, seconds = run_demo(folder, first_pages=first_pages, method=method, say=tell if as_json else say)
     if as_json:
         print_json(**asdict(outcome), n_saved=outcome.n_saved, n_avoidable=outcome.n_avoidable, seconds=seconds)
@@ -103,7 +103,7 @@ _PATH = click.Path(path_type=Path)
 
 
 @main.command()
-@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db where it is.")
+@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
 @click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
 @click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
 @click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
@@ -186,7 +186,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _said(facts: Mapping[str, Any]) -> str:
-    """Write facts as one line: the first one is a name, the others stand behind it."""
+    """Return facts as one line that begins with the first one, a name."""
     first, *rest = facts.items()
     said = ", ".join(
         f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"

@@ -1,6 +1,6 @@
-"""``dedup-crawler``: the group that all commands belong to, and how it ends.
+"""``dedup-crawler``: the group of all commands, and its exit status.
 
-Results go to stdout, progress and errors to stderr. A user's mistake is one line and exit status 1, a wrong call 2,
+Results go to stdout, progress and errors to stderr. A user's mistake gives one line and exit status 1, a wrong call 2,
 Ctrl-C 130.
 """
 
@@ -20,26 +20,26 @@ from dedup_crawler.errors import DedupError, did_you_mean
 from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
 
 _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.EROFS)
-"""Errors of a full disk, or of a name that is too long, whoever writes the result or a temporary file."""
+"""Errors of a full disk, or of a too long name, of a result or a temporary file."""
 
 
 class _Commands(click.Group):
-    """Turns errors that a user can act on into one line, and suggests the nearest name."""
+    """Turns errors that a user can fix into one line, and suggests similar names."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; suggest the nearest of an unknown one, which click does only from 8.4 on."""
+        """Find the command; suggest a similar one for an unknown name, which click does only since 8.4."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], self.commands)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and end as promised."""
+        """Run the command, and turn errors into messages and exit statuses."""
         try:
             interrupt_again()
             done = super().invoke(ctx)
-            sys.stdout.flush()  # a full disk is told of here, not in a traceback at the very end
+            sys.stdout.flush()  # report a full disk here, not in a traceback at exit
             return done
         except DedupError as error:
             if verbosity() > 1:
@@ -48,13 +48,13 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             fail("interrupted; what was finished is kept, run the command again to go on.", INTERRUPTED)
         except BrokenPipeError:
-            sys.stderr.close()  # the reader of our output has gone: nothing is wrong, and nobody is left to tell
+            sys.stderr.close()  # the reader of our output has ended: no error
             ctx.exit(0)
         except OSError as error:
             if error.errno not in _NO_PLACE:
                 raise
             if error.filename is None:
-                sys.stdout = None  # what could not be written is not tried again at the end
+                sys.stdout = None  # no second try at exit
             place = error.filename or "the output"
             fail(f"{place}: {error.strerror}; free some space, or use another place.", 1)
         except click.NoSuchOption as error:

@@ -1,7 +1,7 @@
-"""Options that all commands share, and their output.
+"""Shared options of the commands, and their output.
 
-Results go to stdout, all else to stderr. On a terminal there are colours, boxes and progress bars; what is piped is
-plain.
+Results go to stdout, all else to stderr. A terminal gets colours, boxes and progress bars; piped output
+is plain.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ STATIC_RULES = click.option(
     help="Rules of ClearURLs or duplicate-url-discarder to put in front of the model.",
 )
 MAX_LINES = 20
-"""Most lines of learnt rules that are printed."""
+"""Maximum of printed lines of learnt rules."""
 
 Advance = Callable[[str, int, int], None]
-"""Takes a note, the steps done and the steps in all."""
+"""Takes a note, the number of finished steps, and the total."""
 
 _KEY = "dedup_crawler.verbosity"
 _TOLD_EVERY_S = 10.0
 
 
 def set_manners(context: click.Context, verbosity: int, *, is_colourless: bool) -> None:
-    """Have all that is printed from now on follow what the user wanted before the command."""
+    """Apply the options before the command to all later output."""
     context.meta[_KEY] = verbosity
     if is_colourless or os.environ.get("NO_COLOR"):
         context.color = False
 
 
 def verbosity() -> int:
-    """Return how much the running command tells beside its result; 0 outside of a command.
+    """Return how much the running command prints besides its result; 0 outside a command.
 
-    -1: neither progress nor warnings; 1: steps with their times; 2: also what the libraries log, and the traceback of
-    an error.
+    -1: neither progress nor warnings; 1: steps with their times; 2: also the log of libraries, and the traceback of an
+    error.
     """
     context = click.get_current_context(silent=True)
     return int(context.meta.get(_KEY, 0)) if context is not None else 0
 
 
 def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
-    """Read a flag that was given as ``NAME=VALUE``, any number of times."""
+    """Read the values of a repeated flag ``NAME=VALUE``."""
     pairs = [text.partition("=") for text in texts]
     if missing := [name for name, equals, _ in pairs if not equals]:
         raise click.BadParameter(f"{missing[0]!r} has no value; write {flag} {missing[0]}=VALUE.")
@@ -72,19 +72,19 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print what the user should know beside the result."""
+    """Print a warning."""
     if verbosity() >= 0:
         click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
 
 
 def tell(text: str) -> None:
-    """Print a step, for those who asked for more words."""
+    """Print a step, with ``--verbose`` only."""
     if verbosity() > 0:
         click.echo(click.style(text, dim=True), err=True)
 
 
 def fail(text: str, status: int) -> None:
-    """Print why it cannot be done, as one line, and end."""
+    """Print an error as one line, and exit."""
     click.echo(f"{click.style('dedup-crawler:', fg='red')} {' '.join(text.split())}", err=True)
     sys.exit(status)
 
@@ -95,12 +95,12 @@ def print_json(**values: Any) -> None:
 
 
 def print_json_line(**values: Any) -> None:
-    """Print one of many results as a JSON object on a line of its own."""
+    """Print one of many results as a JSON object on its own line."""
     click.echo(json.dumps(values, default=str))
 
 
 def print_table(*tables: Table, width: int = 200) -> None:
-    """Print tables one below the other: Markdown where they are piped, boxes on a terminal, never cut."""
+    """Print tables: Markdown if piped, boxes on a terminal, never cut."""
     console = _console()
     if not console.is_terminal:
         plain = _console(width=width)
@@ -122,7 +122,7 @@ def _console(*, stderr: bool = False, width: int | None = None) -> Console:
 
 @contextmanager
 def progress(title: str) -> Iterator[Advance]:
-    """A bar on a terminal; elsewhere nothing, or a line now and then for those who asked for more words."""
+    """Show a bar on a terminal; elsewhere nothing, or with ``--verbose`` occasional lines."""
     console = _console(stderr=True)
     if not console.is_terminal and verbosity() > 0:
         yield _lines(title)
@@ -139,7 +139,7 @@ def progress(title: str) -> Iterator[Advance]:
 
 
 def _lines(title: str) -> Advance:
-    """Tells of progress in lines: the first, and one every few seconds."""
+    """Print progress lines: the first one, then one every few seconds."""
     told_at: float | None = None
 
     def advance(note: str, done: int, total: int) -> None:

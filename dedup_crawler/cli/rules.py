@@ -1,4 +1,4 @@
-"""Commands that learn rules from logs, bring rules into a model, and out of it."""
+"""Commands that learn rules from logs, import rules into a model, and export them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN_LINES = 5
 @click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
 @click.option("--site", default=None, help="Live site to fetch from, such as https://forum.example.")
 @click.option("--delay", default=1.0, show_default=True, help="Seconds between two fetches.")
-@click.option("--max-fetches", default=1000, show_default=True, help="Most fetches in all.")
+@click.option("--max-fetches", default=1000, show_default=True, help="Largest number of fetches.")
 @AS_JSON
 def mine_log(
     logs: tuple[Path, ...],
@@ -53,7 +53,7 @@ def mine_log(
         try:
             report = miner.mine(logs, delay_s=delay, max_fetches=max_fetches, progress=advance)
         finally:
-            folder = miner.save(model)  # also after Ctrl-C: the rules that held until then
+            folder = miner.save(model)  # also after Ctrl-C: the rules that held so far
     for record in report.damages.records[:_SHOWN_LINES]:
         warn(f"{record.path}, {record.reason}")
     if report.damages.n > _SHOWN_LINES:

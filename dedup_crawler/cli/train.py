@@ -1,4 +1,4 @@
-"""Commands that learn: one for each method, made of the options it declares."""
+"""Commands that train: one for each method, built from its options."""
 
 from __future__ import annotations
 

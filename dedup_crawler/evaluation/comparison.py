@@ -1,8 +1,8 @@
-"""Methods beside each other on one crawl, under one protocol.
+"""Comparison of methods on one crawl, under one protocol.
 
-The first part of a crawl trains, the rest judges. Training sees only our own labels, and only those that the first part
-gives by itself: it is clustered anew without the pages after it. What judges is a truth where there is one, else our
-labels of the whole crawl.
+Methods train on the first part of a crawl and are judged on the rest. Training sees only our own labels of the first
+part, which is clustered again without the later pages. The judge is a truth if there is one, else our labels of the
+whole crawl.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ _MAX_COUNT = 10**12
 
 @dataclass(frozen=True)
 class JudgedCrawl:
-    """A crawl cut into a part to learn from and a part to be judged on."""
+    """A crawl split into a training part and a test part."""
 
     site: str
     judge: str
     """``"truth"`` or ``"own labels"``."""
     training: Sequence[LabelledPage]
     training_clusters: Sequence[int]
-    """Our own labels of the training part alone."""
+    """Our own labels, from the training part alone."""
     test_urls: Sequence[str]
     test_referrers: Sequence[str | None]
     training_pages: Sequence[Hashable]
-    """Pages of the training URLs, as the judge says."""
+    """Pages of the training URLs, by the judge."""
     test_pages: Sequence[Hashable]
     n_unjudged: int
-    """Pages left out because the judge does not know their URL."""
+    """Number of pages left out because the judge does not know their URL."""
 
     @cached_property
     def evidence(self) -> PageEvidence:
-        """Comparer of the pages of the training part."""
+        """Return the comparer of the pages of the training part."""
         return PageEvidence.of_pages(self.training)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one crawl."""
+    """Results of one method on one crawl."""
 
     method: str
     cold: CrawlOutcome
@@ -65,10 +65,10 @@ class Row:
     canonicalize_us: float
     """Microseconds per URL, median of the passes over the test part."""
     n_learnt: int | None = None
-    """Rules or parameters of the model."""
+    """Number of rules or parameters of the model."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All counts and rates, flat enough for JSON."""
+        """Return all counts and rates as JSON values."""
         rates = ("precision", "recall", "f1", "n_lost", "n_avoidable", "saved")
         quality = ("compression", "dup_reduction", "false_positive_rate")
         return {
@@ -85,9 +85,9 @@ class Row:
 def judged_crawl(
     site: str, pages: Sequence[LabelledPage], truth: Mapping[str, str] | None, train_fraction: float
 ) -> JudgedCrawl:
-    """Cut a crawl (in crawl order) and find its judge.
+    """Split a crawl (in crawl order) and choose its judge.
 
-    BadInputError if the fraction leaves nothing to learn from or to be judged on, or the truth knows none of the URLs.
+    BadInputError if the fraction leaves no training or test pages, or the truth knows none of the URLs.
     """
     if not 0 < train_fraction < 1:
         raise BadInputError(f"train fraction is {train_fraction}; give a share between 0 and 1, such as 0.75.")
@@ -148,10 +148,9 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
 
 
 def read_comparison(path: Path) -> dict[str, list[Row]]:
-    """Read the output of ``evaluate --json``: site -> a row a method, at most 20 sites with 40 methods each.
+    """Read the output of ``evaluate --json``: site -> one row per method, at most 20 sites with 40 methods each.
 
-    Only counts are taken; every rate is computed from them. BadInputError if the file cannot be read, or is something
-    else.
+    Only counts are read; rates are computed from them. BadInputError if the file cannot be read, or is anything else.
     """
     way_out = "Make one with `dedup-crawler evaluate --json > FILE`."
     try:

@@ -1,10 +1,9 @@
-"""DustBuster on web-server logs, from the files to the model: read, mine, try on the live site.
+"""DustBuster on web-server logs, from the files to the model: read, mine, validate on the live site.
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", poster, WWW 2006: a rule holds if both pages of
-nearly all sampled pairs exist and say the same; with 20 samples a rule the precision was 1.0 on a forum. Rules are
-tried in their order, the best supported first; a trial ends as soon as its outcome is certain, and a rule that the
-rules which held already imply is not tried. Two pages say the same if their bytes are equal or the labeller, asked
-about these two pages alone, says so.
+nearly all sampled pairs exist and are the same; with 20 samples per rule the precision was 1.0 on a forum. Rules with
+most support are tried first. A trial ends as soon as its outcome is certain, and a rule that is implied by valid rules
+is not tried. Two pages are the same if their bytes are equal or the labeller, given only these two, joins them.
 """
 
 from __future__ import annotations
@@ -30,33 +29,33 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
 
-_MAX_FAILED = 0.05  # share of the samples
-_MAX_SKIPPED = 3  # samples that say nothing, for each that is wanted
+_MAX_FAILED = 0.05  # largest share of failed samples of a rule that holds
+_MAX_SKIPPED = 3  # most useless samples for each sample that is needed
 
 
 @dataclass(frozen=True)
 class SiteValidation:
-    """Results of the rules."""
+    """Results of the trials."""
 
     held: list[AnyRule]
     """Rules that held, with the fetched pairs as their evidence."""
     n_rejected: int
     n_implied: int
-    """Rules that were not tried, since rules that held do the same."""
+    """Number of rules that were not tried, because rules that held imply them."""
     n_untried: int
-    """Rules without a sample, or beyond the limit of fetches."""
+    """Number of rules without a sample, or beyond the limit of fetches."""
     n_fetches: int
 
 
 class SiteValidator:
-    """Tries rules on the site of a fetcher; what held so far is there at any time, also after Ctrl-C.
+    """Tries rules on the site of a fetcher; the results so far are available at any time, also after Ctrl-C.
 
-    The samples are drawn from known *urls* in normal form, the site's and others: *n* pairs for each rule.
+    It draws *n* samples for each rule from the known *urls* (normal form; may include other sites).
     """
 
     def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int) -> None:
         self._urls = list(urls)
-        random.Random(0).shuffle(self._urls)  # noqa: S311 - draws examples, guards nothing
+        random.Random(0).shuffle(self._urls)  # noqa: S311 - only draws samples
         unchanged = RuleEngine([])
         self._published = {unchanged.form(url): url for url in reversed(self._urls)}
         self._fetcher = fetcher
@@ -66,7 +65,7 @@ class SiteValidator:
     def validate(
         self, rules: Sequence[AnyRule], progress: Callable[[str, int, int], None] | None = None
     ) -> SiteValidation:
-        """Try rules in their order; *progress* gets a note, rules done, and how many there are."""
+        """Try rules in order; *progress* gets a note, the number of tried rules, and their total."""
         with TextReader(n_workers=1) as reader:
             for done, rule in enumerate(rules):
                 if progress is not None:
@@ -101,7 +100,7 @@ class SiteValidator:
             self.outcome = replace(self.outcome, n_rejected=self.outcome.n_rejected + 1)
 
     def _pairs(self, rule: AnyRule) -> list[tuple[str, str]]:
-        """URLs that the rule changes, with what it makes of them; more than are needed, for some say nothing."""
+        """Return URLs that the rule changes, with the results; more than needed, because some samples are useless."""
         engine, nothing = RuleEngine([rule]), RuleEngine([])
         pairs: list[tuple[str, str]] = []
         for url in self._urls:
@@ -113,8 +112,8 @@ class SiteValidator:
         return pairs
 
     def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
-        """Return True if both say the same; None where the sample says nothing."""
-        # a form has its query sorted; where the site is known to publish that page, it is asked in its own words
+        """Return True if both pages are the same; None if the sample is useless."""
+        # a form has a sorted query; fetch the spelling that the site publishes, if it is known
         right = self._fetcher.fetch(_rest(self._published.get(target, target)))
         if right.is_forbidden or self._fetcher.is_spent:
             return None
@@ -125,7 +124,7 @@ class SiteValidator:
 
 
 def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
-    """Return True if two pages with status 200 show a reader the same."""
+    """Return True if two pages with status 200 are the same for a reader."""
     if left.content == right.content:
         return len(left.content) > 0
     texts = reader.read((left, right))
@@ -134,7 +133,7 @@ def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
 
 
 def _labelled(text: PageText, place: int) -> LabelledPage:
-    # both may be the same URL, behind redirects; the labeller wants two
+    # redirects may lead to one URL, but the labeller needs two
     return LabelledPage(f"{text.url}#{place}", None, 200, None, text.title, text.main_text, text.simhash, None)
 
 
@@ -148,15 +147,14 @@ Progress = Callable[[str, int, int], None]
 class LogMiner:
     """Learns the rules of one site from its logs.
 
-    *host* is that of the logged paths; None takes that of *site*, or that of most referrers. *min_support* pairs of
-    URLs have to speak for a rule. *n_samples* pairs of pages are fetched from *site* for each likely rule; where both
-    are None nothing is fetched, and rules are tried on the sizes of the log instead. BadInputError if only one of them
-    is given.
+    **host* is that of the logged paths; None: that of *site*, or of most referrers. A rule needs the support of
+    *min_support* pairs of URLs. *n_samples* pairs of pages are fetched from *site* for each likely rule; if both are
+    None, nothing is fetched, and rules are tried on the sizes in the log. BadInputError if only one of them is given.
     """
 
     def __init__(self, *, host: str | None, min_support: int, n_samples: int | None, site: str | None) -> None:
         if (site is None) != (n_samples is None):
-            missing = "--site URL, where to fetch" if site is None else "--validate N, how many pairs to fetch"
+            missing = "--site URL, the site to fetch from" if site is None else "--validate N, the pairs to fetch"
             raise BadInputError(f"--validate and --site belong together: give {missing}.")
         self._host = host if host is not None or site is None else host_of(normal_form(site))
         self._n_samples = n_samples
@@ -168,10 +166,10 @@ class LogMiner:
     def mine(
         self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress | None = None
     ) -> LogReport:
-        """Read *logs* and learn; with a site, keep what holds there."""
+        """Read *logs* and learn rules; with a site, keep the rules that hold there."""
         with ExitStack() as cleanup:
             fetcher = None
-            if self._site is not None:  # what cannot be asked is said before an hour of reading
+            if self._site is not None:  # report an unreachable site before an hour of reading
                 fetcher = cleanup.enter_context(PoliteFetcher(self._site, delay_s=delay_s, max_fetches=max_fetches))
             report = read_logs(logs, self._host, progress)
             self._host = report.host
@@ -188,13 +186,13 @@ class LogMiner:
         return report
 
     def save(self, folder: Path | None) -> Path | None:
-        """Write the model, if something was learnt."""
+        """Write the model, if any rule was learnt."""
         if not hasattr(self.method, "engine_"):
             return None
         return self.method.save(folder or default_model_folder([f"http://{self._host}/"]))
 
     def numbers(self, report: LogReport) -> dict[str, Any]:
-        """Counts of the log and of the rules, for people and programs."""
+        """Return counts of the log and of the rules."""
         read = {
             "host": report.host,
             "accesses": report.n_accesses,

@@ -1,4 +1,4 @@
-"""Estimate of the pages that a crawl has lost by its drops, from the drops that it explored."""
+"""Estimate of the pages that a crawl lost by its drops, from its explorations."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dedup_crawler.rules.judging.bounds import share_interval
 
 
 class LostPages(NamedTuple):
-    """Pages that were dropped and shown by no other URL, with a 95 % interval."""
+    """Number of lost pages, with a 95 % interval."""
 
     estimate: float | None
-    """None: unknown, for nothing speaks about any of the drops."""
+    """None: unknown, because no drop was tested."""
     low: float
     high: float
 
 
 def lost_pages(n_dropped: int, n_agreed: int, n_disagreed: int, n_untested: int = 0) -> LostPages:
-    """Estimate how many dropped URLs, which nobody fetched, would have shown another page than their owner's.
+    """Estimate how many unfetched drops would have shown another page than their owner's.
 
-    The explored are a random sample of the would-be drops, so their share of disagreements is that of the dropped
-    (interval of Clopper and Pearson). It is an upper estimate of pages, for a page may be reached through another link
-    too. *n_dropped* counts drops by the rules that were explored, *n_untested* drops of which no exploration says
-    anything: none of them may be lost, or all.
+    Explorations are a random sample of the would-be drops, so drops have the same share of disagreements (interval of
+    Clopper and Pearson). The estimate is an upper one, because a page may also be reached through another link.
+    *n_dropped* counts drops by tested rules, *n_untested* drops without any test: between none and all of these may be
+    lost.
     """
     n_explored = n_agreed + n_disagreed
     if not n_explored:

@@ -1,8 +1,8 @@
-"""The metrics of WWW'10: how much a set of URLs shrinks, how much of its duplication goes, and at what error.
+"""The metrics of WWW'10: compression of a set of URLs, reduction of its duplicates, and false positives.
 
 T. Lei et al., "A pattern tree-based approach to learning URL normalization rules", WWW 2010, section 5. Compression
-alone rewards merging everything: read it beside the false-positive rate. Where a form joins two clusters the paper
-does not say which of them is left; here it is the cluster of the form's first URL.
+alone rewards merging everything, so compare it with the false-positive rate. If a form joins two clusters, the paper
+does not define which of them remains; here it is the cluster of the form's first URL.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from dataclasses import astuple, dataclass
 
 @dataclass(frozen=True, slots=True)
 class NormalizationQuality:
-    """Counts of a set of URLs before and after normalisation."""
+    """Counts of a set of URLs before and after normalization."""
 
     n_urls: int
     n_forms: int
     n_clusters: int
     n_clusters_left: int
     n_support_pairs: int
-    """Pairs of URLs with one form."""
+    """Number of pairs of URLs with one form."""
     n_false_pairs: int
-    """Pairs of URLs with one form that show different pages."""
+    """Number of pairs of URLs with one form that show different pages."""
 
     @property
     def compression(self) -> float:
-        """Share (0-1) of the URLs that are gone."""
+        """Return the share (0-1) by which the number of URLs shrinks."""
         return 1 - self.n_forms / self.n_urls
 
     @property
     def dup_reduction(self) -> float | None:
-        """Share of the duplicate rate that is gone (1 at best); None for URLs without duplicates."""
+        """Return the share of the duplicate rate that is removed (1 at best); None for URLs without duplicates."""
         if self.n_clusters == self.n_urls:
             return None
         return 1 - (1 - self.n_clusters_left / self.n_forms) / (1 - self.n_clusters / self.n_urls)
 
     @property
     def false_positive_rate(self) -> float:
-        """Share (0-1) of the pairs with one form that show different pages; 0 where no pair has one form."""
+        """Return the share (0-1) of the pairs with one form that show different pages; 0 if there is no such pair."""
         return self.n_false_pairs / self.n_support_pairs if self.n_support_pairs else 0.0
 
 
@@ -55,7 +55,7 @@ def normalization_quality(forms: Sequence[str], clusters: Sequence[Hashable]) ->
 
 
 def pooled(of_sites: Iterable[NormalizationQuality]) -> NormalizationQuality:
-    """All sites as one set of URLs: what WWW'10 calls micro; URLs of two sites are never one page."""
+    """Pool all sites into one set of URLs (the micro average of WWW'10); URLs of two sites never show one page."""
     return NormalizationQuality(*map(sum, zip(*map(astuple, of_sites), strict=True)))
 
 

@@ -1,6 +1,6 @@
 """Quality of answers about pairs of URLs: accuracy, precision, recall, area under the curve, confusion matrix.
 
-The capstone of 2018 read its confusion matrix with the axes exchanged; here they have names.
+The axes of the confusion matrix have names, because the capstone of 2018 exchanged them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ Labels = Sequence[bool] | np.ndarray
 
 
 def pair_quality(probabilities: Answers, labels: Labels, threshold: float) -> dict[str, Any]:
-    """Judge answers: counts, rates from 0 to 1 (None where they are not defined), and the confusion matrix.
+    """Judge answers: return counts, rates from 0 to 1 (None if undefined), and the confusion matrix.
 
     Parameters
     ----------
     probabilities
-        (N,), N >= 1: how likely each pair is the same page (0-1).
+        (N,), N >= 1: probability (0-1) that the pair is one page.
     labels
         (N,) of 0 and 1: 1 for the same page.
     threshold
-        A pair is called the same from this probability on.
+        Pairs with at least this probability count as the same page.
     """
     called, is_same = np.asarray(probabilities) >= threshold, np.asarray(labels) == 1
     n_right, n_called, n_same, n_pairs = (
@@ -49,9 +49,10 @@ def pair_quality(probabilities: Answers, labels: Labels, threshold: float) -> di
 
 
 def area_under_curve(probabilities: Answers, labels: Labels) -> float | None:
-    """Area under the ROC curve, by ranks (Mann and Whitney): how probably a duplicate gets the higher answer.
+    """Return the area under the ROC curve, by ranks (Mann and Whitney).
 
-    Ties count half; None where all labels are alike.
+    It is the probability that a duplicate gets a higher answer than a pair of different pages; ties count half. None if
+    all labels are equal.
 
     >>> area_under_curve([0.1, 0.4, 0.4, 0.9], [0, 0, 1, 1])
     0.875
@@ -63,5 +64,5 @@ def area_under_curve(probabilities: Answers, labels: Labels) -> float | None:
         return None
     _, places, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[places]  # tied answers share the mean of their ranks
+    ranks = (ends - (counts - 1) / 2)[places]  # (N,): tied answers share the mean of their ranks
     return float((ranks[is_same].sum() - n_same * (n_same + 1) / 2) / (n_same * n_different))

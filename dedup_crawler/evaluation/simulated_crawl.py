@@ -1,9 +1,9 @@
-"""The simulated crawl of SIGIR'17, cold, and as a crawl that goes on, warm.
+"""The simulated crawl of SIGIR'17: cold as in the paper, and warm as the continuation of a crawl.
 
-K. Xu, Z. Liu, J. Callan, SIGIR 2017, section 4: URLs come in crawl order, one whose canonical form was seen is not
-fetched. The paper starts with nothing seen (*cold*) and counts the clusters of the test pages. A user's crawl goes on
-(*warm*): the forms of the training pages are seen, and a page that they show already is not needed again. A crawl
-that goes on knows the page that holds a link, if it has fetched that page: a dropped page is nobody's referrer.
+K. Xu, Z. Liu, J. Callan, SIGIR 2017, section 4: URLs come in crawl order; a URL with a seen form is not fetched.
+The paper starts with nothing seen (*cold*) and counts the clusters of the test pages. A user's crawl continues
+(*warm*): the forms of the training pages are seen, and a page that they show is not needed again. A warm crawl knows
+the referrer of a link if it fetched that page.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ class CrawlOutcome:
     n_urls: int
     n_fetched: int
     n_needed: int
-    """Pages that some URL shows and that were not known before."""
+    """Number of pages that some URL shows and that were not known before."""
     n_covered: int
-    """Needed pages that were fetched at least once."""
+    """Number of needed pages that were fetched at least once."""
 
     @property
     def precision(self) -> float:
-        """Share (0-1) of the fetches that brought a needed page; 1 where nothing was fetched."""
+        """Return the share (0-1) of fetches that brought a new needed page; 1 if nothing was fetched."""
         return self.n_covered / self.n_fetched if self.n_fetched else 1.0
 
     @property
     def recall(self) -> float:
-        """Share (0-1) of the needed pages that were fetched; 1 where none was needed."""
+        """Return the share (0-1) of needed pages that were fetched; 1 if none was needed."""
         return self.n_covered / self.n_needed if self.n_needed else 1.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall (0-1)."""
+        """Return the harmonic mean of precision and recall (0-1)."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
     @property
     def n_lost(self) -> int:
-        """Needed pages that were never fetched."""
+        """Return the number of needed pages that were never fetched."""
         return self.n_needed - self.n_covered
 
     @property
     def n_avoidable(self) -> int:
-        """Fetches that a perfect filter would have saved."""
+        """Return the number of fetches that a perfect filter would have saved."""
         return self.n_urls - self.n_needed
 
     @property
     def saved(self) -> float:
-        """Share (0-1) of the avoidable fetches that were saved; those that lost a page do not count."""
+        """Return the share (0-1) of avoidable fetches that were saved; drops that lost a page do not count."""
         useless = self.n_urls - self.n_fetched - self.n_lost
         return useless / self.n_avoidable if self.n_avoidable else 0.0
 
@@ -65,10 +65,10 @@ def replay(
     seen_forms: Collection[str] = (),
     seen_clusters: Collection[Hashable] = (),
 ) -> CrawlOutcome:
-    """Crawl URLs in order, fetching those whose form was not seen.
+    """Crawl URLs in order, fetching those with an unseen form.
 
     *forms* and *clusters*, of the same length, are the canonical form and the page of each URL; *seen_forms* and
-    *seen_clusters* are what an earlier crawl saw.
+    *seen_clusters* are those of an earlier crawl.
     """
     seen = set(seen_forms)
     needed = set(clusters) - set(seen_clusters)
@@ -91,9 +91,9 @@ def crawl_on(
     crawled_urls: Sequence[str],
     crawled_clusters: Collection[Hashable],
 ) -> CrawlOutcome:
-    """Go on with a crawl as the live filter does: by the form that a URL has on the page that links to it.
+    """Continue a crawl as the live filter does, with referrers.
 
-    *urls*, *referrers* and *clusters*, of the same length, are what comes next, the URL that each was found on, and the
+    **urls*, *referrers* and *clusters*, of the same length, are the next URLs, the URL on which each was found, and the
     page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. The *method* is fitted.
     """
     form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))

@@ -1,4 +1,4 @@
-"""Rows of a comparison as tables: one per site, then the mean over sites and the worst of them."""
+"""Tables of a comparison: one per site, then the mean over sites and the worst site of each column."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _COLUMNS = (
     _Column("us/URL", lambda row: row.canonicalize_us, ".1f", max),
 )
 COLUMNS = tuple(column.name for column in _COLUMNS)
-"""Names of the columns, behind that of the method."""
+"""Names of the columns after that of the method."""
 LEGEND = (
     "P, R, F1, lost: cold simulated crawl of SIGIR'17 (lost: pages never fetched). "
     "fetched, saved, lost warm, kept: the crawl goes on after the training part "
     "(saved: share of the avoidable fetches; kept: share of the needed pages). "
     "compr., dup-red., fpr: WWW'10. size: rules of the model, or parameters of its network. "
-    "worst: of each column its worst site by itself, so that a row may speak of several."
+    "worst: the worst site of each column separately, so that a row may combine several sites."
 )
 
 
 def cells(row: Row) -> list[str]:
-    """Values of a row, one a column, as they are printed."""
+    """Return the values of a row as printed, one per column."""
     return [_cell(column.value(row), column.form) for column in _COLUMNS]
 
 
 def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
-    """All methods on one site."""
+    """Return the table of all methods on one site."""
     warm = rows[0].warm
     title = (
         f"{crawl.site}: {len(crawl.training)} pages to learn from, {len(crawl.test_urls)} judged by {crawl.judge}; "
@@ -65,12 +65,12 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
 
 
 def mean_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
-    """Mean of every column over the sites where it is defined."""
+    """Return the mean of every column over the sites where it is defined."""
     return _over_sites(f"mean of {len(rows_of_sites)} sites", rows_of_sites, lambda column: mean)
 
 
 def worst_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
-    """The worst site of every column: the smallest rate, the most pages lost, the longest time."""
+    """Return the worst value of every column: the smallest rate, the most pages lost, the longest time."""
     return _over_sites(f"worst of {len(rows_of_sites)} sites", rows_of_sites, lambda column: column.worst)
 
 

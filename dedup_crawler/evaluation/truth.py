@@ -23,15 +23,15 @@ from dedup_crawler.errors import BadInputError
 
 @dataclass(frozen=True, slots=True)
 class LabelQuality:
-    """Precision and recall (0-1) of clusters, over the *n_urls* URLs that have a true cluster too."""
+    """Precision and recall (0-1) of clusters, over the *n_urls* URLs with a true cluster."""
 
     n_urls: int
     bcubed_precision: float
     bcubed_recall: float
     pair_precision: float
-    """1 where no two URLs were put together."""
+    """1 if no two URLs were put together."""
     pair_recall: float
-    """1 where no two URLs belong together."""
+    """1 if no two URLs belong together."""
 
 
 def read_truth(path: str | Path) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Evidence of pages for rules: digests of pages, and one comparer of two pages that a rule would make one."""
+"""Evidence of pages for rules: digests of pages, and the comparer of two pages to which a rule gives one form."""

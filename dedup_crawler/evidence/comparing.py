@@ -1,9 +1,9 @@
-"""Comparer of pairs of pages that one rule would make one.
+"""Comparer of pairs of pages to which a rule gives one form.
 
-Of two pages is left out what they have in common, the frame of the site, and what differs as the two addresses do.
-A line that is left may still be *systematic* for the rule: the same kind of line is left in a large share of its merge
-groups ("Leave a reply to Anna"), and it says nothing that is not known from elsewhere. Pages with any other line left
-are different; pages that have nothing of their own in common are silent.
+It removes lines that both pages have, the frame of the site, and lines that differ only as the two URLs do. A
+remaining line may still be *systematic* for the rule: the same kind of line remains in a large share of its merge
+groups ("Leave a reply to Anna"), and it has no new words. Pages with any other remaining line are different. Pages
+that have nothing in common but the frame are silent.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from dedup_crawler.labels.lines import (
 from dedup_crawler.pages.records import LabelledPage
 
 MAX_NEW = 3
-"""Lines with new words that a pair may have."""
+"""Maximum of lines with new words in a pair."""
 MAX_SHARED = 3
-"""Lines that many pages of the site have, and that say nothing of a pair that has no more of them."""
+"""Up to this number of lines in a pair that many pages of the site have are ignored."""
 MAX_LEFT = 60
-"""Lines of a pair that is looked at closely; with more left the pages are different."""
+"""A pair with more remaining lines is different."""
 MIN_COMMON = 15.0
-"""Least score of what only two pages have in common: words times the logarithm of how rare their line is."""
+"""Least score of the common lines of two pages: words times the logarithm of the rarity of the line."""
 MAX_EXCUSED = 1.0
-"""Largest share (0-1) of words in excused lines, of the words that both pages have and that are no frame."""
+"""Largest number of words in excused lines, as a share (0-1) of the common words outside the frame."""
 MAX_DRIFT = 0.1
-"""Words of lines that nothing excuses, as a share (0-1) of those in common: pages of different times differ so much."""
+"""Largest number of words in unexcused lines, as a share (0-1) of the common words, for two fetches of one page."""
 MAX_STEP = 5
-"""A counter of two fetches of one page differs by so much at most ..."""
+"""A counter differs between two fetches of one page by at most this number,"""
 MAX_GROWTH = 0.05
-"""... or by this share (0-1) of it."""
+"""or by this share (0-1) of its value."""
 MAX_DIGITS = 16
 MIN_NAMED = 25
-"""Words of their own that two pages of different times share, if they call themselves differently."""
+"""Least number of common words of two fetches with different titles."""
 
-_MAX_PAGE_WORDS = 1_000  # pages whose words are remembered
-_MAX_PAIRS = 50_000  # pairs whose remaining lines are remembered: each is asked about by some four hypotheses
+_MAX_PAGE_WORDS = 1_000  # most pages with cached words
+_MAX_PAIRS = 50_000  # most pairs with cached lines; about four hypotheses ask for each pair
 
 
 class Verdict(enum.IntEnum):
-    """Answer of two pages about a rule."""
+    """Result of comparing two pages for a rule."""
 
     SILENT = -1
     DIFFERENT = 0
@@ -67,14 +67,14 @@ class _Left:
 
     lines: Sequence[Line]
     n_common: int
-    """Words in common that are no frame."""
+    """Number of common words outside the frame."""
     support: float
 
 
 class PageEvidence:
-    """Compares pages of one crawl, by the digests of all of them.
+    """Compares the pages of one crawl by their digests.
 
-    What the *site* says is, if it is not given, what these pages say.
+    Without *site*, the text of the site is learnt from these pages.
     """
 
     def __init__(self, digests: PageDigests, site: SiteText | None = None) -> None:
@@ -88,23 +88,23 @@ class PageEvidence:
 
     @classmethod
     def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
-        """Read the pages of a crawl, in its order."""
+        """Read the pages of a crawl, in crawl order."""
         return cls(PageDigests(pages))
 
     def of(self, places: Sequence[int]) -> PageEvidence:
-        """Evidence of some of the pages, each known by its place in *places* from then on."""
+        """Return the evidence of some pages, renumbered by their position in *places*."""
         some = copy.copy(self)
         some._places = [self._places[place] for place in places]
         return some
 
     def alike(self, clusters: Sequence[int]) -> list[int]:
-        """Pages that may well show the same, for rules to be proposed: a number for each page, given its cluster."""
+        """Return a group number for each page, given its cluster; pages of a group may be alike, to propose rules."""
         return alike_pages(self.digests, self._places, self.site.frame, clusters)
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
 
-        *n_same* groups of the rule more are known to show one page each.
+        **n_same* further merge groups of the rule are known to show one page each.
         """
         left = self._all_left(pairs)
         close = [(group, each.lines) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]
@@ -112,10 +112,10 @@ class PageEvidence:
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
-        """Compare two good answers of different times, given what is systematic for the rules that make them one.
+        """Compare two good answers of different times, given the systematic lines of the rules behind them.
 
-        No rule has been seen to change what differs here, so that much is silent: a difference of a few words (lists
-        beside the text go on), of mere numbers, of the order; and little in common, between pages of different names.
+        Training has not seen these rules change such lines, so small differences are silent: a few words (lists beside
+        the text change), only numbers, only the order; and little common text of pages with different titles.
         """
         places = self._places[one], self._places[other]
         digests, site = self.digests, self.site
@@ -144,7 +144,7 @@ class PageEvidence:
         if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
             return Verdict.DIFFERENT
         if site.is_learnt:
-            return Verdict.SAME  # learning has seen that these rules change order and names, and no more
+            return Verdict.SAME  # training saw these rules change only order and titles
         orders = [[line for line in each.order if line in common] for each in (page, beside)]
         is_list = all(masked[side][line].has_name for side, line in only)
         is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
@@ -154,7 +154,7 @@ class PageEvidence:
         return line.is_single and line.digest in self.site.masked_shared
 
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
-        """Learn what is systematic for a rule, from pairs of pages that it makes one; each pair counts as one group."""
+        """Learn the systematic lines of a rule from pairs of pages that it makes one; each pair is one group."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
         close = [(number, each.lines) for number, each in enumerate(left) if isinstance(each, _Left)]
         return HabitCounts(close, len(left) - len(close)).habits()
@@ -197,9 +197,9 @@ class PageEvidence:
         )
 
     def _frame_of_time(self, place: int) -> frozenset[int]:
-        """Lines that nearly all pages show which were fetched just before one of a crawl, or just after it.
+        """Return the lines on nearly all pages fetched just before a page, or on nearly all just after it.
 
-        The two sides speak for themselves, for such a line may come or go with this very page.
+        The two sides are separate, because such a line may appear or disappear with this page.
         """
         found = self._frames.get(place)
         if found is None:
@@ -210,7 +210,7 @@ class PageEvidence:
         return found
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:
-        """Side and number of the lines that one page has, without the frame and a few that many pages have."""
+        """Return side and hash of the lines of only one page, without the frame and a few lines of many pages."""
         only = [(0, line) for line in here - self.site.frame] + [(1, line) for line in there - self.site.frame]
         n_shared = sum(line in self.site.shared for _, line in only)
         if len(only) > MAX_LEFT or n_shared > MAX_SHARED:
@@ -218,7 +218,7 @@ class PageEvidence:
         return [(side, line) for side, line in only if line not in self.site.shared]
 
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
-        """The lines (side and number) that are not equal but for the values in which the addresses differ."""
+        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""
         values = self._values_of(one), self._values_of(other)
         masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
         rest = _without_equal([(side, masked_values(self.digests.words(line), masked)) for side, line in only])
@@ -241,7 +241,7 @@ class PageEvidence:
         return found
 
     def _rarity(self, line: int) -> float:
-        # the two pages have titles of their own, which do not count
+        # both titles differ, and do not count
         n = max(1, self.site.n_of_line[line] - 1)
         return math.log(max(self.site.n_titles, 1) / n)
 
@@ -261,13 +261,13 @@ class PageEvidence:
 
 
 def _stamps(found: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Of the lines with a name and a time those that are the only one of their side: of more, each is an entry."""
+    """Return lines with a name and a time that are the only one on their side; several would be list entries."""
     n_of = Counter(side for side, _ in found)
     return {(side, line) for side, line in found if n_of[side] == 1}
 
 
 def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:
-    """Of two pages of different times that share *n_own* words, by the lines that tell them apart."""
+    """Return the verdict on two pages of different times with *n_own* common words, by their different lines."""
     n_told = sum(len(line.words) for line in told)
     sides = [[line.words for line in told if line.side == side] for side in (0, 1)]
     is_near = n_own >= MIN_NEAR_WORDS
@@ -282,7 +282,7 @@ def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:
 
 
 def _are_counters(here: Sequence[Words], there: Sequence[Words]) -> bool:
-    """Tell whether all numbers went up a little, or all went down: the views of each topic of a list."""
+    """Return True if all numbers grew a little, or all fell, as view counts do in a list of topics."""
     starts, ends = (sorted(int(words[0]) for words in side) for side in (here, there))
     steps = [(start, end - start) for start, end in zip(starts, ends, strict=True)]
     is_one_way = all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)
@@ -294,7 +294,7 @@ def _n_new(lines: Iterable[Line]) -> int:
 
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
-    """Lines of both sides without those that the other side has as well, and without empty ones."""
+    """Return the lines of both sides without empty lines and without lines that both sides have."""
     sides = Counter(words for side, words in lines if not side), Counter(words for side, words in lines if side)
     rest = sides[0] - sides[1], sides[1] - sides[0]
     return [(side, words) for side in (0, 1) for words in rest[side].elements() if words]

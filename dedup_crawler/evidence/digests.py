@@ -1,8 +1,7 @@
-"""Pages as sets of hashed lines, how much of the site says each line and each word, and pages that are much alike.
+"""Pages as sets of hashed lines, the site-wide frequency of lines and words, and groups of similar pages.
 
-The hash of a line is the same in every crawl; the second line of a page with one text has another than the first.
-Frequencies are counted by different titles, not by pages: a page of 300 addresses must not make its own lines part of
-the site's frame.
+The hash of a line is the same in every crawl; a repeated line of a page gets another hash. Frequencies count different
+titles, not pages: otherwise a page with 300 URLs would make its own lines part of the site's frame.
 """
 
 from __future__ import annotations
@@ -21,42 +20,42 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
 TITLE = "\1"
-"""Stands before the title, which is often a heading too."""
+"""Prefix of the title, to tell it from an equal heading."""
 MAX_LINES = 4_000
-"""A page with more lines is compared by its address only."""
+"""A page with more lines is compared by its URL only."""
 VALUE = "\0"
-"""Stands in the place of a value of an address."""
+"""Placeholder for a value of the URL."""
 _MAX_REDIRECTS = 10
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class PageDigest:
-    """The part of a page that is kept."""
+    """The kept data of a page."""
 
     status: int
     title: str
-    """Empty for a text file, or a page that was not read."""
+    """Title; empty for a text file or an unread page."""
     order: tuple[int, ...]
-    """Hashes of its lines, 64 bits, each once; none where there is no text."""
+    """64-bit hashes of the lines, in order, each once; empty without text."""
     lines: frozenset[int]
-    """The same without order."""
+    """The same hashes as a set."""
 
 
 class MaskedLine(NamedTuple):
-    """A line with the values of its page's address masked."""
+    """A line with the values of its page's URL masked."""
 
     digest: int
     has_name: bool
-    """True if something is masked."""
+    """True if a value is masked."""
     is_stamp: bool
-    """True if it has a time, too: "wiki/start.txt, last modified 2026/11/19 06:30"."""
+    """True if it also has a time: "wiki/start.txt, last modified 2026/11/19 06:30"."""
     is_single: bool
-    """True if it is no entry of a list: no other line of the page is like it, or it has the name."""
+    """True if it is no list entry: no other line of the page is alike, or it has a masked value."""
 
 
 class PageDigests:
-    """The pages of a crawl, in its order."""
+    """The pages of a crawl, in crawl order."""
 
     def __init__(self, pages: Iterable[LabelledPage]) -> None:
         self.urls: list[str] = []
@@ -88,23 +87,23 @@ class PageDigests:
             self.n_of_word.update({word for line in lines_of_title for word in self._words[line]})
 
     def content(self, place: int) -> int:
-        """Place of the page that a URL shows, where it redirects; negative if that was not crawled."""
+        """Return the place of the page that a URL shows, after redirects; negative if it was not crawled."""
         return self._content[place]
 
     def words(self, line: int) -> Words:
-        """Words of a line in lower case, without dates, times, durations and a count "(12)" at its end."""
+        """Return the words of a line in lower case, without dates, times, durations and a final count "(12)"."""
         return self._words[line]
 
     def n_words(self, lines: Iterable[int]) -> int:
-        """Number of the words of some lines together."""
+        """Return the total number of words of some lines."""
         return sum(map(len, map(self._words.__getitem__, lines)))
 
     def n_written(self, line: int) -> int:
-        """Number of the words of a line as it is written, with its dates."""
+        """Return the number of words of a line as written, with its dates."""
         return self._n_written[line]
 
     def masked_lines(self, place: int) -> dict[int, MaskedLine]:
-        """Each line of a page, masked."""
+        """Return each line of a page, masked."""
         names = sorted((v for v in url_values(self.urls[place]) if len("".join(v)) > 1), key=lambda v: (-len(v), v))
         words_of_line = {line: masked_values(self._words[line], names) for line in self.pages[place].order}
         n_of = Counter(words_of_line.values())
@@ -131,7 +130,7 @@ class PageDigests:
 
 
 def masked_values(words: Words, values: Sequence[Words]) -> Words:
-    """The words of a line with one sign for each of *values* in it; the first ones first."""
+    """Replace each of *values* in the words of a line by a placeholder; earlier values first."""
     for value in values:
         n = len(value)
         if not n or value[0] not in words:
@@ -150,7 +149,7 @@ def masked_values(words: Words, values: Sequence[Words]) -> Words:
 
 
 def url_values(url: str) -> set[Words]:
-    """Words in a path, in its parts, and in the values of a query."""
+    """Return the words of the path, of its parts, and of the query values."""
     behind = url.partition("://")[2]
     path, _, query = behind[behind.find("/") :].partition("?")
     parts = [path, *path.split("/"), *(part.partition("=")[2] for part in query.split("&"))]
@@ -158,7 +157,7 @@ def url_values(url: str) -> set[Words]:
 
 
 def words_of(text: str) -> Words:
-    """Words and numbers of a text in lower case; an underscore ends a word, for it is a space in many addresses.
+    """Return words and numbers of a text in lower case; an underscore ends a word, because URLs use it as a space.
 
     >>> words_of("Basic_semaphores, part2")
     ('basic', 'semaphores', 'part', '2')
@@ -183,20 +182,20 @@ def _contents(urls: Sequence[str], targets: Sequence[str | None]) -> list[int]:
 
 
 MIN_SHARED = 0.7
-"""Share (0-1) of the words of either page that have to stand in lines of both."""
+"""Share (0-1) of the words of either page that must be in common lines."""
 _N_SAMPLED = 4
 _MAX_TRIES = 20
-_GOLDEN = 2_654_435_761  # of Knuth's multiplicative hash
+_GOLDEN = 2_654_435_761  # factor of Knuth's multiplicative hash
 
 
 def alike_pages(
     digests: PageDigests, places: Sequence[int], frame: frozenset[int], clusters: Sequence[int]
 ) -> list[int]:
-    """Number of the set of each of the pages at *places*; those of one of the *clusters* stay together.
+    """Return a group number for each of the pages at *places*; pages of one cluster stay together.
 
-    What is alike may be proposed, it is never believed. Pages find each other by the lines of their own with the
-    smallest hashes, which nearly equal pages share (A. Broder, "On the resemblance and containment of documents",
-    1997), and are alike if they share most of their own words, line by line.
+    Groups only propose rules; they never confirm them. Candidates share the non-frame lines with the smallest hashes,
+    as nearly equal pages do (A. Broder, "On the resemblance and containment of documents", 1997). They are alike if
+    most words of their non-frame lines are in common lines.
     """
     sets = DisjointSets(len(clusters))
     first: dict[int, int] = {}

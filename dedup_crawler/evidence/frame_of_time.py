@@ -1,8 +1,8 @@
-"""Lines that all pages of one time show, whatever they are about: the latest comments beside the text.
+"""Frame of a time: lines that all pages fetched at one time show, such as the latest comments beside the text.
 
-The text of a site cannot know them, for they change while it is crawled. They stand on nearly all pages that were
-fetched just before one, or on nearly all that were fetched just after it: each side speaks for itself, because such a
-line may come or go with that very page.
+The frame of the site does not contain them, because they change during the crawl. They are on nearly all pages fetched
+just before a page, or on nearly all fetched just after it. The two sides are separate, because such a line may appear
+or disappear with this page.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from collections.abc import Iterable, Set
 from dedup_crawler.evidence.digests import PageDigest
 
 N_BESIDE = 60
-"""Pages before one, and after it, among which those of its time are looked for."""
+"""Number of pages before a page, and after it, that are searched for its time's frame."""
 MIN_TITLES = 6
-"""Pages of other titles that are needed to tell the frame of a time."""
+"""Least number of pages with other titles that show the frame of a time."""
 MAX_TITLES = 8
-"""... and that are looked at, at most."""
+"""Largest number of such pages that are used."""
 FRAME_SHARE = 0.75
-"""A line on this share (0-1) of them belongs to it."""
+"""A line on this share (0-1) of them belongs to the frame."""
 
 
 def frame_of_time(pages: Iterable[PageDigest], titles: Set[str] = frozenset()) -> frozenset[int]:
-    """Lines that nearly all *pages* show, the nearest first.
+    """Return the lines that nearly all *pages* show; *pages* come nearest first.
 
-    Of pages with one title the first counts, and none with one of *titles*.
+    Of pages with one title only the first counts; pages with one of *titles* do not count.
     """
     met = set(titles)
     n_of_line: Counter[int] = Counter()

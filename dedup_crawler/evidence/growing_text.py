@@ -1,4 +1,4 @@
-"""Text of a site that is counted from its pages as they come, for a crawl whose model knows none."""
+"""Text of a site, counted from its pages as they come, for a crawl whose model has no site text."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dedup_crawler.evidence.site_text import FRAME_SHARE, SiteText
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_PAGES = 20
-"""With fewer pages nothing is known."""
+"""With fewer pages the text is unknown."""
 MAX_PAGES = 200
-"""The latest pages that are counted; of pages with one title the first."""
+"""Number of latest pages that are counted; of pages with one title only the first."""
 MASKED_PAGES = 4
-"""A masked line on so many pages ..."""
+"""A masked line on this many pages"""
 MASKED_SHARE = 0.02
-"""... and on this share (0-1) of them says nothing of its own."""
+"""and on this share (0-1) of them is shared text."""
 NAME_PAGES = 3
-"""One with the page's own name has to be on so many."""
+"""A masked line with the page's own name is shared if it is on this many pages."""
 
 
 class GrowingText:
-    """Counts the lines of a site's latest pages, as they are and masked."""
+    """Counts the lines of a site's latest pages, unmasked and masked."""
 
     def __init__(self) -> None:
         self._pages: deque[tuple[str, frozenset[int], frozenset[MaskedLine]]] = deque()
@@ -35,11 +35,11 @@ class GrowingText:
 
     @property
     def is_known(self) -> bool:
-        """Tell whether enough pages were seen to say what they share."""
+        """Return True if enough pages were counted to know what they share."""
         return len(self) >= MIN_PAGES
 
     def see(self, page: LabelledPage) -> None:
-        """Count a page, and forget the one that was seen longest ago."""
+        """Count a page, and forget the oldest one."""
         title = page.title.lstrip(TITLE) or page.url
         if title in self._titles:
             return
@@ -57,7 +57,7 @@ class GrowingText:
             self._n_of_masked = +(self._n_of_masked - Counter(masked))
 
     def text(self) -> SiteText:
-        """Text as far as it is known."""
+        """Return the text counted so far."""
         if self._text is None:
             n = len(self)
             least = max(MASKED_PAGES, MASKED_SHARE * n)

@@ -1,7 +1,7 @@
-"""Kinds of lines that a rule always changes: "Leave a reply to Anna" stands in most of its merge groups.
+"""Habits of rules: kinds of lines that a rule always changes, such as "Leave a reply to Anna" in most merge groups.
 
-Such a line is *systematic*: it says nothing about two pages of one group. A kind is how a line begins or how it ends,
-in words that many groups have there. What is between may be anything: "Revision as of", a date, "by", a name.
+Such a line is *systematic*: it is no evidence about two pages of one group. A kind is the first or last words of a
+line, common to many groups. The rest may be anything: "Revision as of", a date, "by", a name.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, NamedTuple
 from dedup_crawler.json_values import JsonValue
 
 SYSTEMATIC_SHARE = 0.25
-"""Least share (0-1) of a rule's groups in which a kind of line is left, for it to be systematic."""
+"""Least share (0-1) of a rule's groups with a remaining line of a kind, for the kind to be systematic."""
 SYSTEMATIC_GROUPS = 4
 """Least number of such groups."""
 NEW_SHARE = 0.6
-"""Least share (0-1) of the groups for a kind of line that says new words."""
+"""Least share (0-1) of the groups for a kind of line with new words."""
 NEW_GROUPS = 8
-"""Least number of groups for a kind of line that says new words."""
+"""Least number of groups for a kind of line with new words."""
 
 Words = tuple[str, ...]
 
 ANY = "*"
-_WORDS = 2  # of the begin or the end of a line
+_WORDS = 2  # most words at the begin or end of a line
 _BEGINS, _ENDS = 0, 1
 _OLD, _NEW = "known words", "new words"
 
 Kind = tuple[int, Words]
-"""Begin or end of a line, and its words there."""
+"""Position (begin or end of a line), and the words there."""
 
 
 class Line(NamedTuple):
@@ -39,21 +39,21 @@ class Line(NamedTuple):
     side: int
     """Side of the line: 0 or 1."""
     words: Words
-    """Words of the line, with one sign for a value in which the two addresses differ."""
+    """Words of the line, with a placeholder for each value in which the two URLs differ."""
     is_new: bool
-    """True if it says a word that neither the other page nor the address nor the site says."""
+    """True if it has a word that is neither on the other page nor in the URL nor known on the site."""
 
 
 class Habits(NamedTuple):
-    """The systematic lines of a rule, as a model keeps them."""
+    """The systematic lines of a rule, as stored in a model."""
 
     old: frozenset[Kind] = frozenset()
-    """Kinds of lines that say nothing new."""
+    """Kinds of lines without new words."""
     new: frozenset[Kind] = frozenset()
     """Kinds of lines with new words."""
 
     def excuse(self, line: Line) -> bool:
-        """Return True if a line says nothing of the two pages."""
+        """Return True if a line is systematic, and so no evidence."""
         kinds = self.new if line.is_new else self.old
         return any(
             (place, said) in kinds
@@ -79,9 +79,9 @@ def all_habits(habits: Iterable[Habits]) -> Habits:
 
 
 class HabitCounts:
-    """Counts the kinds of lines that are left in the merge groups of one rule.
+    """Counts the kinds of remaining lines in the merge groups of one rule.
 
-    *left* has the merge group and the lines of each pair; of *n_same* groups more nothing is left.
+    **left* has the merge group and the remaining lines of each pair; *n_same* further groups have none.
     """
 
     def __init__(self, left: Sequence[tuple[int, Sequence[Line]]], n_same: int) -> None:
@@ -99,12 +99,12 @@ class HabitCounts:
         self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
 
     def excuse(self, line: Line) -> bool:
-        """Return True if a line of this kind is left, on this side, so often that it says nothing of the two pages."""
+        """Return True if lines of this kind remain so often on this side that they are no evidence."""
         n_groups = max((self._n_of_kind[kind] for kind in self._kinds(line)), default=0)
         return n_groups >= (self._least_new if line.is_new else self._least)
 
     def habits(self) -> Habits:
-        """The systematic ones, on either side."""
+        """Return the systematic kinds of either side."""
         counts = self._n_of_kind.items()
         return Habits(
             frozenset(kind for (_, kind), n in counts if n >= self._least),

@@ -1,6 +1,6 @@
-"""Text that the pages of a site share: its frame of menus and footers, usual lists, usual words.
+"""Text that the pages of a site share: its frame (menus, footers), common lines and common words.
 
-A model keeps it, with the habits of its rules, so that a crawl compares two pages as learning would.
+A model stores it with the habits of its rules, so that a crawl compares pages as training does.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from dedup_crawler.evidence.habits import Habits, all_habits
 from dedup_crawler.json_values import JsonValue
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.digests import PageDigests  # which a crawl that compares nothing does without
+    from dedup_crawler.evidence.digests import PageDigests  # not loaded by a crawl that compares nothing
 
 FRAME_SHARE = 0.08
-"""A line on pages of this share (0-1) of the titles is the site's frame."""
+"""A line on pages of this share (0-1) of the titles belongs to the site's frame."""
 SHARED_TITLES = 10
-"""Least number of titles that share a line which says nothing of its own."""
+"""Least number of titles with a shared line."""
 SHARED_SHARE = 0.01
-"""Least share (0-1) of the titles that share such a line."""
+"""Least share (0-1) of the titles with a shared line."""
 KNOWN_SHARE = 0.02
-"""A word on pages of this share of the titles is known."""
+"""A word on pages of this share (0-1) of the titles is known."""
 MAX_KEPT = 20_000
-"""Lines, and words, that a model keeps, the most frequent."""
+"""Maximum of lines, and of words, in a model; the most frequent are kept."""
 
 
 @dataclass(frozen=True)
 class SiteText:
-    """Lines (by their hashes) and words, by the number of different titles whose pages have them."""
+    """Hashed lines and words of a site, with the number of different titles whose pages have them."""
 
     n_titles: int
-    """Different ones; a page without is one of its own."""
+    """Number of different titles; each page without a title counts as one."""
     n_of_line: Counter[int]
     frame: frozenset[int]
     shared: frozenset[int]
-    """Lines on so many pages that they say nothing of their own; the frame included."""
+    """Lines on so many pages that they are no evidence, including the frame."""
     known: frozenset[str]
-    """Words."""
+    """Known words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
     """Rule identifier -> systematic lines of the rule."""
     is_learnt: bool = True
-    """False if nobody has learnt from these pages what rules change."""
+    """False if no habits were learnt from these pages."""
     masked_shared: frozenset[int] = frozenset()
-    """Hashes of lines with the name of their page masked, if many pages have the like."""
+    """Hashes of lines that many pages have when the page's own name is masked."""
     masked_frame: frozenset[int] = frozenset()
-    """Those on so many that they are the frame, too."""
+    """Those that belong to the frame."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
-        """Learn from the pages of a crawl."""
+        """Learn the text from the pages of a crawl."""
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
@@ -60,24 +60,24 @@ class SiteText:
     def of_lines(
         cls, n_pages: int, n_of_line: Counter[int], masked_shared: frozenset[int], masked_frame: frozenset[int]
     ) -> SiteText:
-        """Text of so many pages, by the pages that have each line; no word is known, and nothing is learnt of rules."""
+        """Return the text of *n_pages* pages with the given line counts, without known words and habits."""
         frame, shared = _frequent(n_of_line, n_pages)
         return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, masked_shared, masked_frame)
 
     def with_masked_lines_of(self, other: SiteText) -> SiteText:
-        """The same with the masked lines that another text of the site knows."""
+        """Return this text with the masked lines of another text of the site."""
         return replace(self, masked_shared=other.masked_shared, masked_frame=other.masked_frame)
 
     def with_frame(self, lines: Iterable[int]) -> SiteText:
-        """The same with more *lines* in the frame."""
+        """Return this text with more *lines* in the frame."""
         return replace(self, frame=self.frame.union(lines))
 
     def habits_of(self, rules: Iterable[str]) -> Habits:
-        """Habits of several rules together."""
+        """Return the merged habits of several rules."""
         return all_habits(self.habits[rule] for rule in rules if rule in self.habits)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the text as JSON values, with the lines that are on most pages."""
+        """Return the text as JSON values, with the most frequent lines and words."""
         kept = sorted(self.shared, key=lambda line: (-self.n_of_line[line], line))[:MAX_KEPT]
         return {
             "titles": self.n_titles,
@@ -98,7 +98,7 @@ class SiteText:
 
 
 def _frequent(n_of_line: Counter[int], n_titles: int) -> tuple[frozenset[int], frozenset[int]]:
-    """The frame, and all shared lines."""
+    """Return the frame, and all shared lines."""
     least_frame = max(FRAME_SHARE * n_titles, 2)
     least_shared = max(SHARED_SHARE * n_titles, SHARED_TITLES)
     frame = frozenset(line for line, n in n_of_line.items() if n >= least_frame)

@@ -1,4 +1,4 @@
-"""Consequences of the answers of a crawl for the forms that its requests stand for."""
+"""Handling of responses and failures: confirm the forms that a request answers for, or release them."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ _MAX_ORPHANS = 20_000
 _N_OVERTAKERS = 100
 _NOTHING_THERE = 404, 410
 _ROWS_FACT = "alike answers"
-_SENT_AT_ONCE = 1_000  # what an earlier process left over is sent in portions
+_SENT_AT_ONCE = 1_000  # requests left over by an earlier process are sent in portions
 
 
 class Answers:
-    """Confirms forms and releases them; sends what was dropped in place of an owner that failed.
+    """Confirms and releases forms; sends a substitute when an owner failed.
 
     Parameters
     ----------
     crawler
         The crawl.
     seen
-        Which forms were seen.
+        The seen set.
     explorer
-        What the answers say of the rules.
+        Compares explored pages and tests the rules.
     report
-        Who is told.
+        Receives the log lines and counts.
     on_failing
-        Called with a rule that has to go.
+        Called with each rule that must be switched off.
     form_of
-        Gives the digest of the form of a URL, and the rules that lead to it.
+        Returns the digest of a URL's form, and the rules that lead to it.
     is_covered
-        Says whether a URL has a shape that shows nothing new.
+        Returns True if a coverage rule skips the URL.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class Answers:
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self.is_resumed = False
-        """True if the crawl goes on where an earlier process stopped, perhaps beside a dupefilter that knows more
-        requests than were answered."""
+        """True if the crawl resumes the work of an earlier process. Its dupefilter may know requests that were never
+        answered."""
         self._orphans: dict[str, list[bytes]] = {}
-        self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered, and stood for no form
-        self._withdrawn: set[bytes] = set()  # answered, but by no page; whoever answered may not be processed yet
+        self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered but answer for no form
+        self._withdrawn: set[bytes] = set()  # forms answered without a page of their own; processed() must skip them
 
     def received(self, request: Request, response: Response) -> Coroutine[Any, Any, None] | None:
-        """Confirm the forms that *request* stands for, or release them; gives what has to be awaited, if anything.
+        """Confirm the forms that *request* answers for, or release them; return a coroutine to await, if any.
 
-        A redirect gets this far only in a spider that follows redirects itself. It brought no page: its target, a
-        request of its own, answers for both.
+        A redirect gets this far only if the spider follows redirects itself. It brings no page: the request for its
+        target answers for both.
         """
         self._adopt(request)
         forms = marks.forms_of(request)
@@ -99,11 +99,11 @@ class Answers:
         self.n_fetched += 1
         is_formed = marks.UNFORMED not in request.meta
         if response.status in _NOTHING_THERE and explores is not None and explores[1] != marks.OWNER:
-            del request.meta[marks.EXPLORES]  # to drop it loses nothing: that says nothing against its rule
+            del request.meta[marks.EXPLORES]  # dropping it loses nothing, so it does not contradict its rule
         if response.status >= 400 or (response.status < 300 and is_formed and _says_nothing(response)):
             return self.failed(request)
         if response.status >= 300 and is_formed:
-            marks.answers_for(request, ())  # its answer is still to come
+            marks.answers_for(request, ())  # the request for the target will answer
             if explores is not None:
                 self._led_on(explores, response)
                 self._switch_off_failing()
@@ -143,12 +143,12 @@ class Answers:
             self._on_failing(rule)
 
     def processed(self, request: Request) -> None:
-        """Note that the spider is through with the answer to *request*, links and all."""
+        """Note that the spider has processed the response to *request*, including its links."""
         if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:
             self._seen.processed(forms)
 
     async def failed(self, request: Request) -> None:
-        """Release the forms that *request* stood for: it will not be answered, or not well."""
+        """Release the forms of *request*: it failed, or got no usable answer."""
         self._adopt(request)
         if (explores := request.meta.pop(marks.EXPLORES, None)) is not None:
             self._explorer.not_answered(explores)
@@ -158,11 +158,11 @@ class Answers:
             await self.release(forms)
 
     async def swallowed(self, request: Request) -> None:
-        """Note that the dupefilter took *request* for one that it had seen.
+        """Note that the dupefilter filtered *request* as already seen.
 
-        If it is the target of a redirect, its source brought no page of its own; if it is a link that was let pass,
-        its form has no owner after all. But the dupefilter of a crawl that was resumed knows requests that were never
-        answered: they are sent when the crawl runs dry.
+        If it is the target of a redirect, the redirect brings no page of its own. If it is a link that the filter let
+        pass, its form has no owner after all. The dupefilter of a resumed crawl also knows requests that were never
+        answered: these are sent when the crawl runs dry.
         """
         is_redirected = marks.is_redirected(request)
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
@@ -180,10 +180,10 @@ class Answers:
             self._left_over.append(request)
 
     def _overtaken(self, request: Request, forms: list[bytes]) -> None:
-        """Find another request for the same URL that answers for the forms of this one, or has answered.
+        """Transfer *forms* to another request for the same URL, which may have been answered already.
 
-        While another process is asked who owns a form, the second of two links may overtake the first, which owns it;
-        then the dupefilter takes the first for the repeat.
+        While the filter waits for a shared seen set, a second link may overtake the first link, which owns the form.
+        The dupefilter then filters the first link as the repeat.
         """
         if request.url in self._overtakers:
             for form in forms:
@@ -193,24 +193,24 @@ class Answers:
             self._orphans[request.url] = forms
 
     def _adopt(self, request: Request) -> None:
-        """Let *request* answer for the forms of one for the same URL that it has overtaken."""
+        """Let *request* answer for the forms of the request for the same URL that it has overtaken."""
         if self._orphans and not marks.forms_of(request) and (forms := self._orphans.pop(request.url, None)):
             marks.answers_for(request, forms)
 
     async def release(self, forms: Iterable[bytes]) -> None:
-        """Free *forms*, and send what was dropped in favour of their owners."""
+        """Free *forms*, and send a substitute for each owner."""
         for form in forms:
             try:
                 substitute = await self._seen.release(form)
             except SeenUnavailableError:
-                substitute = None  # the set frees what is not confirmed by itself, when this crawler is gone
+                substitute = None  # when this crawler ends, the set frees its unconfirmed forms
             if substitute is not None:
                 self._replace_owner(form, substitute)
             elif not self._explorer.walls.is_walled(form):
                 self._send_alternative(form)
 
     def _replace_owner(self, form: bytes, substitute: Request | str) -> None:
-        """Send the substitute of a form; behind a wall it waits, like the others that were dropped."""
+        """Send the substitute of a form; behind a wall, keep it with the other dropped requests."""
         request = self._request_of(substitute)
         if request is None:
             return
@@ -221,7 +221,7 @@ class Answers:
             self._send_substitute(request)
 
     async def _withdraw(self, forms: set[bytes]) -> None:
-        """Free forms that were answered, but not with a page of theirs."""
+        """Free forms that were answered, but not with their own page."""
         if len(self._withdrawn) > _MAX_WITHDRAWN:
             self._withdrawn.clear()
         self._withdrawn |= forms
@@ -236,9 +236,9 @@ class Answers:
         return self._send(each, marks.SUBSTITUTE)
 
     async def look_after(self, *, is_idle: bool) -> bool:
-        """Send what is left: of an earlier process, of owners that were swallowed, of other crawlers that died.
+        """Send remaining requests: of an earlier process, for filtered owners, of other crawlers that died.
 
-        Whether anything was sent.
+        Return True if anything was sent.
         """
         left, self._left_over = self._left_over[:_SENT_AT_ONCE], self._left_over[_SENT_AT_ONCE:]
         n_sent = sum(self._send(text, marks.RESUMED) for text in left) if is_idle else 0
@@ -256,18 +256,18 @@ class Answers:
 
     @property
     def has_left_over(self) -> bool:
-        """Return True if requests of an earlier process were not sent yet: no queue has them."""
+        """Return True if requests of an earlier process are still unsent; they are in no queue."""
         return bool(self._left_over)
 
     def leave_over(self, requests: Iterable[Request | str]) -> None:
-        """Note requests that an earlier process, or an earlier model, did not get to.
+        """Keep requests that an earlier process or model left unanswered.
 
-        They are sent when the crawl runs dry: by then it has found most of them by itself.
+        They are sent when the crawl runs dry; by then it has fetched most of them by itself.
         """
         self._left_over += requests
 
     async def recall_rows(self) -> None:
-        """Ask again for the forms for which a wall may have answered in the process before, when the crawl runs dry."""
+        """Fetch again, when the crawl runs dry, the forms that a wall may have answered in the previous process."""
         requests = {}
         rows = await self._seen.noted(_ROWS_FACT) if self._seen.is_local else None
         for form, known in forms_left(rows or "").items():
@@ -278,18 +278,18 @@ class Answers:
         self.leave_over(requests.values())
 
     async def forget_rows(self) -> None:
-        """Leave no forms to the next process: the crawl is finished."""
+        """Forget the forms kept for the next process: the crawl is finished."""
         if self._seen.is_local:
             await self._seen.note(_ROWS_FACT, "")
 
     async def probe(self, forms: Iterable[bytes]) -> bool:
-        """Free forms, and ask for each under another of its URLs; whether there was anything to ask for."""
+        """Free *forms* and fetch each through another of its URLs; return True if there were any."""
         forms = list(forms)
         await self.release(forms)
         return bool(forms)
 
     def recover(self, requests: Iterable[Request | str]) -> None:
-        """Send what a rule dropped that was wrong."""
+        """Send the drops of a rule that was wrong."""
         for request in requests:
             self._send(request, marks.RECOVERED)
 
@@ -298,11 +298,11 @@ class Answers:
         return sum(self._send(request, marks.TESTED) for request in requests) > 0
 
     def _send(self, each: Request | str, why: str) -> bool:
-        """Send a request that was dropped, or never answered."""
+        """Send a request that was dropped or never answered."""
         request = self._request_of(each)
         if request is None:
             return False
-        # the dupefilter may not have met it: a link is dropped before it is queued
+        # the dupefilter may not know it: a link is dropped before it is queued
         if (dupefilter := getattr(scheduler_of(self._crawler), "df", None)) is not None:
             dupefilter.request_seen(request)
         self._crawler.engine.crawl(marks.send_again(request, why))

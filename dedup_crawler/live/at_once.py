@@ -1,4 +1,4 @@
-"""Runs coroutines that never wait, in places that cannot await them."""
+"""Runs coroutines that never suspend, in code that cannot await."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that never suspends, as those of a local seen set.
+    """Return the result of a coroutine that never suspends, such as those of a local seen set.
 
     Raises
     ------
     RuntimeError
-        If it does suspend.
+        If it suspends.
     """
     try:
         coroutine.send(None)
@@ -22,4 +22,4 @@ def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
         result: T = done.value
         return result
     coroutine.close()
-    raise RuntimeError(f"{coroutine!r} waits for something: a local seen set must not")
+    raise RuntimeError(f"{coroutine!r} suspended: a local seen set must not")

@@ -1,4 +1,4 @@
-"""Decisions about requests: the first URL of every form is sent, whatever must pass, and a few that test the rules."""
+"""Decisions about requests: send the owner of each form, requests that must pass, and a few tests; drop the rest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_OWNERS = 10_000
-_MAX_URL = 1_000  # characters of a URL that is remembered
+_MAX_URL = 1_000  # characters; longer URLs are not remembered
 
 
 class Decisions:
@@ -34,25 +34,25 @@ class Decisions:
     Parameters
     ----------
     questions
-        Find out what is known of a request.
+        Finds the model, the form and the rules of a request.
     notes
-        Keep requests that are no question of forms.
+        Keeps requests that have no form.
     seen
-        Which forms were seen.
+        The seen set.
     codes
         Rules by their code in the seen set.
     explorer
-        Which duplicates are fetched all the same.
+        Chooses the duplicates to fetch as tests.
     report
-        Who is told of a drop.
+        Receives the drops.
     request_of
-        Reads a request that was written as text; None where that is impossible.
+        Reads a request from its text; None if that is impossible.
     fetch
-        Downloads a request past the queue; its answer goes to no callback.
+        Downloads a request past the queue, without a callback.
     stored_page
-        Gives the page of a URL that an earlier crawl has stored; None if there is none.
+        Returns the page of a URL that an earlier crawl stored; None if there is none.
     is_dry_run
-        Decide and count, drop nothing.
+        If True, decide and count, but drop nothing.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class Decisions:
         self._stored_page = stored_page
         self._count = report.count
         self._is_dry_run = is_dry_run
-        self._n_kept = 0  # since the last count: adding to it for each link takes longer
-        # most links of a crawl are repeats: URL that owns its form -> that form
+        self._n_kept = 0  # since the last count; counting every link would be slower
+        # URL that owns its form -> that form; answers for repeated links, which most links of a crawl are
         self._owners: dict[str, str] = {}
 
     async def decide(self, requests: Sequence[Request], *, is_start: bool = False) -> list[bool]:
-        """Say for each of *requests*, in order, whether it is to be sent; one that is owns its form from now on.
+        """Return for each of *requests*, in order, True to send it. A sent request with a new form owns that form.
 
-        Suspends only if the seen set is another process.
+        Suspends only if the seen set is in another process.
         """
         if is_start or not self._owners:
             return await self._decide(requests, is_start)
@@ -100,7 +100,7 @@ class Decisions:
         return [not is_asked or next(found) for is_asked in is_new]
 
     def _is_repeat(self, request: Request) -> bool:
-        """Return True if the URL of a link owns its form already; the dupefilter decides if it is fetched again."""
+        """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
         form = self._owners.get(request.url)
         if form is None or request.dont_filter or self._explorer.unreached.n_redirected or marks.is_marked(request):
             return False
@@ -112,7 +112,7 @@ class Decisions:
         return True
 
     async def _decide(self, requests: Sequence[Request], is_start: bool) -> list[bool]:
-        """Decide about requests as :meth:`decide` does, where more has to be asked than whether they are repeats."""
+        """Decide about requests that are not known repeats."""
         questions = [self._questions.ask(request, is_start=is_start) for request in requests]
         if self._seen.is_durable:
             await self._notes.keep(
@@ -140,21 +140,21 @@ class Decisions:
         return sent
 
     def forget_forms(self) -> None:
-        """Note that forms have changed."""
+        """Forget all remembered forms, because they have changed."""
         self._questions.forget_forms()
         self._owners.clear()
 
     def begin_anew(self) -> None:
-        """Note that other models are asked now: whatever is queued is decided again when its turn comes."""
+        """Note that the models were replaced: queued requests are decided again when their turn comes."""
         self.forget_forms()
         self._questions.begin_anew()
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
-        """Claim the forms of all; without the seen set every request owns its form."""
+        """Claim the form of each question; if the seen set fails, every request owns its form."""
         try:
             return await self._seen.claim(questions, self._codes.invalid) if questions else []
         except SeenUnavailableError as error:
-            # fetching pages twice costs less than losing them
+            # fetching a page twice costs less than losing it
             self._count("seen/unavailable", len(questions))
             self._report.warn_once("seen", f"{error}; until it answers nothing is dropped.")
             return [NEW_HOLDER] * len(questions)
@@ -163,7 +163,7 @@ class Decisions:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._explorer.unreached.n_redirected:
             self._note_reached(question, NEW_HOLDER)
-        if self._codes.invalid:  # the form may have been that of a URL which a wrong rule had led to it
+        if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
@@ -175,8 +175,8 @@ class Decisions:
         rules = question.fired
         if holder.rules not in (0, question.rules):
             rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(holder.rules)]))
-        if holder.standing is Standing.OWN:  # asked for twice: that is the dupefilter's business, not ours
-            # but it does not see what the filter sends itself, nor what an earlier process had queued
+        if holder.standing is Standing.OWN:  # a repeat: the dupefilter decides
+            # but not about requests that the filter itself sends, or that an earlier process had queued
             if question.answers_again and not question.must_pass and not await self._is_awaited(question):
                 return self._dropped(question, rules, is_answered=True)
             self._note_owner(question)
@@ -194,12 +194,12 @@ class Decisions:
             self._owners[url] = question.form
 
     def _note_reached(self, question: Question, holder: Holder) -> None:
-        """Tell the explorer that a link has reached a form, or that only a covered URL, explored, redirects to it."""
+        """Tell the explorer that a link, or only the redirect of an explored covered URL, has reached a form."""
         if not marks.tests_covered(question.request):
             if REDIRECTED_KEY in question.request.meta:
-                return  # no link: the spider follows a redirect
+                return  # not a link: the spider follows a redirect
             self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
-        elif not question.model.is_covered(question.url):  # a covered URL is no other way to what covered ones show
+        elif not question.model.is_covered(question.url):  # covered URLs do not count as reached
             is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND
             expected = marks.REACHED_ALONE if is_alone else marks.REACHED
             if is_alone:
@@ -207,7 +207,7 @@ class Decisions:
             question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
-        """Return True if a URL is sent although its page is there or on its way, or nothing new is behind it."""
+        """Return True if a duplicate or a covered URL is sent nevertheless."""
         is_awaited = standing is Standing.AWAITED
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             self._count("request/frozen")
@@ -219,7 +219,7 @@ class Decisions:
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
         page = question.referrer.url if question.referrer is not None else None
-        if self._explorer.was_sent(question.request):  # another link to what was fetched to test its rules
+        if self._explorer.was_sent(question.request):  # another link to a URL that was fetched as a test
             return self._dropped(question, rules, is_answered=True)
         if question.is_tested or self._explorer.wants(
             rules, question.request.url, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
@@ -231,7 +231,7 @@ class Decisions:
         return self._dropped(question, rules)
 
     async def _waits(self, question: Question) -> bool:
-        """Return True if *question* can be dropped before its owner is answered, as a substitute if that fails."""
+        """Return True if *question* can be dropped and kept as a substitute of its unanswered owner."""
         substitute = question.text() if self._seen.is_durable else question.kept()
         try:
             return substitute is not None and await self._seen.wait(question.digest, substitute, question.owner)
@@ -245,9 +245,9 @@ class Decisions:
             return True
 
     async def _is_redirected_here(self, question: Question, sources: Sequence[str]) -> bool:
-        """Return True if the owner is one of the redirects that led here, for a spider that follows them itself.
+        """Return True if the owner is a redirect that led here, in a spider that follows redirects itself.
 
-        A redirect target is no duplicate of the redirects that led to it.
+        The target of a redirect is not its duplicate.
         """
         claims = [Claim(question.digest, owner_tag(normal_form(source)), 0, None) for source in sources]
         try:
@@ -264,7 +264,7 @@ class Decisions:
             if n_redirects or sources:
                 inherited = marks.forms_of(request) if n_redirects else []
                 own = [form_digest(question.model.canonicalize(url)) for url in sources or ()]
-                # bounded: a spider that copies the meta of each response to the next must not make them more
+                # bounded, in case a spider copies the meta of each response to its next request
                 led = list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
                 marks.answers_for(request, [*own, *led])
             else:
@@ -286,7 +286,7 @@ class Decisions:
         return True
 
     async def _is_owner_fetched(self, question: Question) -> bool:
-        """Fetch the page of a form's owner once more, unless it is stored, or that is under way; whether it is."""
+        """Fetch the owner's page again unless it is stored; return True if the page is on its way."""
         if self._explorer.comparisons.is_asked_again(question.digest):
             return True
         owner = await self._owner_of(question)
@@ -301,7 +301,7 @@ class Decisions:
         return True
 
     async def _owner_of(self, question: Question) -> Request | None:
-        """A request for the page of a form's owner, which is kept no longer; None if the owner's URL is unknown."""
+        """Return a request that fetches the owner's page again; None if the owner's URL is unknown."""
         url = self._report.owner_of(question.digest)
         if url is None:
             try:
@@ -312,7 +312,7 @@ class Decisions:
             url = request.url if request is not None else None
         if url is None or url == question.request.url:
             return None
-        # as the duplicate is asked for: the same headers and cookies
+        # with the same headers and cookies as the duplicate
         owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
         marks.unmark(owner)
         owner.meta[marks.DECIDED] = marks.decided(self._questions.crawl, owner.url, is_redirected=False)
@@ -320,7 +320,7 @@ class Decisions:
         return owner
 
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
-        """Drop a request, and remember it, unless this very URL was fetched before."""
+        """Drop a request; remember it unless its URL itself was fetched before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
         if not is_answered:
@@ -329,7 +329,7 @@ class Decisions:
         return False
 
     def _keep_on_trial(self, question: Question, rules: tuple[str, ...]) -> None:
-        """Have a durable set keep a duplicate by unverified rules: a kill must not make them right."""
+        """Keep a duplicate by unverified rules in a durable set, so that it survives a kill."""
         is_kept = self._seen.is_durable and rules and self._explorer.is_on_trial(rules)
         if is_kept and (text := question.text()) is not None:
             self._seen.keep_dropped(self._codes.code_of(rules), text)

@@ -1,4 +1,4 @@
-"""The one state of a filtered crawl, from its first request to its summary; both middlewares share it."""
+"""State of a filtered crawl, shared by both middlewares, from its first request to its summary."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ _MODELS_FACT = "models"
 
 
 class DuplicateFilter:
-    """Decisions, answers, explorations and their report, made of the ``DEDUP_*`` settings of one crawl."""
+    """Decisions, answers, explorations and reports of one crawl, built from its ``DEDUP_*`` settings."""
 
     def __init__(
         self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any], job: KilledJob | None
     ) -> None:
         self.seen = seen
         self.has_downloader_side = False
-        """True if the answers reach the filter; otherwise nothing may be dropped."""
+        """True if the downloader middleware is enabled; otherwise nothing may be dropped."""
         self._job = job
         self._crawler = crawler
         self._options = options
@@ -108,18 +108,18 @@ class DuplicateFilter:
         self._learner = self._new_learner(options)
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
-        self._n_said = 0  # pages fetched when progress was said last
+        self._n_said = 0  # pages fetched at the last progress line
         self._noted: dict[str, str] = {}
-        self._let_go: set[int] = set()  # codes of rules that were verified: a durable set keeps none of their drops
+        self._let_go: set[int] = set()  # codes of verified rules, whose drops a durable set no longer keeps
         self._is_open = False
         self._is_refused = False
         self._is_looking = False
-        self._looked_at = -1  # answers when nothing was left to send
+        self._looked_at = -1  # number of answers at the last idle check that sent nothing
         self._may_be_given_more = False
 
     @classmethod
     def of(cls, crawler: Crawler) -> DuplicateFilter | None:
-        """The filter of a crawl, built when it is first asked for; None if there is nothing to filter with."""
+        """Return the filter of a crawl, built at the first call; None if it has no model and learns none."""
         if crawler not in _FILTERS:
             _FILTERS[crawler] = cls._built(crawler)
         return _FILTERS[crawler]
@@ -136,7 +136,7 @@ class DuplicateFilter:
                 return None
             layer = read_rule_files([Path(file) for file in options.static_rules]) if options.static_rules else None
             models = LiveModels(_shelf(crawler, options, layer), options.exploration, logger.error)
-            # such a spider goes on from its database, which knows what was seen
+            # such a spider resumes from its database, which knows the seen URLs
             jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
             seen = open_seen(options.seen, Path(jobs) if jobs else None)
             job = KilledJob(Path(jobs)) if jobs and seen.is_durable else None
@@ -147,10 +147,10 @@ class DuplicateFilter:
             refuse_to_start(crawler, "dedup_setting_unusable", str(error))
             return None
 
-    # the life of a crawl
+    # lifecycle
 
     async def open(self) -> None:
-        """Learn what an earlier process, and an earlier crawl into the same database, have seen."""
+        """Restore the state of an earlier process and of earlier crawls into the same database."""
         self._report.count("seen/restored", 0)
         try:
             killed = self._job.killed if self._job is not None else None
@@ -162,7 +162,7 @@ class DuplicateFilter:
             return
         host = self._models.mismatch()
         if host is not None and self._learner is not None:
-            # the process ended between learning and noting it; the database knows the pages
+            # the process ended between learning and noting the model; the database has the pages
             await self._forget_seen()
             self._models.expect(None)
         elif host is not None:
@@ -187,7 +187,7 @@ class DuplicateFilter:
         if self._job is not None:
             self._job.begin(self.seen.process)
         clocks = [(self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)]
-        if (seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy says its own
+        if (seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy logs its own
             clocks.append((self._say_progress, seconds))
         if self._status is not None:
             clocks.append((self._show_status, INTERVAL_S))
@@ -201,7 +201,7 @@ class DuplicateFilter:
         if not self._is_open:
             self._report.close()
             if self._is_refused:
-                await self.seen.close(is_clean=False)  # what it awaits is still to be sent, with the right model
+                await self.seen.close(is_clean=False)  # its awaited requests are still to be sent, with the right model
             return
         for clock in self._clocks:
             clock.stop()
@@ -222,14 +222,14 @@ class DuplicateFilter:
         await self._note_facts()
         await self._shared_tests.exchange()
         if reason == "finished":
-            self.seen.forget_dropped()  # whatever had to be verified was
+            self.seen.forget_dropped()  # all verification is done
             await self.answers.forget_rows()
         await self.seen.close(is_clean=not self.answers.has_left_over)
         if self._job is not None:
             self._job.end()
 
     def is_busy_when_idle(self) -> bool:
-        """Send the remaining requests when the crawl has run dry; return True if the spider has to wait for them."""
+        """Send remaining requests when the crawl has run dry; return True if the spider must wait for them."""
         if self.seen.is_local:
             return at_once(self._ran_dry())
         if self._is_looking:
@@ -241,7 +241,7 @@ class DuplicateFilter:
         return True
 
     def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine, in the background if it has to wait."""
+        """Run a coroutine; continue it in the background if it suspends."""
         if self.seen.is_local:
             at_once(coroutine)
         else:
@@ -265,7 +265,7 @@ class DuplicateFilter:
         return has_sent
 
     def _restore(self) -> int:
-        """Count what was fetched into the same database as seen; gives the number of these pages."""
+        """Mark pages of the same database as seen; return their number."""
         if self._database is None:
             return 0
         n_pages = 0
@@ -278,11 +278,11 @@ class DuplicateFilter:
                     self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
                     self._report.restored(form, url)
         except StoreError as error:
-            self._report.warn(f"{error}; the pages of earlier crawls are not known to the filter.")
+            self._report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
         return n_pages
 
     def _form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
-        """Digest of the form of a URL, and the rules that lead to it."""
+        """Return the digest of a URL's form, and the rules that lead to it."""
         url = normal_form(url)
         model = self._models.of(host_of(url))
         if model is None:
@@ -291,7 +291,7 @@ class DuplicateFilter:
         return form_digest(form), model.leading(url, None, form) if form != url else ()
 
     def _is_covered(self, url: str) -> bool:
-        """Return True if a URL has a shape that shows nothing new."""
+        """Return True if a coverage rule skips the URL."""
         model = self._models.of(host_of(normal_form(url)))
         return model is not None and model.is_covered(url)
 
@@ -308,7 +308,7 @@ class DuplicateFilter:
         )
 
     async def _take_models(self, folder: Path) -> None:
-        """Go on with models that were just learnt: their forms, and the seen ones among them, count from now on."""
+        """Switch to newly learnt models: from now on their forms count, also for seen pages."""
         try:
             self._models.replace(ModelShelf(folder, layer=self._models.layer))
             self._decisions.forget_forms()
@@ -326,7 +326,7 @@ class DuplicateFilter:
         )
 
     async def _forget_seen(self) -> None:
-        """Forget all forms, but not what waits: queued requests are noted anew, dropped ones are sent at the end."""
+        """Forget all forms, but no requests: queued ones are noted again, dropped ones are sent at the end."""
         cleared = await self.seen.clear()
         await self._notes.keep_again(cleared.awaited)
         self.answers.leave_over(cleared.waiting)
@@ -334,11 +334,11 @@ class DuplicateFilter:
             self.seen.keep_dropped(0, text)
 
     def _switch_off(self, rule: str) -> None:
-        """Go on without a rule that merged different pages, and send what it dropped."""
+        """Switch off a rule that merged different pages, and send its drops."""
         self._models.switch_off(rule)
         self._codes.switch_off([rule])
         self._decisions.forget_forms()
-        self._models.write_evidence()  # a crawl that is killed goes on without it as well
+        self._models.write_evidence()  # so that the rule stays off after a kill
         dropped = self._explorer.switch_off(rule)
         counts = self._models.evidence.counts()[rule]
         self._report.switched_off(
@@ -389,18 +389,18 @@ class DuplicateFilter:
             self._status.show(self._crawler, self._models, self.answers.n_fetched, ended=ended)
 
     async def _note_facts(self) -> None:
-        """Keep beside the forms what made them, where it has changed."""
+        """Note changed model digests and rule codes in the seen set."""
         for key, text in ((_MODELS_FACT, self._models.digests()), (_CODES_FACT, self._codes.to_text())):
             if self._noted.get(key) != text:
                 try:
                     await self.seen.note(key, text)
                     self._noted[key] = text
                 except SeenUnavailableError:
-                    return  # the next second will do
+                    return  # try again in a second
 
 
 def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> ModelShelf:
-    """The models that a crawl begins with."""
+    """Return the models of the crawl at its start."""
     folder = _learning_folder(crawler, options)
     try:
         return ModelShelf(folder or options.model or "", may_be_empty=folder is not None, layer=layer)
@@ -409,7 +409,7 @@ def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> Mod
 
 
 def _learning_folder(crawler: Crawler, options: Options) -> Path | None:
-    """Folder for the models of a crawl that learns by itself."""
+    """Return the folder for the models of a crawl that learns by itself."""
     database = database_of(crawler)
     if options.learn_after is None or database is None:
         return None

@@ -1,8 +1,8 @@
-"""Files that a killed process leaves in the JOBDIR of a crawl, and Scrapy cannot read.
+"""Files that a killed process leaves in the JOBDIR of a crawl and that Scrapy cannot read.
 
-Scrapy says how far its queue was read, and flushes what its dupefilter knows, at an orderly end alone. After a kill
-the queue reads stale bytes in place of what is new: requests are lost without a word, and at worst the crawl neither
-goes on nor ends, because a damaged entry is read again and again. The filter knows itself what was not answered.
+Scrapy writes the position of its queue, and flushes its dupefilter, only at an orderly stop. After a kill the queue
+reads stale bytes: requests are lost silently, and at worst the crawl hangs on a damaged entry. The filter itself knows
+which requests were not answered.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _NAME = re.compile(rb"[0-9a-f]{1,32}")
 
 
 class KilledJob:
-    """A JOBDIR that says whether the process before this one came to its end.
+    """A JOBDIR with a mark that tells whether the previous process was killed.
 
     Parameters
     ----------
     folder
-        The JOBDIR; made where there is none.
+        The JOBDIR; created if missing.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.killed: str | None = None
-        """The name of the process that was killed; None if none was, or it had no name."""
+        """Name of the killed process; None if no process was killed, or it had no name."""
 
     def begin(self, process: str) -> None:
-        """Note that a process has begun; its name may be empty."""
-        with self._trouble_said("cannot be written: after a kill, Scrapy's queue in it will not be put aside"):
+        """Note the start of a process; its name may be empty."""
+        with self._trouble_said("cannot be written: after a kill, Scrapy's queue in it will not be renamed"):
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / _RUNNING).write_text(process, encoding="ascii")
 
     def end(self) -> None:
-        """Note that it came to its end."""
-        with self._trouble_said("cannot be written: the next process will take this one for killed"):
+        """Note the orderly end of the process."""
+        with self._trouble_said("cannot be written: the next process will treat this one as killed"):
             (self._folder / _RUNNING).unlink(missing_ok=True)
 
     def put_aside(self) -> None:
-        """Rename queue and file of the dupefilter if a process was killed; to be called before Scrapy opens them."""
+        """Rename Scrapy's queue and the dupefilter's file if a process was killed. Call it before Scrapy opens them."""
         try:
             told = (self._folder / _RUNNING).read_bytes()
         except FileNotFoundError:
@@ -64,9 +64,9 @@ class KilledJob:
                 path.lstat()
                 shutil.rmtree(aside, ignore_errors=True)
                 aside.unlink(missing_ok=True)
-                with self._trouble_said(f"holds {name} of a killed process, which cannot be put aside"):
+                with self._trouble_said(f"holds {name} of a killed process, which cannot be renamed"):
                     path.rename(aside)
-                    logger.info("%s was left by a killed process and is put aside as %s.", path, aside.name)
+                    logger.info("%s was left by a killed process and is renamed to %s.", path, aside.name)
 
     @contextlib.contextmanager
     def _trouble_said(self, what: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""The filter at the downloader: the authority that confirms and releases forms, and catches what came another way."""
+"""Downloader middleware: it confirms and releases forms, and decides about requests that came another way."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class DuplicateRequestError(IgnoreRequest):
-    """A request was dropped because the page is fetched through another URL; the text says why."""
+    """A request was dropped because its page is fetched through another URL; the message gives the reason."""
 
 
 class DuplicateFilterMiddleware:
     """Downloader middleware that drops requests for pages which the crawl fetches through another URL.
 
     Enabled by the add-on, or by ``DOWNLOADER_MIDDLEWARES = {"dedup_crawler.DuplicateFilterMiddleware": 120}``; works
-    without its partner, the spider middleware, which drops most links earlier.
-    ``DEDUP_MODEL`` names the model folder, or a folder of them; without one the crawl goes on unfiltered, and with one
-    that cannot be read it does not start.
+    without the spider middleware, which drops most links earlier.
+    ``DEDUP_MODEL`` names the model folder, or a folder of them. Without it the crawl is unfiltered; with an unreadable
+    one it does not start.
 
     Never dropped: requests with ``dont_filter``, without a callback (robots.txt, media), with a method other than GET
     or a body, with ``meta["dedup"] = False``, start requests, redirect targets, retries, URLs of a host that no model
-    knows. Start requests and redirect targets own their form all the same.
+    knows. Start requests and redirect targets still own their form.
 
     A request that is dropped here reaches its errback as :class:`scrapy.exceptions.IgnoreRequest`, with
-    ``dedup_canonical`` and ``dedup_reason`` in its meta. Where the URL that was fetched in its place fails (status 400
-    or more, an exception, a redirect to a page that was seen before), the dropped request is sent after all, and
-    reaches its callback. The stats are listed in docs/settings.md.
+    ``dedup_canonical`` and ``dedup_reason`` in its meta. If the URL that was fetched in its place fails (status 400 or
+    more, an exception, a redirect to a page that was seen before), the dropped request is sent after all and reaches
+    its callback. The stats are listed in docs/settings.md.
     """
 
     def __init__(self, duplicate_filter: DuplicateFilter) -> None:
@@ -61,20 +61,20 @@ class DuplicateFilterMiddleware:
         return middleware
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Coroutine[Any, Any, None] | None:
-        """Drop *request* if the page is fetched through another URL; otherwise note that it is on its way."""
+        """Drop *request* if the page is fetched through another URL; otherwise note that it is sent."""
         return None if self._filter.is_decided(request) else self._decide(request)
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response | Coroutine[Any, Any, Response]:
-        """Confirm the forms that *request* stands for, or release them."""
+        """Confirm or release the forms that *request* answers for."""
         consequences = self._filter.answers.received(request, response)
         return response if consequences is None else _after(consequences, response)
 
     def process_exception(
         self, request: Request, exception: Exception, spider: Spider | None = None
     ) -> Coroutine[Any, Any, None] | None:
-        """Release the forms that *request* stood for: it will not be answered."""
+        """Release the forms of *request*: it will not be answered."""
         if isinstance(exception, DuplicateRequestError):
             return None
         return self._filter.answers.failed(request)
@@ -87,7 +87,7 @@ class DuplicateFilterMiddleware:
             )
 
     def _request_dropped(self, request: Request) -> None:
-        # most links of a crawl are repeats, and nothing hangs on them
+        # most links of a crawl are repeats, which answer for no form
         if marks.is_answering(request):
             self._filter.go_on(self._filter.answers.swallowed(request))
 

@@ -1,4 +1,4 @@
-"""The settings of the live parts: the only place where they are read, with their defaults and what they mean."""
+"""The settings of the live parts, with their defaults and meanings; only this file reads them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREFIX = "DEDUP_"
 
 
 def _setting(name: str, default: object, meaning: str, *, shown: str = "") -> Any:
-    """One field of the options; *shown* says its default where the value does not."""
+    """Return one field of the options; *shown* describes its default if the value alone does not."""
     return field(default=default, metadata={"setting": name, "meaning": meaning, "shown": shown})
 
 
@@ -57,8 +57,8 @@ class Options:
     exploration: float = _setting(
         "DEDUP_EXPLORATION",
         0.02,
-        "share (0 to 1) of the duplicates that are fetched all the same, to test the rules; more while a rule is "
-        "young, `0` for none",
+        "share (0 to 1) of the duplicates that are fetched all the same, to test the rules; more for new rules, "
+        "`0` for none",
     )
     dropped: str | None = _setting(
         "DEDUP_DROPPED",
@@ -93,7 +93,7 @@ class Options:
         Raises
         ------
         BadInputError
-            If a number is none, or out of its range.
+            If a number cannot be read, or is out of range.
         """
         learn_after = _number(settings, "DEDUP_LEARN_AFTER", None, at_least=50, at_most=None)
         exploration = _number(settings, "DEDUP_EXPLORATION", cls().exploration, at_least=0, at_most=1)
@@ -121,7 +121,7 @@ class Setting(NamedTuple):
 
 
 def known_settings() -> list[Setting]:
-    """All settings of the live parts, those that most users need first."""
+    """Return all settings of the live parts, the most used first."""
     return [
         Setting(
             each.metadata["setting"],
@@ -133,7 +133,7 @@ def known_settings() -> list[Setting]:
 
 
 def warn_of_unknown_settings(crawler: Crawler) -> None:
-    """Warn, once a crawl, of each ``DEDUP_*`` setting that nobody reads: a misspelt one would do nothing in silence."""
+    """Warn, once per crawl, of each unknown ``DEDUP_*`` setting: it may be misspelt."""
     if crawler not in _WARNED:
         _WARNED.add(crawler)
         for line in _about_unknown(str(name) for name in crawler.settings):
@@ -142,7 +142,7 @@ def warn_of_unknown_settings(crawler: Crawler) -> None:
 
 def _about_unknown(names: Iterable[str]) -> Iterator[str]:
     known = [setting.name for setting in known_settings()]
-    stems = [name.removeprefix(_PREFIX) for name in known]  # what all names share makes none of them near
+    stems = [name.removeprefix(_PREFIX) for name in known]  # the prefix would make all names similar
     for name in names:
         start, _, stem = name.partition("_")
         # another plugin may call its settings DEDUPE_...

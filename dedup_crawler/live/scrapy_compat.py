@@ -1,8 +1,8 @@
 """Differences between the supported versions of Scrapy, 2.13 to 2.19, in one place.
 
-Each part names the version that makes it superfluous. One difference cannot live here, and is superfluous with 2.14: a
-method of a middleware or of a pipeline takes ``spider: Spider | None = None`` as its last argument. Scrapy 2.13 gives
-it, by that name to middlewares, by its place to pipelines; later versions do not, and warn of a method that needs it.
+Each part names the version that makes it superfluous. One difference is handled elsewhere, and is superfluous with
+2.14: methods of middlewares and pipelines take ``spider: Spider | None = None`` as their last argument. Scrapy 2.13
+passes it, by name to middlewares and by position to pipelines; later versions do not, and warn if a method requires it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ else:
     from twisted.internet.task import deferLater
 
     async def sleep(seconds: float) -> None:
-        """Let others run for *seconds*."""
+        """Wait *seconds* without blocking."""
         if is_asyncio_available():
             await asyncio.sleep(seconds)
         else:
-            from twisted.internet import reactor  # importing it chooses one
+            from twisted.internet import reactor  # not at the top: importing it installs one
 
             await deferLater(reactor, seconds)
 
@@ -59,7 +59,7 @@ __all__ = [
 
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
-    """The scheduler of a crawl; None while its spider is not opened yet."""
+    """Return the scheduler of a crawl; None until its spider is opened."""
     if _VERSION >= (2, 19):
         return crawler.engine.scheduler
     slot = crawler.engine._slot
@@ -67,16 +67,16 @@ def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
 
 
 def download(crawler: Crawler, request: Request) -> None:
-    """Begin to download *request* past the queue, through all downloader middlewares; its answer is dropped."""
+    """Start to download *request* past the queue, through all downloader middlewares; ignore the response."""
     if _VERSION >= (2, 14):
         downloading = deferred_from_coro(crawler.engine.download_async(request))
     else:
         downloading = crawler.engine.download(request)
-    downloading.addErrback(lambda failure: None)  # the filter is told of a failure by its middleware
+    downloading.addErrback(lambda failure: None)  # the filter's middleware handles failures
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:
-    """Begin to close a running crawl; returns at once, for closing waits for whatever is being processed."""
+    """Start to close a running crawl; return at once, because closing waits for requests in progress."""
     if _VERSION >= (2, 14):
         deferred_from_coro(crawler.engine.close_spider_async(reason=reason))
     else:
@@ -84,21 +84,21 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
 
 
 def refuse_crawl(crawler: Crawler, reason: str) -> None:
-    """Close a crawl before its first request; to be called, as the last thing, by a handler of ``spider_opened``.
+    """Close a crawl before its first request; call it last in a handler of ``spider_opened``.
 
-    Since 2.18 an exception there is enough. Before, the engine would log it and go on; it can be closed only when it
-    runs, so it is paused, and closed when it does.
+    Since 2.18 an exception there is enough. Earlier versions would log it and go on, and can only close a running
+    engine. So the engine is paused, and closed as soon as it runs.
 
     Raises
     ------
     CloseSpider
-        Which Scrapy takes for what it says.
+        Since 2.18, to make Scrapy close the crawl.
     """
     if _VERSION >= (2, 18):
         raise CloseSpider(reason)
     engine = crawler.engine
     if is_refused(crawler):
-        return  # for another reason
+        return  # already refused for another reason
 
     def close() -> None:
         if engine.running:
@@ -111,5 +111,5 @@ def refuse_crawl(crawler: Crawler, reason: str) -> None:
 
 
 def is_refused(crawler: Crawler) -> bool:
-    """Return True if ``Spider.start()`` runs in a crawl that was refused; since 2.18 it does not."""
+    """Return True if ``Spider.start()`` runs in a refused crawl; since 2.18 it does not."""
     return _VERSION < (2, 18) and crawler.engine.paused

@@ -1,4 +1,4 @@
-"""The filter where it costs least: links of a page are dropped before they are queued."""
+"""Spider middleware: it drops links of a page before they are queued, where this is cheapest."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_BATCH = 250  # with fewer, code that was not run for a while costs more a link; with more, the garbage collector does
+_BATCH = 250  # smaller batches have cold caches; larger ones cost more garbage collection
 
 
 class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
-    """Spider middleware that drops the links of a page which lead to pages that the crawl fetches otherwise.
+    """Spider middleware that drops links to pages that the crawl fetches through another URL.
 
     Enabled by the add-on, or by ``SPIDER_MIDDLEWARES = {"dedup_crawler.DuplicateFilterSpiderMiddleware": 40}`` beside
-    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares; without that one the
-    crawl does not start. It never sees
-    redirects, retries, robots.txt or media requests. What it drops reaches nobody but the signal
-    :data:`dedup_crawler.signals.request_dropped`; no errback is called.
+    :class:`~dedup_crawler.live.middleware.DuplicateFilterMiddleware`, whose settings it shares. Without that one the
+    crawl does not start. It never sees redirects, retries, robots.txt or media requests. A drop sends the signal
+    :data:`dedup_crawler.signals.request_dropped` and calls no errback.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -43,24 +42,25 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._filter = duplicate_filter
         self._filter.answers.has_spider_side = True
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
-        # such a spider says itself which page holds a link
+        # such a spider notes the referrer itself
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
-        self._slow: dict[object, bool] = {}  # function of a callback -> whether it may take its time
+        self._slow: dict[object, bool] = {}  # callback -> True if it may await
 
     def _opened(self) -> None:
-        """Refuse to work alone: nobody would hear of failing owners, and what was dropped for them would be lost."""
+        """Refuse to work alone: the failures of owners would go unnoticed, and their substitutes would be lost."""
         if not self._filter.has_downloader_side:
             stop_at_start(
                 self.crawler,
                 "dedup_middleware_missing",
-                "DuplicateFilterSpiderMiddleware is enabled without its partner, which sends what it drops if a page "
-                "fails: use the add-on, or add 'dedup_crawler.DuplicateFilterMiddleware' to DOWNLOADER_MIDDLEWARES.",
+                "DuplicateFilterSpiderMiddleware is enabled without its partner, which sends a dropped request if "
+                "its owner fails: use the add-on, or add 'dedup_crawler.DuplicateFilterMiddleware' to "
+                "DOWNLOADER_MIDDLEWARES.",
             )
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Let start requests own their forms; they are never dropped.
 
-        A spider that goes on from a database starts with the links of its pages, and says which page held each.
+        A spider that resumes from a database starts with the links of its pages, each with its referrer.
         """
         async for each in start:
             if (
@@ -85,7 +85,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     async def process_spider_output_async(
         self, response: Response | None, result: AsyncIterator[Any], spider: Spider | None = None
     ) -> AsyncIterator[Any]:
-        """Drop links; those of a page are asked about together, unless the spider takes its time between them."""
+        """Drop links; decide about those of a page in batches, unless the spider may wait between them."""
         batch = 1 if self._takes_its_time(response) else _BATCH
         page = self._referrer_of_links(response)
         waiting: list[Request] = []
@@ -99,7 +99,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
                     for request in await self._kept(waiting, page):
                         yield request
         except Exception:
-            for request in await self._kept(waiting, page):  # what the spider gave before it failed
+            for request in await self._kept(waiting, page):  # requests that the spider yielded before it failed
                 yield request
             raise
         for request in await self._kept(waiting, page):
@@ -111,7 +111,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         self._processed(response)
 
     async def _kept(self, requests: list[Request], page: str | None) -> Iterable[Request]:
-        """Links of a page that are sent; *requests* is empty afterwards."""
+        """Return the links of a page that are sent; empty *requests*."""
         if not requests:
             return ()
         for request in requests if page is not None else ():
@@ -122,15 +122,15 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         return _one_by_one(kept)
 
     def _referrer_of_links(self, response: Response | None) -> str | None:
-        """Page that holds the links, whatever the site's Referrer-Policy lets a header say; None: not to be noted."""
+        """Return the page that holds the links, regardless of its Referrer-Policy; None: not to be noted."""
         return response.url if response is not None and self._notes_referrers else None
 
     def _takes_its_time(self, response: Response | None) -> bool:
-        """Return True if the callback may wait for something between two of its requests."""
+        """Return True if the callback may wait between two of its requests."""
         request = response.request if response is not None else None
         callback = (request.callback if request is not None else None) or getattr(self.crawler.spider, "parse", None)
         function = getattr(callback, "__func__", None)
-        if function is None:  # no method: there may be one for every request
+        if function is None:  # no method; not cached, because each request may have its own function
             return isasyncgenfunction(callback)
         if function not in self._slow:
             self._slow[function] = isasyncgenfunction(function)
@@ -142,6 +142,6 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
 
 
 def _one_by_one(requests: deque[Request]) -> Iterator[Request]:
-    """Nobody holds a request any more that was handed on: with a JOBDIR it is on disk, and its memory free."""
+    """Yield *requests* and drop the reference to each: with a JOBDIR the queue is on disk, and its memory is freed."""
     while requests:
         yield requests.popleft()

@@ -1,4 +1,4 @@
-"""Stops a crawl that cannot do its job: one line in the log, a reason, and a failing exit status."""
+"""Stopping a crawl that cannot do its job: one log line, a finish reason, and a failing exit status."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ logger = logging.getLogger(__name__)
 
 
 def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
-    """Have the crawl closed before its first request.
+    """Close the crawl before its first request.
 
-    May be called while components are built. An exception raised there would reach the user as a traceback, so the
-    crawl is closed by the first signal that Scrapy lets close it.
+    Call it while components are built: an exception there would show the user a traceback, so the first possible
+    signal closes the crawl.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     reason
         ``finish_reason`` in its stats.
     message
-        The one line that tells the user what was found and what would help.
+        One line for the user: the problem and the way out.
     """
 
     def close(spider: Spider) -> None:
@@ -44,9 +44,9 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
 
 
 def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:
-    """Close the crawl before its first request, as the last thing that a handler of ``spider_opened`` does.
+    """Close the crawl before its first request; call it last in a handler of ``spider_opened``.
 
-    Parameters as above.
+    For the parameters see :func:`refuse_to_start`.
     """
     logger.error("%s", message, extra={"spider": crawler.spider})
     crawler.signals.connect(lambda: mark_as_failed(crawler), signal=signals.spider_closed, weak=False)
@@ -54,8 +54,8 @@ def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:
 
 
 def mark_as_failed(crawler: Crawler) -> None:
-    """Make ``scrapy crawl`` exit with status 1; to be called from a handler of ``spider_closed``.
+    """Make ``scrapy crawl`` exit with status 1; call it in a handler of ``spider_closed``.
 
-    Scrapy knows one kind of failed crawl, the one that is left without a spider.
+    Scrapy treats a crawl as failed only if it has no spider.
     """
     crawler.spider = None

@@ -1,4 +1,4 @@
-"""``python -m tests.chaos --seeds 0:500``: invent crawls, and say which of them lose pages."""
+"""``python -m tests.chaos --seeds 0:500``: invent crawls, and report those that lose pages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .verdict import Outcome
 
 
 def main() -> int:
-    """Exit status: 1 if a page was lost."""
+    """Run the command; return 1 if a page was lost."""
     arguments = _parser().parse_args()
     if arguments.spec is not None:
         specs = [read(arguments.spec)]
     else:
         first, _, last = arguments.seeds.partition(":")
         specs = [invent(seed) for seed in range(int(first), int(last or int(first) + 1))]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended so ends its processes too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM must end the child processes too
     outcomes: list[Outcome] = []
     started = time.monotonic()
     try:

@@ -1,4 +1,4 @@
-"""Runs the crawls of one spec: without the filter, and with it, its stops and restarts included."""
+"""Runs the crawls of one spec: without the filter, and with it, including its stops and restarts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .site import Site
 from .spec import Spec, Stop
 
 TIMEOUT_S = 90
-"""A crawl that takes longer has stopped going on."""
+"""A crawl that takes longer hangs."""
 LEARNING_S = 40.0
-_ANSWERS_FIRST = 30  # of a process, before it is waited for: it learns from what it has stored
+_ANSWERS_FIRST = 30  # answers of a process before the site waits: the process learns from stored pages
 LEARNT = "Learnt from the crawl so far"
 
 
@@ -33,7 +33,7 @@ class Crawls:
     _fork: Fork
 
     def run(self, spec: Spec) -> tuple[Site, Crawled, Crawled]:
-        """The site, the crawl without the filter and the crawl with it."""
+        """Run a spec: the site, the crawl without the filter, and the crawl with it."""
         site = Site(spec)
         with tempfile.TemporaryDirectory(prefix="chaos-") as name, Server(site) as server:
             folder = Path(name)
@@ -92,12 +92,12 @@ class Crawls:
         stops: Sequence[Stop] = (),
         moments: Mapping[int, Callable[[], None]] | None = None,
     ) -> Crawled:
-        """All processes of a crawl: one after each stop, and one that ends by itself."""
+        """Run all processes of a crawl: one until each stop, and one until the end."""
         job = {name: str(folder / name) for name in ("out", "stats")} | {"settings": settings, "url": server.url}
         killed, statuses, cpu_s = set(), [], 0.0
         for stop in (*stops, None):
             happening = dict(moments or {})
-            happening[4 * len(server.site.answers) + 500] = self._killer(signal.SIGABRT)  # it goes round and round
+            happening[4 * len(server.site.answers) + 500] = self._killer(signal.SIGABRT)  # the crawl loops
             if stop is not None:
                 happening[stop.n_asked] = self._killer(signal.SIGKILL if stop.is_kill else signal.SIGINT)
             server.next_run(happening)
@@ -155,9 +155,9 @@ def _evidence(server: Server, folder: Path) -> dict[int, tuple[int, int, bool]]:
 
 
 def _awaited(log: Path, server: Server, learn_after: int) -> Callable[[], bool]:
-    """Says whether the site has to wait for a crawl to learn, as if its pages took as long as learning does.
+    """Makes the site wait for a crawl to learn, as if its pages took as long as learning does.
 
-    Each process of a crawl learns anew, so each is waited for.
+    Each process of a crawl learns again, so the site waits for each.
     """
     deadlines: dict[int, float] = {}
 

@@ -1,8 +1,8 @@
-"""The law: what a crawl without the filter reaches, the crawl with it reaches.
+"""The law: a crawl with the filter reaches all pages that a crawl without it reaches.
 
-It is put as what a crawl without the filter would still get if it went on from where this one has ended: the URLs that
-the spider was given links to, and that nobody has fetched to the end, are followed through the graph of the site, whose
-answers are those that come in the end. So it does not depend on which requests met a wall, a fault or a kill.
+It asks which pages a crawl without the filter would still get if it continued from the end of this one: the URLs that
+the spider had links to, and that were not fetched completely, are followed through the graph of the site, with the
+final answers of the site. So it does not depend on which requests met a wall, a fault or a kill.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Crawled:
 
     asked: list[Asked]
     got: list[tuple[str, str]]
-    """Page (or an empty text) and path, as the spider noted them."""
+    """Page (or an empty text) and path of each callback, as the spider noted them."""
     killed: set[int]
     """Numbers of the runs that were killed."""
     stats: Sequence[Mapping[str, object]] = ()
-    """Of each process that was not killed."""
+    """Stats of each process that was not killed."""
     rules: Mapping[int, tuple[int, int, bool]] = field(default_factory=dict)
     """Place of a family -> explorations of its rule that agreed, that did not, and whether it is switched off."""
     log: str = ""
@@ -40,21 +40,21 @@ class Crawled:
 
     @property
     def reached(self) -> set[str]:
-        """Pages that the spider's callback was given."""
+        """Return the pages that the spider's callbacks received."""
         return {page for page, _ in self.got if page}
 
     @property
     def n_fetched(self) -> int:
-        """Requests that the site had."""
+        """Return the number of requests to the site."""
         return len(self.asked)
 
     def count(self, stat: str) -> int:
-        """Sum over all processes."""
+        """Return the sum of a stat over all processes."""
         return sum(value for stats in self.stats if isinstance(value := stats.get(stat), int))
 
 
 def left_unfetched(site: Site, crawled: Crawled, settled: Set[str]) -> set[str]:
-    """Paths that the spider had links to, or redirects led to, and whose last word nobody has heard."""
+    """Return paths that the spider had links or redirects to, and whose final answer it did not get."""
     linked = {"/"}
     for page in crawled.reached:
         linked.update(site.links[page])
@@ -67,7 +67,7 @@ def left_unfetched(site: Site, crawled: Crawled, settled: Set[str]) -> set[str]:
 
 
 def reachable(site: Site, starts: Iterable[str], reached: Iterable[str], settled: Set[str]) -> set[str]:
-    """Pages that a crawl without a filter gets from these paths on, beside those that it has."""
+    """Return the further pages that a crawl without a filter gets from these paths."""
     known = set(reached)
     found: set[str] = set()
     queue = deque(starts)
@@ -85,7 +85,7 @@ def reachable(site: Site, starts: Iterable[str], reached: Iterable[str], settled
 
 
 def in_the_end(site: Site, path: str, settled: Set[str]) -> str | None:
-    """The page that a path gives whoever asks often enough, but follows no redirect to what was asked for before."""
+    """Return the final page of a path, without following redirects to URLs that were requested before."""
     for _ in range(20):
         if path in site.way_of:
             fault = fault_of(site, path)
@@ -95,13 +95,13 @@ def in_the_end(site: Site, path: str, settled: Set[str]) -> str | None:
         if not isinstance(answer, Redirect):
             return answer.page if isinstance(answer, Shown) else None
         path = answer.target
-        if path in settled:  # Scrapy's dupefilter knows it
+        if path in settled:  # Scrapy's dupefilter drops it
             return None
     return None
 
 
 def settled_in(crawled: Crawled) -> set[str]:
-    """Paths whose answer is the last that a crawl without a filter would get."""
+    """Return the paths with a final answer."""
     noted = {without_session(path) for _, path in crawled.got}
     n_asked: Counter[str] = Counter()
     settled = set()
@@ -109,7 +109,7 @@ def settled_in(crawled: Crawled) -> set[str]:
         path = without_session(asked.path)
         is_error = asked.outcome.isdigit() and asked.outcome not in _RETRIED
         if asked.run in crawled.killed and path not in noted and not is_error:
-            continue  # nobody knows whether the answer was still heard; an error may have been, and none asks again
+            continue  # the answer may not have arrived; after an error no second try comes
         n_asked[path] += 1
         if asked.outcome not in _RETRIED or n_asked[path] > RETRY_TIMES:
             settled.add(path)

@@ -1,4 +1,4 @@
-"""Many specs, one after another or in several processes; each process has one server of forks for all its crawls."""
+"""Runs many specs, one after another or in several processes; each process has one fork server for its crawls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def outcome_of(spec: Spec) -> Outcome:
 
 
 def outcomes_of(specs: Sequence[Spec], n_jobs: int) -> Iterator[Outcome]:
-    """In the order of the specs."""
+    """Yield the results in the order of the specs."""
     if n_jobs == 1:
         yield from map(outcome_of, specs)
         return
@@ -36,7 +36,7 @@ def outcomes_of(specs: Sequence[Spec], n_jobs: int) -> Iterator[Outcome]:
 
 
 def smallest(outcome: Outcome) -> Spec:
-    """A smaller spec that breaks the law as well: by lost pages if that was it, else by trouble."""
+    """Return a smaller spec that breaks the law in the same way: by lost pages, or else by trouble."""
 
     def is_broken(spec: Spec) -> bool:
         again = outcome_of(spec)
@@ -46,7 +46,7 @@ def smallest(outcome: Outcome) -> Spec:
 
 
 def told(outcome: Outcome) -> str:
-    """Describe the fault, and the commands that show it again."""
+    """Return the fault, and the commands that repeat it."""
     spec = outcome.spec
     what = outcome.trouble or f"{len(outcome.lost)} of {outcome.n_pages} pages lost ({'; '.join(outcome.causes())})"
     again = f"--seeds {spec.seed}" if spec == invent(spec.seed) else f'--spec "{written(spec)}"'

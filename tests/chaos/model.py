@@ -1,4 +1,4 @@
-"""The model of a spec, written down instead of learnt: what it believes of each family, rightly or not."""
+"""The model of a spec, written instead of learnt: its right and wrong rules for each family."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TAKEN: dict[str, tuple[str, Operation]] = {
     SLUG: ("path[2]", Star()),
     ONE_FORM: ("path[1]", Star()),
 }
-"""Kind of a family -> what the model takes for neutral."""
+"""Kind of a family -> the part of the URL that the model drops."""
 
 
 def save_model(site: Site, host: str, folder: Path) -> Path:
@@ -47,7 +47,7 @@ def save_model(site: Site, host: str, folder: Path) -> Path:
 
 
 def rule_names(site: Site, host: str) -> dict[int, str]:
-    """Place of a family -> the name that the evidence of its rule stands under."""
+    """Return place of a family -> rule identifier of its evidence."""
     return {
         number: rule_identifier(rule) if isinstance(rule, Rule) else site_identifier(host, rule)
         for number, rule in _believed(site, host, _shapes(site)).items()
@@ -55,7 +55,7 @@ def rule_names(site: Site, host: str) -> dict[int, str]:
 
 
 def _believed(site: Site, host: str, shapes: Shapes) -> dict[int, Rule | CoverageRule]:
-    """Place of a family -> what the model believes of it."""
+    """Return place of a family -> rule of the model."""
     believed: dict[int, Rule | CoverageRule] = {}
     for number, family in enumerate(site.spec.families):
         if family.kind == COVERED:
@@ -74,5 +74,5 @@ def _shapes(site: Site) -> Shapes:
 
 
 def _name(path: str) -> str:
-    """The first part of a path."""
+    """Return the first part of a path."""
     return path.lstrip("/").partition("/")[0].partition("?")[0]

@@ -10,7 +10,7 @@ from .verdict import Outcome
 
 
 def report(outcomes: Sequence[Outcome], command: str) -> str:
-    """The page: totals, then a line for each ingredient."""
+    """Return the page: totals, then a line for each ingredient."""
     n_plain = sum(each.n_plain for each in outcomes)
     n_explored = sum(each.n_explored for each in outcomes)
     unsaid = [each for each in outcomes if each.hidden and not each.is_said]
@@ -57,7 +57,7 @@ def report(outcomes: Sequence[Outcome], command: str) -> str:
 
 
 def _named(family: Family) -> str:
-    """The properties that tell a family from others in the table."""
+    """Return the properties of a family for the table."""
     wrong = "" if family.matters_at is None else ", wrong" if not family.matters_at else ", wrong from a page on"
     fault = "" if family.fault is None else f", {family.fault.what}"
     more = ", redirects" * bool(family.redirects) + ", thin" * family.is_thin + fault

@@ -1,4 +1,4 @@
-"""Serves the site of a spec over real HTTP on loopback, with its faults, and remembers what it did."""
+"""Serves the site of a spec over real HTTP on loopback, with its faults, and records its requests."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Asked(NamedTuple):
 
 
 class Server:
-    """The site, on a port of loopback; one crawl after another, each with :meth:`begin`.
+    """The site on a loopback port; serves one crawl after another, each started with :meth:`begin`.
 
-    Its own thread answers; nobody else changes what it counts while a crawl runs.
+    Its own thread answers; no other thread changes its counts during a crawl.
     """
 
     def __init__(self, site: Site) -> None:
@@ -39,9 +39,9 @@ class Server:
         self.run = 0
         self._faults = {path: fault for path in site.way_of if (fault := fault_of(site, path)) is not None}
         self.hold: Callable[[], bool] | None = None
-        """Returns True while answers have to wait; it makes them last as long as something else does."""
+        """Returns True while answers must wait, to slow the crawl down."""
         self.connections: set[asyncio.Transport] = set()
-        """That are open."""
+        """Open connections."""
         self._listening = threading.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -59,27 +59,27 @@ class Server:
 
     @property
     def host(self) -> str:
-        """With its port."""
+        """Host with port."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
-        """Without a slash at its end."""
+        """URL of the site, without a final slash."""
         return f"http://{self.host}"
 
     def begin(self) -> None:
-        """Forget the crawl before."""
+        """Forget the previous crawl."""
         self.log = []
         self.run = 0
         self._n_asked: Counter[str] = Counter()
         self._shown: set[str] = set()
         self._n_shown = 0
         self.wall_left = self.spec.wall_for
-        """Answers that the wall has still to give."""
+        """Number of answers that the wall will still give."""
         self._stop_at: dict[int, Callable[[], None]] = {}
 
     def next_run(self, moments: dict[int, Callable[[], None]]) -> None:
-        """Say that another process of the same crawl begins; *moments*: request of this run -> what happens then."""
+        """Note that another process of the crawl begins; *moments*: number of a request -> action."""
         self.run += 1
         n_before = len(self.log)
         self._stop_at = {n_before + n: action for n, action in moments.items()}
@@ -91,14 +91,14 @@ class Server:
         self._listening.set()
         self._loop.run_forever()
         server.close()
-        for connection in list(self.connections):  # the crawler may have left without a word
+        for connection in list(self.connections):  # the crawler may not have closed them
             connection.abort()
         self._loop.run_until_complete(asyncio.sleep(0))
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
 
     def answer(self, path: str) -> tuple[bytes | None, float]:
-        """The whole answer and when it comes; None for a broken connection."""
+        """Return the whole answer and its delay; None for a broken connection."""
         outcome, answer, delay_s = self._answer(path)
         self.log.append(Asked(self.run, path, outcome))
         if (action := self._stop_at.pop(len(self.log), None)) is not None:
@@ -113,7 +113,7 @@ class Server:
             return "none", _response(404, b"nothing"), 0.0
         spec = self.spec
         is_walled = spec.wall_from and len(self._shown) >= spec.wall_from and self.wall_left
-        if is_walled and without_session(path) in self.site.way_of:  # lists stay, or little of the crawl was left
+        if is_walled and without_session(path) in self.site.way_of:  # lists stay, or little crawl would be left
             self.wall_left -= 1
             return "wall", _response(200, _WALL), 0.0
         self._n_asked[path] += 1
@@ -134,7 +134,7 @@ class Server:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection; requests come one after the other."""
+    """Serve one connection, request by request."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -176,7 +176,7 @@ class _Connection(asyncio.Protocol):
 
 
 def fault_of(site: Site, path: str) -> Fault | None:
-    """The fault of one URL of a site, which it has always or sometimes; None for a sound URL."""
+    """Return the fault of a URL, permanent or temporary; None for a sound URL."""
     number, page, way = site.way_of[path]
     fault = site.spec.families[number].fault
     return fault if fault is not None and way < fault.n_ways and page % fault.every == 0 else None

@@ -1,4 +1,4 @@
-"""Makes a spec that breaks the law smaller: what can go goes, one thing at a time, while the law stays broken."""
+"""Shrinks a spec that breaks the law: removes one thing at a time as long as the law stays broken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_TRIALS = 80
 
 
 def shrunk(spec: Spec, is_broken: Callable[[Spec], bool]) -> Spec:
-    """The smallest spec that is found in :data:`MAX_TRIALS` trials and still breaks the law."""
+    """Return the smallest spec found in :data:`MAX_TRIALS` trials that still breaks the law."""
     n_trials = 0
     tried = {spec}
     goes_on = True
@@ -32,7 +32,7 @@ def shrunk(spec: Spec, is_broken: Callable[[Spec], bool]) -> Spec:
 
 
 def smaller(spec: Spec) -> Iterator[Spec]:
-    """Specs with one thing less, what takes most first."""
+    """Yield specs with one thing less, the largest thing first."""
     families = spec.families
     if len(families) > 1:
         for place in range(len(families)):

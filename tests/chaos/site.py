@@ -1,7 +1,7 @@
-"""The site of a spec: which page each URL shows, which links each page holds, and what stands on it.
+"""The site of a spec: the page of each URL, the links of each page, and its text.
 
-A page is named by a text such as ``0/17``: family and number, and which of its URLs where these are pages of their
-own. The name stands in the head of the page, where no filter looks, so that the spider can say what it was given.
+The name of a page, such as ``0/17``, has its family and number, and the number of the URL if each URL is a page of its
+own. The name is in the head of the page, which the filter ignores, so that the spider can report its page.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .spec import (
 PER_HUB = 6
 """Pages that one list links."""
 N_LINES = 5
-"""Lines of its own that a page has; a thin one has its title alone."""
+"""Number of own lines of a page; a thin page has only its title."""
 HOME = "home"
 _LETTERS = {
     QUERY: "view",
@@ -70,7 +70,7 @@ class Redirect(NamedTuple):
 
 @lru_cache(maxsize=50_000)
 def text_of(page: str, n_lines: int) -> str:
-    """Text of a page: a title and some lines of its own."""
+    """Return the text of a page: a title and some lines of its own."""
     draw = Random(page)
     lines = "".join(f"<p>{' '.join(draw.choices(_WORDS, k=12))}</p>" for _ in range(n_lines))
     return f"<h1>{name_of(page)}</h1>{lines}"
@@ -78,12 +78,12 @@ def text_of(page: str, n_lines: int) -> str:
 
 @lru_cache(maxsize=50_000)
 def name_of(page: str) -> str:
-    """How a page is called."""
+    """Return the name of a page."""
     return " ".join(Random(f"name {page}").choices(_WORDS, k=3))
 
 
 class Site:
-    """Everything that a spec says of a site, but faults; paths have no host.
+    """The site that a spec describes, without faults; paths have no host.
 
     Parameters
     ----------
@@ -96,15 +96,15 @@ class Site:
         self.answers: dict[str, Shown | Redirect] = {"/": Shown(HOME)}
         self.links: dict[str, list[str]] = {HOME: []}
         self.family_of: dict[str, int] = {}
-        """Page -> place of its family; lists have one too."""
+        """Page -> place of its family; includes lists."""
         self.way_of: dict[str, tuple[int, int, int]] = {}
-        """Path -> family, page and which of its URLs it is; those that redirects alone lead to are not in it."""
+        """Path -> family, page, and number of the URL; without paths that only redirects lead to."""
         for number, family in enumerate(spec.families):
             self._add_pages(number, family)
             self._add_lists(number, family)
 
     def lookup(self, path: str) -> Shown | Redirect | None:
-        """The answer of a path, with any session in it."""
+        """Return the answer to a path, with or without a session."""
         return self.answers.get(without_session(path))
 
     def pages(self) -> list[str]:
@@ -143,9 +143,9 @@ class Site:
                     self._redirect(path, number, family, page, way)
 
     def _redirect(self, path: str, number: int, family: Family, page: int, way: int) -> None:
-        """Let another URL than the first lead to the first; of a covered page of its own, to one behind the template.
+        """Redirect a later URL of a page to its first, or to a covered URL.
 
-        It is a page that nothing else leads to.
+        The covered page has no other links to it.
         """
         if self.answers[path] == Shown(f"{number}/{page}"):
             nearer = way - 1 if family.redirects == "chain" else 0
@@ -164,7 +164,7 @@ class Site:
         return []
 
     def _add_lists(self, number: int, family: Family) -> None:
-        """Lists of pages, each linked from the one before."""
+        """Return lists of pages, each linked from the previous one."""
         lists = self._listed(number, family)
         for place, links in enumerate(lists):
             page = f"{number}/list/{place}"
@@ -184,7 +184,7 @@ class Site:
         ]
         if family.links == SIBLINGS or family.n_ways == 1:
             return first
-        if family.kind in IN_PATHS:  # the list a page stands on is its session
+        if family.kind in IN_PATHS:  # the session of a page is the list that links it
             n_lists = len(first) + family.n_ways - 1
             return [[*chain.from_iterable(first[max(0, at - family.n_ways + 1) : at + 1])] for at in range(n_lists)]
         if family.links == LATE:
@@ -194,7 +194,7 @@ class Site:
         return [[self.path(number, page, way) for page in group for way in range(family.n_ways)] for group in groups]
 
     def html(self, page: str, n_shown: int) -> bytes:
-        """The page as it is shown the *n_shown*-th time that anything is."""
+        """Return the page as the *n_shown*-th answer of the site."""
         noise = self.spec.noise
         session = f"{n_shown * 7919:012x}"
         kind = next((family.kind for family in self.spec.families if family.kind in IN_PATHS), "")
@@ -223,7 +223,7 @@ class Site:
 
 
 def with_session(path: str, session: str, kind: str) -> str:
-    """A path with a session in the place that a kind of families has it in."""
+    """Return a path with a session in the place for this kind of family."""
     if kind == IN_PATH:
         return f"/(S({session})){path}"
     if kind == IN_END:
@@ -233,7 +233,7 @@ def with_session(path: str, session: str, kind: str) -> str:
 
 
 def without_session(path: str) -> str:
-    """A path without its session."""
+    """Return a path without its session."""
     if path.startswith("/(S(") and "))/" in path:
         return path[path.index("))/") + 2 :]
     head, mark, tail = path.partition(";jsessionid=")

@@ -1,7 +1,7 @@
-"""Specification of one invented crawl: frozen, and printed so that it can be pasted.
+"""Specification of one invented crawl: immutable, and printed as Python to paste.
 
-A :class:`Spec` names families of pages, each with its own way of giving one page several URLs, its own links, its own
-faults and its own rule in the model; so a page that is lost names the ingredient that lost it.
+A :class:`Spec` has families of pages, each with its own kind of duplicate URLs, its own links, its own faults, and its
+own rule in the model; so a lost page names the ingredient that lost it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 QUERY, SESSION, SLUG, DEFAULT, TRACKING = "query", "session", "slug", "default", "tracking"
 PLAIN, ONE_FORM, COVERED, IN_PATH, IN_END = "plain", "one-form", "covered", "in-path", "in-end"
 WAYS = (QUERY, SESSION, SLUG, DEFAULT, TRACKING)
-"""Families whose pages have several URLs. Of the others, ``plain`` pages have one URL; ``one-form`` ones too, but the
-model believes them all to be one page; ``covered`` ones are what the model believes to show nothing new; ``in-path``
-and ``in-end`` have a session at the start or the end of the path, new on each answer, of which no model knows."""
+"""Families whose pages have several URLs. In the others, ``plain`` pages have one URL; ``one-form`` pages too,
+but the model gives them all one form; the model has a coverage rule for ``covered`` ones; ``in-path`` and ``in-end``
+have a session at the start or the end of the path, new in each answer, and no rule about it."""
 IN_PATHS = (IN_PATH, IN_END)
 
 SIDE, LATE, APART, CHAIN, SIBLINGS = "side", "late", "apart", "chain", "siblings"
 LINKS = (SIDE, LATE, APART, CHAIN, SIBLINGS)
-"""Where the URLs of a page stand: side by side on one page; the second ones two pages later; the second ones on a page
-at the very end; on the page before it; the second ones on the page itself."""
+"""Places of links to the URLs of a page: side by side on one page; the second ones two pages later; the second ones on
+a page at the very end; on the page before it; the second ones on the page itself."""
 
 STATUSES = ("404", "410", "500", "503")
 EMPTY, RESET, SLOW = "empty", "reset", "slow"
@@ -30,44 +30,44 @@ EMPTY, RESET, SLOW = "empty", "reset", "slow"
 
 @dataclass(frozen=True)
 class Fault:
-    """An answer that some URLs of some pages give instead of their page."""
+    """A faulty answer that some URLs of some pages give."""
 
     what: str
     """A status, ``empty`` (status 200), ``reset`` or ``slow``."""
     n_ways: int = 1
-    """The first so many URLs of a page, in the order in which they are linked; never all of them."""
+    """Number of first URLs of a page, in link order, with the fault; never all of them."""
     every: int = 1
-    """Of every so-manieth page."""
+    """Every *every*-th page has the fault."""
     n_asks: int = 0
-    """The first so many times that a URL is asked; 0: always."""
+    """Number of first requests of a URL with the fault; 0: always."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Pages that are linked and addressed in one manner."""
+    """Pages with the same kind of links and URLs."""
 
     kind: str
     n_pages: int
     n_ways: int = 1
-    """URLs of each page."""
+    """Number of URLs of each page."""
     links: str = SIDE
     matters_at: int | None = None
-    """The page (0 is the first) from which on what the rule takes away tells pages apart; None: it never does."""
+    """Page number (from 0) from which the rule is wrong; None: never."""
     redirects: str = ""
-    """Status with which all URLs of a page but the first lead to the first, or ``chain``: each to the one before."""
+    """Status that redirects all other URLs of a page to the first, or ``chain``: each to the previous one."""
     fault: Fault | None = None
     is_thin: bool = False
-    """A page says a few words: too little to compare it by."""
+    """True if a page has too few words to compare it."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """An end before the end."""
+    """An early stop of the crawl."""
 
     n_asked: int
-    """Requests of this run when it comes."""
+    """Number of requests of this run before the stop."""
     is_kill: bool
-    """SIGKILL; otherwise SIGINT."""
+    """True for SIGKILL, False for SIGINT."""
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,24 @@ class Spec:
     noise: tuple[str, ...] = ()
     """``clock``, ``counter`` and ``column`` on every page."""
     wall_from: int = 0
-    """Different pages that have been shown when a log-in form begins to answer for everything; 0: never."""
+    """Number of different shown pages before a log-in form answers for all URLs; 0: never."""
     wall_for: int = 0
-    """Answers that it gives."""
+    """Number of answers with the log-in form."""
     stops: tuple[Stop, ...] = ()
     kept: str = "memory"
     """``memory``, ``job`` (JOBDIR), ``file`` (DEDUP_SEEN) or ``redis``."""
     exploration: float = 0.02
     concurrency: int = 4
     is_lifo: bool = False
-    """Scrapy's own order: the link found last is followed first."""
+    """Scrapy's default order: the latest link is followed first."""
     middlewares: str = "both"
     """``both`` or ``downloader``."""
     learn_after: int = 0
-    """The crawl has no model and learns one after so many pages; 0: it has one."""
+    """Number of pages after which the crawl learns a model; 0: it has one."""
     redis_restarts: int = 0
 
     def features(self) -> list[str]:
-        """The ingredients, for a table."""
+        """Return the ingredients, for a table."""
         found = [self.kept, self.middlewares, f"exploration {self.exploration:g}"]
         found += [f"noise: {noise}" for noise in self.noise]
         found += ["kill" if stop.is_kill else "stop" for stop in self.stops]
@@ -106,7 +106,7 @@ class Spec:
 
 
 def written(value: Any) -> str:
-    """A spec (or a part of one) as Python, without what is as usual."""
+    """Return a spec (or a part of one) as Python, without default values."""
     if isinstance(value, tuple):
         return "(" + "".join(f"{written(each)}, " for each in value) + ")" if value else "()"
     if not isinstance(value, (Spec, Family, Fault, Stop)):
@@ -120,7 +120,7 @@ def written(value: Any) -> str:
 
 
 def read(text: str) -> Spec:
-    """The spec that :func:`written` gave as *text*; nothing in it is run."""
+    """Read the output of :func:`written`; nothing in it is executed."""
     spec = _read(ast.parse(text.strip(), mode="eval").body)
     if not isinstance(spec, Spec):
         raise ValueError(f"{text!r} is no spec: give what a failing seed prints, Spec(seed=...)")
@@ -137,7 +137,7 @@ def _read(node: ast.expr) -> Any:
 
 
 def invent(seed: int) -> Spec:
-    """The spec of a seed."""
+    """Return the spec of a seed."""
     return _varied(_drawn(seed, Random(f"chaos {seed}")), Random(f"chaos again {seed}"))
 
 
@@ -146,13 +146,13 @@ def _drawn(seed: int, draw: Random) -> Spec:
         return _self_driving(seed, draw)
     families = [_family(draw) for _ in range(draw.choice((1, 1, 2, 2, 3)))]
     n_others = max(24, 60 - sum(family.n_pages for family in families))
-    # they tell what all pages of the site share, without which nothing can be compared
+    # needed to learn the frame of the site, without which nothing can be compared
     families.append(Family(PLAIN, n_others, links=draw.choice((SIDE, CHAIN))))
     is_walled = draw.random() < 0.1
     kept = draw.choices(("memory", "job", "file", "redis"), (6, 3, 2, 1))[0]
     middlewares = "both" if draw.random() < 0.85 else "downloader"
     n_stops = 0 if kept == "memory" else draw.choices((0, 1, 2, 3), (1, 3, 2, 1))[0]
-    # alone, the downloader middleware does not know of links that are still in a queue when that is lost
+    # alone, the downloader middleware does not know the links in a lost queue
     may_kill = middlewares == "both"
     n_stops = n_stops if may_kill or kept == "job" else 0
     return Spec(
@@ -172,7 +172,7 @@ def _drawn(seed: int, draw: Random) -> Spec:
 
 
 def _varied(spec: Spec, draw: Random) -> Spec:
-    """Ingredients that came later: drawn apart, they leave the rest of a seed as it was."""
+    """Draw later ingredients separately, so that they do not change the rest of a seed."""
     families = tuple(_varied_family(family, draw) for family in spec.families)
     if not spec.learn_after:
         return replace(spec, families=families)
@@ -217,7 +217,7 @@ def _family(draw: Random) -> Family:
 
 def _fault(draw: Random, n_ways: int) -> Fault:
     what = draw.choice((*STATUSES, EMPTY, EMPTY, RESET, SLOW))
-    # a connection that was used before is tried twice by the client itself, so that two resets may count as one
+    # the client repeats a request on a reused connection by itself, so two resets may count as one
     n_asks = draw.choice((0, 0, 1, 2 if what != RESET else 1))
     return Fault(what, draw.randint(1, n_ways - 1), draw.choice((1, 2, 5)), n_asks)
 

@@ -1,4 +1,4 @@
-"""A stranger's spider: follows every link, and appends to a file which page each callback was given.
+"""A user's spider: follows every link, and appends the page of each callback to a file.
 
 ``python -m tests.chaos.spider JOB`` is one crawl; JOB is ``{"settings": {...}, "url": ..., "out": ..., "stats": ...}``.
 """
@@ -24,7 +24,7 @@ _HREF = re.compile(r'<a href="([^"]*)">')
 
 
 class Stranger(Spider):
-    """Follows all links; notes ``PAGE<TAB>URL``, and no page for what failed or is none."""
+    """Follows all links; notes ``PAGE<TAB>URL``, with an empty page for failures."""
 
     name = "stranger"
 
@@ -35,14 +35,14 @@ class Stranger(Spider):
         self._out = os.open(out, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def parse(self, response: Any) -> Iterator[Request]:
-        """Note and follow."""
+        """Note the page and follow its links."""
         page = _PAGE.search(response.body)
         self._note(page[1].decode() if page is not None and response.status == 200 else "", response.url)
         for href in _HREF.findall(response.text) if page is not None else ():
             yield Request(self._url + unescape(href), errback=self.failed)
 
     def failed(self, failure: Any) -> None:
-        """Note that nothing came."""
+        """Note a failure."""
         self._note("", failure.request.url)
 
     def _note(self, page: str, url: str) -> None:
@@ -50,8 +50,8 @@ class Stranger(Spider):
 
 
 def main() -> int:
-    """One crawl, in this process; its exit status."""
-    # the end of one that goes round and round, when the harness is gone too
+    """Run one crawl in this process; return its exit status."""
+    # ends a looping crawl even without the harness
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
     job = json.loads(sys.argv[1])
     process = AsyncCrawlerProcess(job["settings"])

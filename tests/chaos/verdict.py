@@ -1,8 +1,8 @@
-"""Verdict on the two crawls of a spec: pages that are lost, and those that no rule could have known of.
+"""Verdict on the two crawls of a spec: lost pages, excusable losses, and trouble.
 
-A page may be lost only if the site hid until then what tells it apart: its rule had been explored often enough, and
-each time rightly, before the first page on which it is wrong; and then not more than exploration promises. What was
-explored is counted of what the site was asked and of the evidence that the crawl has written, whichever is less.
+A loss is excusable only if the site hid the difference until then: the rule had enough right explorations before the
+first page on which it is wrong; and then only as many losses as exploration promises. The number of explorations is
+counted from the site's requests and from the crawl's evidence file, whichever is less.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from .site import Site, without_session
 from .spec import Spec
 
 VERIFIED = 3
-"""Explorations that agreed, before the first page on which a rule is wrong: fewer are no verification."""
+"""Least number of right explorations before a rule's first wrong page that count as verification."""
 MAX_TRACES = 5
 _YOUNG_RATE, _YOUNG, _SUSPECTED_RATE, _TRIALS = 0.1, 10, 0.25, 4  # as docs/safety.md promises
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One spec."""
+    """Verdict on one spec."""
 
     spec: Spec
     n_pages: int
-    """That the crawl without the filter reached."""
+    """Number of pages that the crawl without the filter reached."""
     lost: tuple[str, ...]
     hidden: tuple[str, ...]
-    """Pages that were lost as well, as the site hid what tells them apart until their rule was verified."""
+    """Pages with an excusable loss: the site hid the difference until the rule was verified."""
     trouble: str
-    """A traceback, an exit status that nobody wanted, or that the crawl without the filter lost pages; else empty."""
+    """A traceback, a wrong exit status, or lost pages of the crawl without the filter; else empty."""
     n_plain: int
-    """Fetches of the crawl without the filter."""
+    """Number of fetches of the crawl without the filter."""
     n_filtered: int
     n_dropped: int
     n_explored: int
     n_kills: int
     n_stops: int
     is_said: bool
-    """True if the summary's upper bound is not below the number of pages that were lost."""
+    """True if the summary's upper bound is at least the number of lost pages."""
     cpu_s: float
     traces: tuple[str, ...] = ()
-    """Of the first lost pages, what became of each of their URLs."""
+    """For the first lost pages, the answers of each of their URLs."""
     log: str = ""
-    """Of the crawl with the filter, where it broke the law."""
+    """Log of the crawl with the filter, if it broke the law."""
 
     @property
     def is_lawful(self) -> bool:
-        """Tell whether nothing is to be said against the filter."""
+        """Return True if the filter broke no law."""
         return not self.lost and not self.trouble
 
     def causes(self) -> list[str]:
-        """The kinds of families that pages were lost of."""
+        """Return the kinds of families with lost pages."""
         return sorted({_cause(self.spec, page) for page in self.lost})
 
 
@@ -69,7 +69,7 @@ def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
     hidden_paths = [path for path in may_hide if _is_within_promise(site, filtered, path, roots, may_hide)]
     lost = reachable(site, [path for path in roots if path not in hidden_paths], reached, settled)
     hidden = reachable(site, hidden_paths, reached | lost, settled)
-    if not spec.wall_from:  # whom a wall answers is chance; whatever else happens, happens to both crawls
+    if not spec.wall_from:  # chance decides which requests meet a wall; everything else happens to both crawls
         lost = plain.reached - reached - hidden
     n_high = sum(_number(stats.get("dedup/lost/high")) for stats in filtered.stats)
     trouble = _trouble(site, plain, filtered)
@@ -93,9 +93,9 @@ def judge(site: Site, plain: Crawled, filtered: Crawled) -> Outcome:
 
 
 def promised_loss(exploration: float, n_explored: int, concurrency: int) -> int:
-    """Duplicates that a rule which was right so often may drop wrongly before it has to go, at most.
+    """Return the most wrong drops by a rule with this many right tests before it is switched off.
 
-    One of so many is explored as the rate says; the rate rises when the first is wrong, and the fourth is the end.
+    The rate gives the explored share; it rises at the first wrong one, and the fourth switches the rule off.
     """
     rate = max(exploration, _YOUNG_RATE * _YOUNG / (_YOUNG + n_explored))
     return math.ceil(1 / rate) + math.ceil((_TRIALS - 1) / max(rate, _SUSPECTED_RATE)) + concurrency
@@ -117,7 +117,7 @@ def _is_within_promise(site: Site, filtered: Crawled, path: str, roots: Mapping[
 
 
 def _n_verified(site: Site, filtered: Crawled, number: int) -> int:
-    """Explorations that agreed with the rule of a family before the first page on which it is wrong."""
+    """Return the number of right explorations of a family's rule before its first wrong page."""
     matters_at = site.spec.families[number].matters_at or 0
     ways: dict[int, set[int]] = {}
     for asked in filtered.asked:
@@ -131,14 +131,14 @@ def _n_verified(site: Site, filtered: Crawled, number: int) -> int:
 
 
 def _family_of(page: str) -> tuple[int | None, int | None]:
-    """Place of a page's family, and its number there; lists have none."""
+    """Return the place of a page's family, and its number there; None for lists."""
     number, _, rest = page.partition("/")
     first = rest.partition("/")[0]
     return (int(number), int(first)) if number.isdigit() and first.isdigit() else (None, None)
 
 
 def _trace(site: Site, filtered: Crawled, page: str) -> str:
-    """Each URL of a page with the answers that it got, and when, in requests since the start."""
+    """Return each URL of a page with its answers, and their time in requests since the start."""
     told = []
     for path in site.answers:
         if in_the_end(site, path, set()) == page:
@@ -171,5 +171,5 @@ def _trouble(site: Site, plain: Crawled, filtered: Crawled) -> str:
 
 
 def _number(value: object) -> float:
-    """Of a stat; whatever is no number says that nothing is known."""
+    """Return the number in a stat; infinity for anything else."""
     return float(value) if isinstance(value, (int, float)) else math.inf if value is not None else 0.0

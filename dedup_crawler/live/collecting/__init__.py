@@ -1,4 +1,4 @@
-"""Pages of a crawl on their way into its database, and those that it holds already.
+"""Storing the pages of a crawl in its database, and reading the pages of earlier crawls.
 
 Read ``collector.py`` first, then ``recorder.py`` and ``seeding.py``. The tables belong to ``pages/store/``.
 """

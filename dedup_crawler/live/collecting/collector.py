@@ -1,7 +1,6 @@
 """Storing the pages of a crawl: a pipeline for spiders that yield pages, a collector for all others.
 
-Both write to the database of the crawl (``DEDUP_COLLECT``, or the one that it has to learn from), through the same
-recorder.
+Both write through the same recorder to the database of the crawl (``DEDUP_COLLECT``, or the one that it learns from).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ logger = logging.getLogger(__name__)
 class StorePipeline:
     """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.items.PageItem`; other items pass.
 
-    Collecting is all that such a spider does: when the database cannot be written any more, the crawl is closed
+    Such a spider only collects: when the database cannot be written any more, the crawl is closed
     (``finish_reason`` ``store_failed``).
     """
 
@@ -52,11 +51,11 @@ class StorePipeline:
         return cls(crawler)
 
     def open_spider(self, spider: Spider | None = None) -> None:
-        """Start the clock that flushes."""
+        """Start the periodic flush."""
         self._recorder.start()
 
     def process_item(self, item: Any, spider: Spider | None = None) -> Any:
-        """Store pages, pass everything."""
+        """Store pages; pass every item on."""
         if isinstance(item, PageItem):
             self._recorder.add(item)
         return item
@@ -73,9 +72,9 @@ class StorePipeline:
 class Collector(BaseSpiderMiddleware):
     """Stores every page that any spider fetches, redirects and errors included, in ``DEDUP_COLLECT``.
 
-    It listens to the engine and changes no request but for one meta key, the URL of the page that held the link.
-    Requests without a callback (robots.txt, media) are not pages. When the database cannot be written any more, that is
-    said once and the crawl goes on without being stored.
+    It listens to the engine. It adds one meta key to requests, the URL of the page that held the link. Requests
+    without a callback (robots.txt, media) are not stored. When the database cannot be written any more, one log line
+    reports it and the crawl goes on without storing pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -93,7 +92,7 @@ class Collector(BaseSpiderMiddleware):
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Note which page held the link."""
-        # a spider that asks for the same URL again (a retry of its own) has not followed a link
+        # a spider that requests the same URL again (its own retry) has not followed a link
         if response is not None and request.url != response.url:
             request.meta[REFERRER_KEY] = response.url
         return request
@@ -102,13 +101,13 @@ class Collector(BaseSpiderMiddleware):
         self._recorder.start()
 
     def _scheduled(self, request: Request) -> None:
-        """Store the redirect that led to *request*: Scrapy follows it before anybody else sees the response."""
+        """Store the redirect that led to *request*: Scrapy follows it before any other component sees the response."""
         sources = request.meta.get("redirect_urls")
         if not sources:
             return
-        # A spider may copy this meta to a request that is no redirect; the store keeps what it was told first.
+        # A spider may copy this meta to a request that is no redirect; the store keeps the first version of a page.
         reason = request.meta["redirect_reasons"][-1]
-        status = reason if isinstance(reason, int) else 200  # "meta refresh": a page that says where to go
+        status = reason if isinstance(reason, int) else 200  # "meta refresh" is a page with status 200
         target = without_fragment(request.url)
         url = without_fragment(sources[-1])
         self._recorder.add(

@@ -24,11 +24,11 @@ _NAME = "dedup.db"
 
 
 def database_of(crawler: Crawler) -> str | None:
-    """The database that takes the pages of a crawl; None if they are not collected.
+    """Return the database that stores the pages of a crawl; None if they are not collected.
 
-    It is the one of ``DEDUP_COLLECT``. A crawl that learns by itself (``DEDUP_LEARN_AFTER``) and names none has
-    ``dedup.db`` in its JOBDIR or, without one, a temporary file that is removed when the engine has stopped, which is
-    said in the log. Whoever asks again is told the same.
+    ``DEDUP_COLLECT`` names it. A crawl that learns by itself (``DEDUP_LEARN_AFTER``) and names none uses ``dedup.db``
+    in its JOBDIR. Without a JOBDIR it uses a temporary file, which is removed when the engine has stopped; the log
+    says so. Later calls return the same value.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A response as a page of the store: the item that our spider yields, and the one way to make it."""
+"""Conversion of a response into a page of the store: the item that our spider yields."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _STRIPPED = "".join(map(chr, range(33)))
 """Characters that browsers strip from both ends of a link: white space and control characters."""
 
 REFERRER_KEY = "dedup_referrer"
-"""Meta key: URL of the page that held the link, whatever the site's Referrer-Policy lets a header say."""
+"""Meta key: URL of the page that held the link, regardless of the site's Referrer-Policy."""
 
 REDIRECTED_KEY = "dedup_redirected_from"
-"""Meta key: URLs of the redirects that led to a request, of a spider that follows them itself."""
+"""Meta key: URLs of the redirects that led to a request, set by a spider that follows redirects itself."""
 
 
 class PageItem(Page):
@@ -34,7 +34,7 @@ class PageItem(Page):
 
 
 def page_item(request: Request, response: Response) -> PageItem:
-    """Describe *response* as the page of the URL that was asked for."""
+    """Return *response* as the page of the requested URL."""
     content_type = response.headers.get("Content-Type")
     return PageItem(
         url=without_fragment(request.url),
@@ -69,18 +69,18 @@ def redirect_target(response: Response) -> str | None:
 
 
 def absolute_url(base: str, link: str) -> str | None:
-    """The http(s) URL that *link* means on the page *base*, as it was published but for its fragment.
+    """Resolve *link* on the page *base* to an http(s) URL, as published but without its fragment.
 
-    Only what cannot be sent as it is (spaces, characters outside ASCII) is escaped. None where there is nothing to
-    fetch: ``mailto:``, ``javascript:``, a broken host.
+    Only characters that cannot be sent unescaped (spaces, non-ASCII) are escaped. None if there is nothing to fetch:
+    ``mailto:``, ``javascript:``, a broken host.
     """
     try:
         url = safe_url_string(urljoin(base, link.strip(_STRIPPED)))
-    except ValueError:  # "http://[broken", a port that is no number
+    except ValueError:  # "http://[broken", a port that is not a number
         return None
     return without_fragment(url) if url.lower().startswith(("http://", "https://")) else None
 
 
 def without_fragment(url: str) -> str:
-    """*url* as a server sees it."""
+    """Return *url* as a server sees it."""
     return url.partition("#")[0]

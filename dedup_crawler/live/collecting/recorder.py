@@ -1,4 +1,4 @@
-"""Writing the pages of a running crawl: the store, a clock that flushes it, and one answer to a failing disk."""
+"""Writing the pages of a running crawl: the store, its periodic flush, and the handling of write errors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.store import PageStore
 
 _FLUSH_S = 5.0
-"""A slow crawl that is killed loses no more than this."""
+"""A slow crawl that is killed loses at most the pages of this time, in seconds."""
 
 
 class PageRecorder:
-    """Keeps the pages of a crawl in *location*.
+    """Stores the pages of a crawl in *location*.
 
-    A write that fails ends the recording: *on_error* is called once with the error, later pages are let go. The crawl
-    itself is none of its business.
+    The first failing write ends the recording: *on_error* is called once with the error, and later pages are ignored.
+    The recorder never stops the crawl.
 
     Raises
     ------
@@ -34,19 +34,19 @@ class PageRecorder:
     """
 
     def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:
-        from dedup_crawler.pages.store import PageStore  # a crawl that stores nothing need not load a database
+        from dedup_crawler.pages.store import PageStore  # not loaded by a crawl that stores nothing
 
         self._store: PageStore | None = PageStore(location)
         self._on_error = on_error
         self._clock: AsyncioLoopingCall | LoopingCall | None = None
 
     def start(self) -> None:
-        """Flush every few seconds from now on; needs the event loop."""
+        """Flush every few seconds from now on; needs a running event loop."""
         self._clock = create_looping_call(self.flush)
         self._clock.start(_FLUSH_S, now=False)
 
     def add(self, page: Page) -> None:
-        """Store *page*, soon."""
+        """Store *page* with the next flush, or earlier."""
         self._guard(lambda store: store.add(page))
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class PageRecorder:
         self._store = None
 
     def flush(self) -> None:
-        """Write the pages stored since the last time."""
+        """Write the pages added since the last flush."""
         self._guard(lambda store: store.flush())
 
     def _guard(self, action: Callable[[PageStore], None]) -> None:
@@ -68,6 +68,6 @@ class PageRecorder:
             action(store)
         except StoreError as error:
             self._store = None
-            with contextlib.suppress(StoreError):  # it has been told already
+            with contextlib.suppress(StoreError):  # the first error is reported
                 store.close()
             self._on_error(error)

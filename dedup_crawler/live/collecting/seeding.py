@@ -1,4 +1,4 @@
-"""Pages and URLs that an earlier crawl has left in the database, for a crawl that goes on."""
+"""Pages and URLs that earlier crawls stored in the database."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def earlier_urls(database: str) -> Iterator[str]:
-    """URLs of *database* that were answered well (status below 300: a redirect shows no page), in crawl order.
+    """Yield the URLs of *database* with a good answer (status below 300: a redirect shows no page), in crawl order.
 
     Raises
     ------
     StoreError
-        If there is no such database, or it cannot be read.
+        If the database does not exist or cannot be read.
     """
-    from dedup_crawler.pages.store import PageStore  # a crawl without a database need not load one
+    from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
 
     with PageStore(database, create=False) as store:
         for page in store.labelled_pages():
@@ -32,12 +32,12 @@ def earlier_urls(database: str) -> Iterator[str]:
 
 
 class EarlierPages:
-    """The pages that a database holds, to compare with.
+    """The stored pages of a database, to compare with.
 
     Parameters
     ----------
     database
-        A path or an SQLAlchemy URL; None: there are none.
+        A path or an SQLAlchemy URL; None: no stored pages.
     """
 
     def __init__(self, database: str | None) -> None:
@@ -45,15 +45,15 @@ class EarlierPages:
         self._store: PageStore | None = None
 
     def page(self, url: str) -> FetchedPage | None:
-        """The page that was answered to *url*; None if there is none, or it cannot be read."""
+        """Return the stored page of *url*; None if there is none, or it cannot be read."""
         return next(iter(self._fetched(lambda store: [store.get(url)])), None)
 
     def beside(self, url: str, n: int) -> Beside:
-        """At most *n* pages that came just before that of *url*, and *n* just after it, the nearest first."""
+        """Return up to *n* pages fetched just before that of *url* and up to *n* just after it, the nearest first."""
         return self._fetched(lambda store: store.before(url, n)), self._fetched(lambda store: store.after(url, n))
 
     def _fetched(self, asked: Callable[[PageStore], Iterable[Page | None]]) -> list[FetchedPage]:
-        """Good answers among the pages that the database gives; none where it cannot be read."""
+        """Return the good answers among the pages that *asked* reads; none if the database cannot be read."""
         if self._database is None:
             return []
         from dedup_crawler.pages.store import PageStore
@@ -71,7 +71,7 @@ class EarlierPages:
         ]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._store is not None:
             with contextlib.suppress(StoreError):
                 self._store.close()

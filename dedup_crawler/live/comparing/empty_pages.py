@@ -1,6 +1,6 @@
-"""Good answers that say nothing: an empty body, or HTML without a word and without a link.
+"""Detection of empty pages: an empty body, or HTML without a word and without a link.
 
-Overloaded sites and broken caches give them with status 200. Such an answer is no page, and stands for none.
+Overloaded sites and broken caches send them with status 200. Such an answer is not the page of its URL.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from dedup_crawler.live.walls.freeze import without_scripts
 
 MAX_BYTES = 4_096
-"""A longer body says something, if only by its scripts."""
+"""A longer body counts as a page, if only for its scripts."""
 
 _SHOWN = re.compile(rb">\s*[^<\s]")
 _LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
 
 
 def says_nothing(body: bytes, content_type: str) -> bool:
-    """Tell whether a body is empty, or short HTML that shows no text and leads nowhere."""
+    """Return True if a body is empty, or short HTML without text and links."""
     if len(body) > MAX_BYTES:
         return False
     if not body.strip():

@@ -1,4 +1,4 @@
-"""The pages that were fetched for canonical forms, as far as memory goes: what an explored page is compared with."""
+"""Memory-bounded store of the owners' pages, which explored pages are compared with."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import zstandard
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
 
 MAX_BODY = 2**20
-"""Bytes of a body that are kept and compared; of a longer one the rest counts through the digest alone."""
+"""Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
 MAX_BYTES = 32 * 2**20
 _OVERHEAD = 500
-"""Bytes that an entry takes beside its body and its texts, about."""
+"""Approximate bytes of an entry besides its body and its texts."""
 
 pack = zstandard.ZstdCompressor(level=1).compress
 _unpack = zstandard.ZstdDecompressor().decompress
@@ -27,24 +27,24 @@ def unpack(packed: bytes) -> bytes:
 
 
 class FetchedPage(NamedTuple):
-    """One good answer, cut to what pages are compared by; most are never looked at again."""
+    """One good answer, reduced to the data needed to compare pages."""
 
     url: str
     """As requested."""
     final_url: str
-    """As answered: where the redirects ended."""
+    """URL of the response, after redirects."""
     content_type: str
-    """Header as received; empty where there was none."""
+    """Header as received; empty if there was none."""
     packed: bytes
-    """The first :data:`MAX_BODY` bytes of the body, content encodings undone, compressed: HTML takes a fifth."""
+    """The first :data:`MAX_BODY` bytes of the body, without content encodings, compressed (HTML to a fifth)."""
     n_bytes: int
-    """Of the whole body."""
+    """Length of the whole body."""
     digest: bytes
-    """16 bytes, of the whole body."""
+    """16-byte hash of the whole body."""
 
     @classmethod
     def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
-        """Cut an answer."""
+        """Reduce an answer to a page."""
         return cls(url, final_url, content_type, pack(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
 
     @property
@@ -54,30 +54,30 @@ class FetchedPage(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Return True if the body was longer than what is kept of it."""
+        """Return True if the body was longer than its kept part."""
         return self.n_bytes > MAX_BODY
 
 
 Beside = tuple[Sequence[FetchedPage], Sequence[FetchedPage]]
-"""Pages that were fetched just before one, and just after it; the nearest first."""
+"""Pages fetched just before a page, and just after it; the nearest first."""
 
 
 class OwnerPages:
-    """Pages by the digest of the canonical form that they answer for; the least recently used go first.
+    """Form digest -> page; the least recently used pages are removed first.
 
     Parameters
     ----------
     max_bytes
-        Of all that is kept; a page that alone is more is not kept.
+        Bound on all kept pages; a page larger than this is not kept.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        # as plain tuples, which the garbage collector stops looking at: there is one for every page of a crawl
+        # plain tuples, one for every page of a crawl: the garbage collector stops tracking them
         self._pages: OrderedDict[bytes, tuple[Any, ...]] = OrderedDict()
         self._n_put = 0
         self.n_bytes = 0
-        """Memory that the pages take, about."""
+        """Approximate memory of the pages."""
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -86,7 +86,7 @@ class OwnerPages:
         return form_digest in self._pages
 
     def put(self, form_digest: bytes, page: FetchedPage) -> None:
-        """Keep the page of a form, in place of an earlier one."""
+        """Keep the page of a form, replacing an earlier one."""
         self.forget(form_digest)
         size = _size(page)
         if size > self._max_bytes:
@@ -99,7 +99,7 @@ class OwnerPages:
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
-        """The page of a form, if it is still there."""
+        """Return the page of a form, if it is kept."""
         page = self._pages.get(form_digest)
         if page is None:
             return None
@@ -107,7 +107,7 @@ class OwnerPages:
         return FetchedPage(*page[:-1])
 
     def beside(self, form_digest: bytes) -> Beside:
-        """The pages that came just before that of a form, and those just after it, the nearest first."""
+        """Return the pages fetched just before that of a form, and just after it, the nearest first."""
         page = self._pages.get(form_digest)
         if page is None:
             return [], []
@@ -122,22 +122,22 @@ class OwnerPages:
         )
 
     def latest(self) -> list[FetchedPage]:
-        """The pages that came last, the latest first."""
+        """Return the last pages, the latest first."""
         near = (each for each in self._pages.values() if self._n_put - each[-1] <= N_BESIDE)
         return [FetchedPage(*each[:-1]) for each in sorted(near, key=lambda each: -each[-1])]
 
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
-        """All pages that are kept, with the forms that they answer for."""
+        """Yield form digest and page of all kept pages."""
         return ((form, FetchedPage(*page[:-1])) for form, page in self._pages.items())
 
     def forget(self, form_digest: bytes) -> None:
-        """Drop the page of a form, if there is one: its owner was released, or another takes its place."""
+        """Remove the page of a form, if it is kept: its owner was released or replaced."""
         page = self._pages.pop(form_digest, None)
         if page is not None:
             self.n_bytes -= _size(FetchedPage(*page[:-1]))
 
     def clear(self) -> None:
-        """Forget all: the forms are those of another model."""
+        """Remove all pages: the forms now come from another model."""
         self._pages.clear()
         self.n_bytes = 0
 

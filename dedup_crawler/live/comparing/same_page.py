@@ -1,6 +1,7 @@
-"""Comparison of two fetched pages, with the one comparer of learning (:mod:`dedup_crawler.evidence.comparing`).
+"""Comparison of two fetched pages, with the comparer of learning (:mod:`dedup_crawler.evidence.comparing`).
 
-HTML is judged by it, with the text of the site; other bodies are the same where every line of a text is, or every byte.
+The comparer judges HTML, with the text of the site. Other bodies are the same if all lines of a text are equal, or all
+bytes.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ if TYPE_CHECKING:
     from dedup_crawler.evidence.site_text import SiteText
 
 MIN_BINARY = 100
-"""Bytes; equal bodies with fewer (a transparent pixel) say too little."""
+"""Equal bodies with fewer bytes (a transparent pixel) are no evidence."""
 MAX_BYTES = 2**19
-"""Longer HTML is not read: it would hold up the crawl."""
+"""Longer HTML is not parsed: it would delay the crawl."""
 UNTITLED = "\1"
 """Title of HTML without one."""
 
 
 def needs_site_text(left: FetchedPage, right: FetchedPage) -> bool:
-    """Tell whether the text of the site decides about two pages."""
+    """Return True if comparing the two pages needs the text of the site."""
     return _kind(left) == _kind(right) == "html"
 
 
 def same_page(
     left: FetchedPage, right: FetchedPage, site: SiteText | None = None, rules: Iterable[str] = ()
 ) -> bool | None:
-    """Compare two good answers that *rules* make one, on a site whose text is known.
+    """Compare two good answers to which *rules* give one form.
 
     Returns
     -------
     bool | None
-        None where it cannot be told: an empty page, too little text of its own, a body that is not read whole, small
-        differences, HTML of a site whose text is not known.
+        None if undecided: an empty page, too little text, a cut body, small differences, or HTML of a site whose text
+        is not known.
     """
     if not left.n_bytes or not right.n_bytes:
         return None
@@ -56,16 +57,16 @@ def same_page(
     return True if is_whole and n_words("\n".join(lines)) >= MIN_WORDS else None
 
 
-@lru_cache(64)  # the pages around one time are looked at for each test of it
+@lru_cache(64)  # tests at about the same time look at the same pages
 def read(page: FetchedPage) -> LabelledPage | None:
-    """HTML as learning reads it; None for anything else, or if it cannot be read whole."""
-    from dedup_crawler.labels.html import read_html  # only where pages are compared at all
+    """Read HTML as learning does; None for other content, or if it cannot be read completely."""
+    from dedup_crawler.labels.html import read_html  # loaded only if pages are compared
 
     if _kind(page) != "html" or page.n_bytes > MAX_BYTES:
         return None
     try:
         html = read_html(_text(page), page.url, None)
-    except Exception:  # noqa: BLE001 - one page must not end the crawl, whatever it does to the parsers
+    except Exception:  # noqa: BLE001 - no parser error may end the crawl
         return None
     if html.is_cut:
         return None
@@ -75,9 +76,9 @@ def read(page: FetchedPage) -> LabelledPage | None:
 
 
 def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[Sequence[FetchedPage]]) -> set[int]:
-    """Lines (by their hashes) that nearly all pages of the time of one of two pages show.
+    """Return hashes of the lines shown by nearly all pages that were fetched around the time of either page.
 
-    *beside* are the pages that were fetched just before one of them, or just after it, the nearest first.
+    **beside* are groups of pages fetched just before one of the two, or just after it, the nearest first.
     """
     from dedup_crawler.evidence.digests import PageDigests
     from dedup_crawler.evidence.frame_of_time import frame_of_time

@@ -1,7 +1,7 @@
-"""The texts that the fetched pages of a crawl have shown, to tell whether a page says anything new.
+"""Texts shown by the fetched pages of a crawl, to decide whether a page shows anything new.
 
-A page behind a covered template must say nothing new. It is no duplicate of one other page: a printed view has its own
-title, a feed has the posts of ten pages. So its texts are looked for one by one among those of all fetched pages.
+A covered page must show nothing new. It need not be a duplicate of one page: a printed view has its own title, a feed
+shows the posts of ten pages. So each of its texts is looked up among the texts of all fetched pages.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from dedup_crawler.live.seen.bloom_filter import BloomFilter
 from dedup_crawler.live.walls.freeze import without_scripts
 
 MIN_LETTERS = 12
-"""Texts with fewer bytes, such as "Reply" or a price, stand on any page and say nothing of it."""
+"""Shorter texts in bytes, such as "Reply" or a price, may be on any page and are no evidence."""
 MIN_OWN = 40
-"""Bytes of its own that a page needs for a verdict."""
+"""Bytes of own text (not frame) that a page needs for a verdict."""
 SHOWN_SHARE = 0.9
-"""Share (0-1) of its own bytes that other pages have to show."""
+"""Share (0-1) of these bytes that other pages must show."""
 MIN_PAGES = 20
 FIRST_PAGES = 200
-"""Pages of which the site's frame is learnt."""
+"""Number of first pages from which the site's frame is learnt."""
 FRAME_PAGES = 4
 FRAME_SHARE = 0.05
-"""A text on so many of the first pages, and on this share (0-1) of them, is frame."""
+"""A text on FRAME_PAGES of the first pages, and on this share (0-1) of them, is frame."""
 
 _TEXT = re.compile(rb">([^<]+)")
 
 
 class ShownText:
-    """Hashes of the texts of all pages that were told; 4 MiB, of any number of pages."""
+    """Hashes of the texts of all added pages, in 4 MiB for any number of pages."""
 
     def __init__(self) -> None:
         self._shown = BloomFilter()
@@ -41,19 +41,19 @@ class ShownText:
 
     @property
     def knows_frame(self) -> bool:
-        """Tell whether so many pages were seen that a page's own text is known; until then none counts as shown."""
+        """Return True if enough pages were added to know the frame; until then no text counts as shown."""
         return self._n_pages >= MIN_PAGES
 
     def add(self, page: FetchedPage) -> None:
-        """Take in a page that was reached otherwise."""
+        """Add a page that was not fetched to test a coverage rule."""
         texts = texts_of(page)
         self._shown.add(texts)
         if self._n_pages < FIRST_PAGES:
             self._n_pages += 1
-            self._n_on.update(texts.keys())  # a mapping would be taken for counts
+            self._n_on.update(texts.keys())  # keys(): a mapping would be read as counts
 
     def has_shown(self, texts: dict[bytes, int]) -> bool | None:
-        """Tell whether other pages show what a page with these *texts* does; None if it has hardly any of its own."""
+        """Return True if other pages show the *texts* of a page; None if it has too little text of its own."""
         if not self.knows_frame:
             return False
         least = max(FRAME_PAGES, FRAME_SHARE * self._n_pages)
@@ -65,7 +65,7 @@ class ShownText:
 
 
 def texts_of(page: FetchedPage) -> dict[bytes, int]:
-    """Digest -> bytes, of each text between two tags; a body that is no HTML is one text, or one a line."""
+    """Return digest -> length in bytes of each text between two tags, of each line, or of the whole binary body."""
     body, kind = page.body, page.content_type.lower()
     if "html" in kind or not kind:
         pieces = _TEXT.findall(b">" + without_scripts(body))

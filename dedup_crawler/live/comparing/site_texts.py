@@ -1,4 +1,4 @@
-"""The text of each site of a crawl, read from the pages that it fetches."""
+"""The text of each site of a crawl, learnt from the fetched pages."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from dedup_crawler.evidence.site_text import SiteText
 
 FIRST_PAGES = 50
-"""The first pages, which are all read; later only one in so many: reading takes a tenth of what fetching does."""
+"""Number of first pages that are all read; later only a sample: reading takes a tenth of the fetch time."""
 EVERY = 8
-"""Until as many pages were read ..."""
+"""One page in 8 is read until MANY_PAGES were read,"""
 MANY_PAGES = 200
 EVERY_LATER = 32
-"""... and from then on."""
+"""and one in 32 from then on."""
 MAX_HOSTS = 32
-"""Sites whose text is known; the least recently asked for is forgotten."""
+"""Number of sites whose text is kept; the least recently used one is forgotten."""
 
 
 class PagesOfSite:
-    """The pages of one site that are read, and its text.
+    """The sampled pages of one site, and the text learnt from them.
 
-    Nothing is read before somebody asks: on a site where nothing is explored no page has to be.
+    Pages are read only when the text is first needed: a site without explorations needs none.
     """
 
     def __init__(self) -> None:
         self._text: GrowingText | None = None
         self._n_offered = 0
         self._n_read = 0
-        self._unread: deque[bytes] = deque(maxlen=FIRST_PAGES)  # forms of pages that wait
+        self._unread: deque[bytes] = deque(maxlen=FIRST_PAGES)  # forms of sampled pages
 
     def offer(self, form: bytes, page: FetchedPage) -> None:
-        """Say that the page of a form was fetched."""
+        """Take the fetched page of a form into the sample if its turn has come."""
         self._n_offered += 1
         every = EVERY if self._n_read < MANY_PAGES else EVERY_LATER
         if self._n_read + len(self._unread) < FIRST_PAGES or self._n_offered % every == 0:
@@ -46,7 +46,7 @@ class PagesOfSite:
                 self._see(self._text, page)
 
     def text(self, pages: OwnerPages) -> SiteText | None:
-        """Text of the site; None as long as it is not known. What was offered is read if it is among *pages*."""
+        """Return the text of the site, or None if not known yet. Offered pages are read if *pages* still has them."""
         if self._text is None:
             from dedup_crawler.evidence.growing_text import GrowingText
 
@@ -64,7 +64,7 @@ class PagesOfSite:
 
 
 class SiteTexts:
-    """The pages of each site of a crawl; bounded."""
+    """Host -> its sampled pages; bounded."""
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, PagesOfSite] = OrderedDict()
@@ -73,7 +73,7 @@ class SiteTexts:
         return len(self._sites)
 
     def of(self, host: str) -> PagesOfSite:
-        """Pages of a host, none if it is not known yet."""
+        """Return the entry of a host, a new one if it is unknown."""
         site = self._sites.get(host)
         if site is None:
             site = self._sites[host] = PagesOfSite()
@@ -84,6 +84,6 @@ class SiteTexts:
         return site
 
     def catch_up(self, pages: OwnerPages) -> None:
-        """Read what waits, for *pages* are forgotten now."""
+        """Read all unread pages before *pages* is cleared."""
         for site in self._sites.values():
             site.text(pages)

@@ -1,5 +1,5 @@
-"""Tests of the rules: some would-be drops are fetched all the same, and speak for their rules or against them.
+"""Tests of the rules: some would-be drops are fetched nevertheless, as evidence for or against their rules.
 
-Read ``explorer.py`` first, then ``rule_evidence.py`` (what is known of a rule) and ``worth.py`` (how many tests pay).
-State alone, no Scrapy and no clock; whether two pages are the same is said in ``live/comparing/``.
+Read ``explorer.py`` first, then ``rule_evidence.py`` (the state of each rule) and ``worth.py`` (the number of tests
+worth their fetches). These files use neither Scrapy nor a clock; ``live/comparing/`` compares the pages.
 """

@@ -1,7 +1,7 @@
-"""The other URLs of a form that were dropped after its owner was answered, to be fetched in the owner's place.
+"""Requests dropped after the owner of their form was answered, which can be fetched in the owner's place.
 
-A seen set keeps them only until the owner is answered. But a good answer may turn out to be a log-in page when many
-others have got the same.
+A seen set keeps substitutes only until the owner is answered. But a good answer may later turn out to be a log-in page,
+when many other URLs get the same answer.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_ALL = 20_000
-"""Requests that are kept, of all forms together; forms whose requests were dropped longest ago lose theirs first."""
+"""Maximum of kept requests over all forms; the forms with the least recent drops lose theirs first."""
 
 
 class Alternatives(Generic[T]):
-    """Form -> what was dropped as its duplicate, by URL, oldest first.
+    """Form -> dropped duplicates by URL, oldest first.
 
     Parameters
     ----------
     max_all
-        Bound, 1 or more, on what is kept for all forms together.
+        Maximum of kept requests over all forms, 1 or more.
     """
 
     def __init__(self, max_all: int = MAX_ALL) -> None:
@@ -36,7 +36,7 @@ class Alternatives(Generic[T]):
         return form in self._of
 
     def add(self, form: bytes, url: str, dropped: T) -> None:
-        """Keep a drop, unless this URL is kept already."""
+        """Keep a dropped request, unless its URL is kept already."""
         kept = self._of.get(form)
         if kept is None:
             kept = self._of[form] = {}
@@ -53,7 +53,7 @@ class Alternatives(Generic[T]):
                 self._n -= 1
 
     def take(self, form: bytes) -> T | None:
-        """Give the oldest one, and keep it no longer."""
+        """Remove and return the oldest dropped request of a form."""
         kept = self._of.get(form)
         if not kept:
             return None
@@ -64,7 +64,7 @@ class Alternatives(Generic[T]):
         return taken
 
     def forget(self, form: bytes, url: str) -> None:
-        """Keep the request for *url* no longer: it is on its way."""
+        """Remove the request for *url*: it has been sent."""
         kept = self._of.get(form)
         if kept is not None and kept.pop(url, None) is not None:
             self._n -= 1

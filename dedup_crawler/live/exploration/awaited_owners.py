@@ -1,4 +1,4 @@
-"""Explored duplicates whose owner's page has not come yet: they wait, and are compared when it comes."""
+"""Explored duplicates that wait for the owner's page, to be compared with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Duplicate(NamedTuple):
 
 
 class AwaitedOwners:
-    """Form -> its explored duplicates that wait; those of the form that has waited longest are given up first."""
+    """Form -> its waiting duplicates; when memory is full, those of the longest waiting form are given up."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -30,7 +30,7 @@ class AwaitedOwners:
         return bool(self._of)
 
     def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:
-        """Have a page wait for the owner of *form*; gives those for which there is no room any more."""
+        """Keep a page until the owner of *form* comes; return the pages given up for lack of room."""
         self._of.setdefault(form, []).append(duplicate)
         self._n_bytes += _size(duplicate)
         given_up: list[Duplicate] = []
@@ -39,13 +39,13 @@ class AwaitedOwners:
         return given_up
 
     def take(self, form: bytes) -> list[Duplicate]:
-        """The duplicates of *form*, which wait no longer."""
+        """Remove and return the duplicates of *form*."""
         taken = self._of.pop(form, [])
         self._n_bytes -= sum(map(_size, taken))
         return taken
 
     def take_all(self) -> list[Duplicate]:
-        """All of them: no owner will come any more."""
+        """Remove and return all duplicates: no owner will come any more."""
         taken = [duplicate for each in self._of.values() for duplicate in each]
         self._of.clear()
         self._n_bytes = 0

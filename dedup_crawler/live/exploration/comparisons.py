@@ -1,4 +1,4 @@
-"""Explored duplicates beside the pages of their owners, which may come later, or have to be fetched once more."""
+"""Comparison of explored duplicates with their owners' pages, which may come later or be fetched again."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _MAX_EARLY = 200
 _MAX_FRAMED = 50_000
 
 Verdict = Callable[[bytes, Sequence[str], "bool | None"], None]
-"""Takes a form, the rules that are tested, and whether the duplicate is the owner's page; None: it cannot be told."""
+"""Takes a form, the tested rules, and True if both pages are the same; None: undecided."""
 
 
 class Comparisons:
-    """The pages of owners, and the duplicates that wait for one.
+    """Keeps the owners' pages and the duplicates that wait for them.
 
     Parameters
     ----------
     on_verdict
-        Hears of each comparison.
+        Called with the result of each comparison.
     site_text_of
-        Gives what the model of a host knows of its pages; None if it knows nothing.
+        Returns the site text in the model of a host; None if it has none.
     stored_beside
-        Gives the pages that were stored just before and just after that of a URL, at most so many either way.
+        Returns up to the given number of pages stored just before that of a URL, and just after it.
     """
 
     def __init__(
@@ -48,29 +48,29 @@ class Comparisons:
         self._owners = OwnerPages()
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
-        self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates that stand for an unknown owner
-        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched once more; False: in vain
+        self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates kept in place of an unknown owner
+        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched again; False: this failed
         self._sites = SiteTexts()
-        self._framed: set[bytes] = set()  # forms whose page counts for the frame: once, however often it is fetched
+        self._framed: set[bytes] = set()  # forms whose page counted for the frame; each counts once
 
     def has_owner(self, form: bytes) -> bool:
         """Return True if the page of a form's owner is kept."""
         return form in self._owners
 
     def owner(self, form: bytes) -> FetchedPage | None:
-        """The page of a form's owner, if it is kept."""
+        """Return the page of a form's owner, if it is kept."""
         return self._owners.get(form)
 
     def pages(self) -> Iterator[tuple[bytes, FetchedPage]]:
-        """Form and page, of all owners whose page is kept."""
+        """Yield form and page of all owners whose page is kept."""
         return self._owners.items()
 
     def lacks_owner(self, form: bytes) -> bool:
-        """Return True if the page of a form's owner is not kept, and can be fetched once more."""
+        """Return True if the page of a form's owner is not kept, but can be fetched again."""
         return form not in self._owners and self._asked_again.get(form) is not False
 
     def is_asked_again(self, form: bytes) -> bool:
-        """Return True if the page of a form's owner is being fetched once more; it is from now on."""
+        """Return True if the owner's page is being fetched again already; note that it is from now on."""
         if self._asked_again.get(form):
             return True
         if len(self._asked_again) >= _MAX_ASKED:
@@ -79,18 +79,18 @@ class Comparisons:
         return False
 
     def has_no_owner(self, form: bytes) -> None:
-        """Note that the owner of a form is unknown, or does not answer any more."""
+        """Note that the owner of a form is unknown, or failed."""
         self._asked_again[form] = False
         for duplicate in self._awaited.take(form):
             self._on_verdict(form, duplicate.rules, None)
 
     def forget_owner(self, form: bytes) -> None:
-        """Hear that another URL owns a form from now on."""
+        """Note that another URL owns a form from now on."""
         self._stand_ins.pop(form, None)
         self._owners.forget(form)
 
     def owner_came(self, form: bytes, page: FetchedPage) -> None:
-        """Keep an owner's page, and compare the duplicates that wait for it."""
+        """Keep an owner's page, and compare its waiting duplicates."""
         self._asked_again.pop(form, None)
         self._stand_ins.pop(form, None)
         self._owners.put(form, page)
@@ -98,7 +98,7 @@ class Comparisons:
             self._compare(form, page, duplicate)
 
     def learn_frame(self, form: bytes, page: FetchedPage) -> None:
-        """Note that the page of a form is one of its site: what many of them share is no content."""
+        """Use the page of a form to learn its site's frame, the text that many pages share."""
         if form in self._framed:
             return
         if len(self._framed) >= _MAX_FRAMED:
@@ -109,14 +109,14 @@ class Comparisons:
             self._compare_early(may_wait=True)
 
     def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
-        """Compare a duplicate with its owner, now or when the owner's page comes."""
-        self.learn_frame(form, duplicate.page)  # of a site that was learnt anew there may come no other pages
+        """Compare a duplicate with its owner's page, now or when that comes."""
+        self.learn_frame(form, duplicate.page)  # after relearning, a site may yield only such pages
         if (owner := self._owners.get(form)) is not None:
             self._compare(form, owner, duplicate)
         elif is_owner_awaited:
             for given_up in self._awaited.add(form, duplicate):
                 self._on_verdict(form, given_up.rules, None)
-        else:  # nobody knows the owner any more: the next duplicate is compared with this one
+        else:  # the owner is unknown: the next duplicate is compared with this one
             if len(self._stand_ins) >= _MAX_ASKED:
                 for stand_in in self._stand_ins:
                     self._owners.forget(stand_in)
@@ -126,13 +126,13 @@ class Comparisons:
             self._on_verdict(form, duplicate.rules, None)
 
     def run_dry(self) -> None:
-        """Compare what can be compared now that no page comes any more."""
+        """Compare what can be compared; no more pages will come."""
         self._compare_early(may_wait=False)
         for duplicate in self._awaited.take_all():
             self._on_verdict(b"", duplicate.rules, None)
 
     def clear(self) -> None:
-        """Forget all pages: the forms are those of another model."""
+        """Forget all pages: the forms now come from another model."""
         self._sites.catch_up(self._owners)
         self._framed.clear()
         self._owners.clear()
@@ -153,7 +153,7 @@ class Comparisons:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
-            # the database knows when a page came that it has given back
+            # for a stored owner, the database knows the pages of its time
             before, after = self._stored_beside(owner.url, N_BESIDE)
             if not before and not after:
                 before, after = self._owners.beside(form)
@@ -164,7 +164,7 @@ class Comparisons:
         self._on_verdict(form, [*rules], is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:
-        """Compare the pairs of pages that came before it was known what all pages of their site share."""
+        """Compare the pairs of pages that came before the text of their site was known."""
         pairs, self._early = self._early, []
         for form, owner, duplicate in pairs:
             self._compare(form, owner, duplicate, may_wait=may_wait)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_SETS = 10_000
-"""Sets of rules that are counted apart; what comes later is counted as if no rule were known."""
+"""Sets of rules that are counted separately; drops by later sets are counted without rules."""
 
 
 @dataclass(slots=True)
@@ -19,34 +19,34 @@ class _Drops:
 
 
 class Verdicts(NamedTuple):
-    """Drops that were not fetched, and the explorations that speak for or against them."""
+    """Drops that were not fetched, and the explorations for and against them."""
 
     n_tested: int
-    """Drops by rules of each of which some exploration was decided."""
+    """Drops by rules that each have a decided exploration."""
     n_untested: int
-    """All others, and those by a rule that was switched off when they could not be sent any more."""
+    """All other drops, and unsent drops of rules that were switched off."""
     n_right: int
     n_wrong: int
 
 
 class DropCounts:
-    """Drops and decided explorations by the rules that led to them together."""
+    """Counts of drops and decided explorations, by the set of rules that led to them."""
 
     def __init__(self) -> None:
         self._of: dict[tuple[str, ...], _Drops] = {}
         self._by_rule: Counter[str] = Counter()
         self.n_taken_back = 0
-        """Dropped requests that were sent after all."""
+        """Number of dropped requests that were sent after all."""
 
     def dropped(self, rules: tuple[str, ...], n: int = 1) -> None:
-        """Count *n* dropped URLs; a negative number where they are sent after all."""
+        """Count *n* dropped URLs; a negative number if they are sent after all."""
         (self._of.get(rules) or self._new(rules)).n_dropped += n
         self.n_taken_back += max(0, -n)
         for rule in rules:
             self._by_rule[rule] += n
 
     def of(self, rule: str) -> int:
-        """Drops by one rule, without those that were sent after all."""
+        """Return the drops of one rule, without those that were sent after all."""
         return max(0, self._by_rule[rule])
 
     def explored(self, rules: tuple[str, ...], *, is_same: bool) -> None:
@@ -56,15 +56,15 @@ class DropCounts:
         drops.n_wrong += not is_same
 
     def by_rule(self) -> Counter[str]:
-        """Drops by rule, without those that were sent after all; a drop counts for each of its rules."""
+        """Return the drops by rule, without those sent after all; a drop counts for each of its rules."""
         return +self._by_rule
 
     def untested_rules(self) -> set[str]:
-        """Rules that have dropped something and of which no exploration was decided."""
+        """Return the rules with drops and without a decided exploration."""
         return set(self.by_rule()) - self._tested()
 
     def verdicts(self, off: Collection[str] = ()) -> Verdicts:
-        """All of it in four numbers; what the rules *off*, which were switched off, have shown does not count."""
+        """Sum up the counts; explorations of the switched-off rules *off* do not count."""
         n_tested = n_untested = n_right = n_wrong = 0
         tested = self._tested()
         for rules, drops in self._of.items():

@@ -1,4 +1,4 @@
-"""Trust, but check: some duplicates are fetched all the same, and a rule that merges different pages has to go."""
+"""Exploration: some duplicates are fetched as tests, and a rule that merges different pages is switched off."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_TESTED = 20_000
 _MAX_URLS = 200_000
-_LOOK_AGAIN = 20  # pages that wait for a verdict: it may have come meanwhile
+_LOOK_AGAIN = 20  # answers between two checks of the waiting pages
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
 
 class Explorer:
-    """Chooses what is explored, compares it with the page it was taken for, and counts.
+    """Chooses the explorations, compares each with the page it was taken for, and counts the verdicts.
 
     Parameters
     ----------
     evidence
-        What is known of the rules.
+        Evidence for each rule.
     report
-        Who is told.
+        Receives the log lines and counts.
     site_text_of
-        Gives what the model of a host knows of its pages; None if it knows nothing.
+        Returns the site text in the model of a host; None if it has none.
     stored_beside
-        Gives the pages that were stored just before and after that of a URL.
+        Returns the pages stored just before that of a URL, and just after it.
     epsilon
-        Share (0-1) of the duplicates that is explored; 0 explores nothing and keeps no pages.
+        Share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages.
     is_dry_run
-        Everything that would be dropped is fetched, and compared.
+        If True, all would-be drops are fetched and compared.
     seed
-        Of the choice.
+        Seed of the random choice.
     """
 
     def __init__(
@@ -75,25 +75,25 @@ class Explorer:
         self.alternatives: Alternatives[Kept] = Alternatives()
         """Dropped requests, by form."""
         self.is_resumed = False
-        """True if pages were fetched by an earlier process: what they showed is not known."""
+        """True if an earlier process fetched pages, whose content is unknown here."""
         self.knows_owners = True
-        """True if the owner of each form that was seen is remembered."""
+        """True if the owner of each seen form is remembered."""
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
         self.comparisons = Comparisons(self._judged, site_text_of, stored_beside)
         self._reservoir: Reservoir[Kept] = Reservoir()
-        self._random = random.Random(seed)  # noqa: S311 - it chooses what is checked
+        self._random = random.Random(seed)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
-        """Answers of the site that follow each other and are alike."""
+        """Rows of consecutive answers that are alike."""
         self._credit: dict[tuple[str, ...], float] = {}
-        self._shown: ShownText | None = None  # made when the first covered URL is met
-        self._led: set[bytes] = set()  # forms to which only tests have led
-        self._sent = _UrlSet()  # of tests
+        self._shown: ShownText | None = None  # created at the first covered URL
+        self._led: set[bytes] = set()  # forms reached only by tests
+        self._sent = _UrlSet()  # URLs sent as tests
         self._dropped = _UrlSet()
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.unreached = Unreached(self._has_shown)
-        """Explored pages behind covered templates whose content nothing else has shown yet."""
+        """Explored covered pages whose content no other page has shown yet."""
         self._n_answers = 0
         self._failing: list[str] = []
 
@@ -107,12 +107,12 @@ class Explorer:
         is_covered: bool,
         is_awaited: bool,
     ) -> bool:
-        """Return True if a duplicate that a page links to is to be fetched all the same.
+        """Return True if a duplicate linked from *page* is to be fetched as a test.
 
-        If that page was fetched to test a rule itself, it is not: where each answer has new links, it would never end.
-        Nor is a URL that was dropped before: most links lead to few URLs, each of which is one drop.
+        Links on pages that are tests themselves are not tested: if each answer has new links, testing would never
+        end. Nor are URLs that were dropped before: each URL is one drop, however many links lead to it.
 
-        Its owner's page may still be on its way (*is_awaited*), or be kept no longer, and is fetched once more then.
+        The owner's page may still be on its way (*is_awaited*), or must be fetched again if it is no longer kept.
         """
         rate = self.evidence.rate(rules)
         if rate <= 0 or (rate < 1 and (linked_on in self._tested or url in self._dropped)):
@@ -132,29 +132,29 @@ class Explorer:
         return is_chosen
 
     def is_on_trial(self, rules: Iterable[str]) -> bool:
-        """Return True if the drops of *rules* are to be kept in case of a kill."""
+        """Return True if the drops of *rules* must survive a kill."""
         return self._explores and not self.evidence.is_settled(rules)
 
     def sent(self, request: Request) -> None:
-        """Note that a duplicate is fetched to test its rules: another link to it is no drop."""
+        """Note that a duplicate is fetched as a test: another link to it is no drop."""
         self._sent.add(request.url)
 
     def not_sent(self, request: Request) -> None:
-        """Note that a request is decided anew before it was answered, for the models have changed: it tests nothing."""
+        """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
         if expected == marks.OWNER:
             return
         self._sent.discard(request.url)
-        if self._explores:  # a dry run counts no tests
+        if self._explores:  # a dry run does not count tests
             self.evidence.given_up(rules)
             self._report.count("request/explored", -1)
 
     def was_sent(self, request: Request) -> bool:
-        """Return True if the URL of a duplicate was fetched to test its rules."""
+        """Return True if the URL of a duplicate was fetched as a test."""
         return request.url in self._sent
 
     def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
-        """Remember what was dropped, in case its rule or its form's owner turns out wrong; each URL once."""
+        """Keep a dropped request, each URL once, in case its rule or the owner of its form turns out wrong."""
         if url in self._dropped:
             return
         self._dropped.add(url)
@@ -163,7 +163,7 @@ class Explorer:
         self.alternatives.add(form, url, request)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
-        """Compare an explored page with the one it was taken for."""
+        """Compare an explored page with the page it was taken for."""
         form, expected, *rules = explores
         if expected != marks.OWNER and len(self._tested) < _MAX_TESTED:
             self._tested.add(response.url)
@@ -186,7 +186,7 @@ class Explorer:
             self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
 
     def not_answered(self, explores: Sequence[Any]) -> None:
-        """Note that an explored duplicate was not answered, or with nothing."""
+        """Note that an explored duplicate failed, or got an empty answer."""
         form, expected, *rules = explores
         if expected == marks.OWNER:
             self.comparisons.has_no_owner(form)
@@ -194,16 +194,16 @@ class Explorer:
             self._judged(form, rules, None)
 
     def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
-        """Note that an explored URL was asked for before, or redirects to one that was and that has *target_form*.
+        """Note that the dupefilter knows an explored URL, or its redirect target with *target_form*.
 
-        Behind a covered template that page is reached otherwise, unless it is covered as well (*is_covered*), or only
-        another such test has led there.
+        For a covered URL, the target counts as reached, unless it is covered as well (*is_covered*), or only another
+        such test has led to it.
         """
         if (explores := request.meta.pop(marks.EXPLORES, None)) is None:
             return
         form, expected, *rules = explores
         if not marks.is_redirected(request):
-            self.evidence.given_up(rules)  # nothing is fetched, and nothing is shown
+            self.evidence.given_up(rules)  # nothing is fetched, so nothing is tested
             return
         if expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
@@ -216,9 +216,9 @@ class Explorer:
         self._judged(form, rules, True if is_same else None)
 
     def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> None:
-        """Note that an explored URL redirects to *target*, which the spider may ask for by itself, or not.
+        """Note that an explored URL redirects to *target*, which the spider may or may not request.
 
-        The owner's page is there if the target is the owner, or has its form without any of the rules that are tested.
+        The redirect confirms the rules if the target is the owner, or has its form without any of the tested rules.
         """
         form, expected, *rules = explores
         if expected == marks.OWNER:
@@ -230,10 +230,10 @@ class Explorer:
         self._judged(form, rules, True if is_same else None)
 
     def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
-        """Note that a URL behind a covered template redirects to a form, for which the spider will ask by itself.
+        """Note that a covered URL redirects to a form that the spider will request itself.
 
-        If that form has an owner, it was reached otherwise, unless another such redirect has led there first. If it has
-        none, a link may still come.
+        If the form has an owner, it was reached otherwise, unless only another such redirect has led to it. If it has
+        no owner, a link may still come.
         """
         form, _, *rules = explores
         is_known = self._report.owner_of(target_form) is not None and target_form not in self._led
@@ -247,14 +247,14 @@ class Explorer:
             self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
 
     def led_alone(self, form: bytes) -> None:
-        """Note that nothing but a test of a covered template has led to *form*."""
+        """Note that only a test of a coverage rule has led to *form*."""
         if len(self._led) < _MAX_TESTED:
             self._led.add(form)
 
     def reached(self, form: bytes, page: str | None) -> None:
-        """Note that a link on *page* led to *form*: what an explored URL showed is reached otherwise too.
+        """Note that a link on *page* led to *form*: an explored page that redirected to it is reached otherwise too.
 
-        A link on a page that was itself reached by exploration alone, such as one to itself, is no other way.
+        Links on pages that were reached by exploration alone do not count.
         """
         if not self.unreached.n_redirected or page in self._tested:
             return
@@ -263,7 +263,7 @@ class Explorer:
             self._judged(form, waiting.rules, True)
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
-        """Take in the page of an owner; gives the forms that a wall in front of the site has answered for."""
+        """Take in the page of an owner; return the forms for which a wall has answered."""
         self._n_answers += 1
         if not forms:
             return set()
@@ -283,8 +283,8 @@ class Explorer:
         return refused
 
     def _wait(self, page: Waiting) -> None:
-        """Have an explored page wait for its verdict; as long as one that answered in place does, it is undecided."""
-        if page.texts is not None:  # a redirect mostly leads to a page that a link will reach
+        """Keep an explored page until its verdict; until then one that did not redirect counts as undecided."""
+        if page.texts is not None:  # most redirects lead to a page that a link will reach
             self.evidence.undecided(page.rules)
         self.unreached.add(page)
         if len(self.unreached) % _LOOK_AGAIN == 0:
@@ -292,7 +292,7 @@ class Explorer:
                 self._judged(shown.form, shown.rules, True)
 
     def _knows_pages(self) -> bool:
-        """Return True if all that the crawl has shown is known, to this process and no earlier one."""
+        """Return True if this process has seen all pages that the crawl fetched."""
         return not self.is_resumed and self._shown is not None and self._shown.knows_frame
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
@@ -301,7 +301,7 @@ class Explorer:
         return self._shown.has_shown(texts)
 
     def run_dry(self, *, is_idle: bool) -> None:
-        """Judge what covered templates showed and nothing else has in time; *is_idle*: no owner comes any more."""
+        """Judge the covered pages that no other page has shown in time; *is_idle*: no more owners will come."""
         for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
             if is_same is False and page.texts is not None and not self._knows_pages():
                 self.evidence.undecided(page.rules, is_suspicious=True)
@@ -311,17 +311,17 @@ class Explorer:
             self.comparisons.run_dry()
 
     def take_failing(self) -> list[str]:
-        """Rules to switch off, by the verdicts since the last call."""
+        """Return the rules to switch off, by the verdicts since the last call."""
         if not self._failing:
             return self._failing
         failing, self._failing = self._failing, []
         return failing
 
     def to_verify(self) -> list[Kept]:
-        """Some of the requests that unverified rules have dropped, now that no other request is left.
+        """Return some drops of unverified rules, now that no other request is left.
 
-        As many of each rule as it lacks, at even distances, and some of each long row of untested drops; all of a rule
-        whose explorations are never decided.
+        For each rule: its missing tests, evenly spaced, and some of each long row of untested drops. For a rule whose
+        explorations stay undecided: all of its drops.
         """
         rules = self.evidence.drops.by_rule() if self._explores else ()
         held = [rule for rule in rules if self.evidence.is_held(rule)]
@@ -330,11 +330,11 @@ class Explorer:
         return self._sent_after_all(kept)
 
     def to_probe(self) -> list[bytes]:
-        """Forms to be asked for under another URL, for they share their answer with others."""
+        """Return the forms to fetch through another URL, because other forms had the same answer."""
         return [probe.form for probe in self.alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Kept]:
-        """Note that forms are those of other models now; gives what was dropped by the old ones."""
+        """Note that the models were replaced; return the drops of the old models."""
         self._credit.clear()
         self._dropped.clear()
         self.comparisons.clear()
@@ -342,7 +342,7 @@ class Explorer:
         return self._sent_after_all(self._reservoir.take_all())
 
     def switch_off(self, rule: str) -> list[Kept]:
-        """Give back what *rule* dropped."""
+        """Switch off *rule*; return its drops."""
         self._credit.clear()
         self._dropped.clear()
         return self._sent_after_all(self._reservoir.take(rule))
@@ -367,7 +367,7 @@ class Explorer:
 
 
 class _UrlSet:
-    """URLs by their hashes; when there are too many, it begins anew."""
+    """A set of URLs by hash; it is cleared when it grows too large."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()
@@ -376,17 +376,17 @@ class _UrlSet:
         return bool(self._hashes) and _hash(url) in self._hashes
 
     def add(self, url: str) -> None:
-        """Take one in."""
+        """Add a URL."""
         if len(self._hashes) >= _MAX_URLS:
             self._hashes.clear()
         self._hashes.add(_hash(url))
 
     def discard(self, url: str) -> None:
-        """Forget one."""
+        """Remove a URL."""
         self._hashes.discard(_hash(url))
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all URLs."""
         self._hashes.clear()
 
 

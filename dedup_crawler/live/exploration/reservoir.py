@@ -1,4 +1,4 @@
-"""The requests that a rule dropped last, to be sent after all when the rule turns out wrong."""
+"""The latest drops of each rule, to be sent if the rule turns out wrong."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_OF_RULE = 5_000
-"""Most requests kept for one rule."""
+"""Maximum of kept requests of one rule."""
 MAX_ALL = 20_000
-"""Most requests kept for all rules together."""
+"""Maximum of kept requests of all rules together."""
 UNTESTED = 4
-"""Drops of a rule in a row that may stay without a test ..."""
+"""Number of consecutive drops of a rule that may stay without a test;"""
 UNTESTED_SHARE = 0.2
-"""... or this share (0-1) of all that are kept of it, whichever is more."""
+"""or this share (0-1) of the rule's kept drops, if that is more."""
 _PART = 10
 
 
 class Reservoir(Generic[T]):
-    """Dropped requests by the rules that led to the drop; the oldest of the fullest rule go first.
+    """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
 
-    A request that several rules share stands under the first of them and is found through each.
+    A drop by several rules is stored under the first of them, and found through each.
 
     Parameters
     ----------
@@ -35,18 +35,18 @@ class Reservoir(Generic[T]):
         self._max_of_rule = max_of_rule
         self._max_all = max_all
         self._dropped: dict[str, deque[tuple[int, T, tuple[str, ...]]]] = {}
-        # rule -> places of its tests: that of the n-th request is 2 n, one before it is tested at 2 n - 1
+        # rule -> places of its tests: the n-th request is at 2 n, a test just before it at 2 n - 1
         self._tested: dict[str, list[int]] = {}
         self._n_added = 0
         self._n_kept = 0
         self.n_forgotten = 0
-        """Dropped requests for which there was no room; they cannot be sent again."""
+        """Number of drops removed for lack of room; they cannot be sent any more."""
 
     def __len__(self) -> int:
         return self._n_kept
 
     def add(self, rules: Iterable[str], request: T) -> None:
-        """Keep a request that was dropped because of *rules*; without rules there is nothing to find it by."""
+        """Keep a request that *rules* dropped; without rules it is not kept."""
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:
             return
@@ -58,25 +58,25 @@ class Reservoir(Generic[T]):
             self._forget_oldest(sharing[0], 1)
         elif self._n_kept > self._max_all:
             fullest = max(self._dropped, key=lambda rule: len(self._dropped[rule]))
-            # a part at once, so that not every drop has to look for the fullest
+            # several at once, so that not every drop must find the fullest rule
             self._forget_oldest(fullest, 1 + len(self._dropped[fullest]) // _PART)
 
     def tested(self, rules: Iterable[str]) -> None:
-        """Note that *rules* were tested: what they dropped just now is no row of untested drops."""
+        """Note a test of *rules*: it ends their rows of untested drops."""
         for rule in rules:
             places = self._tested.setdefault(rule, [])
             if not places or places[-1] != 2 * self._n_added - 1:
                 places.append(2 * self._n_added - 1)
 
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
-        """Give back, oldest first, what was dropped because of *rule*, each with its rules; it is kept no longer."""
+        """Remove and return the drops of *rule*, oldest first, each with its rules."""
         return self._taken({number for kept in self._dropped.values() for number, _, rules in kept if rule in rules})
 
     def sample(self, n_of_rule: Mapping[str, int]) -> list[tuple[T, tuple[str, ...]]]:
-        """Give back some of what each rule dropped, so many at even distances; they are kept no longer.
+        """Remove and return the given number of drops of each rule, evenly spaced.
 
-        A site that has changed is wrong from some page on, or for some time. So no more drops of a rule in a row stay
-        without a test than :data:`UNTESTED` and :data:`UNTESTED_SHARE` say, and the last one of such a row is given.
+        A site may change at some page, or for some time. So no row of untested drops stays longer than
+        :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; the last drop of such a row is among the returned ones.
         """
         numbers_of: dict[str, list[int]] = {rule: [] for rule in n_of_rule}
         for kept in self._dropped.values():
@@ -99,7 +99,7 @@ class Reservoir(Generic[T]):
         return self._taken(chosen)
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
-        """Give back all, the oldest of each rule first; nothing is kept any longer."""
+        """Remove and return all drops, the oldest of each rule first."""
         taken = [(request, sharing) for kept in self._dropped.values() for _, request, sharing in kept]
         self._dropped.clear()
         self._tested.clear()
@@ -128,12 +128,12 @@ class Reservoir(Generic[T]):
 
 
 def _evenly(n: int, n_chosen: int) -> list[int]:
-    """Return *n_chosen* places of *n*, at even distances, the last one among them."""
+    """Return *n_chosen* of *n* places, evenly spaced, the last one included."""
     return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]
 
 
 def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
-    """Rows of untested requests without a test between them, by their *numbers*; both arguments are sorted."""
+    """Return rows of requests without a test between them, by their *numbers*; both arguments are sorted."""
     rows: dict[int, list[int]] = {}
     for number in numbers:
         place = bisect(tested, 2 * number)
@@ -143,5 +143,5 @@ def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
 
 
 def _n_between(n: int, longest: int) -> int:
-    """Least number of a row of *n* that are to be taken so that no more than *longest* in a row are left."""
+    """Return how many of a row of *n* requests to take so that no row longer than *longest* is left."""
     return -(-n // (longest + 1)) if n > longest else 0

@@ -1,15 +1,15 @@
-"""Evidence of the explorations for each rule, and the decision when a rule has to go.
+"""Evidence of the explorations for each rule, and the decision to switch a rule off.
 
-A rule is promised to be wrong in at most 2 % of its drops, or in as many as it was while training. It is doubted when
-more is to be expected of it, by its training and all explorations together
-(:mod:`dedup_crawler.rules.judging.belief`): at the first wrong one if little is known of it, at the third after a
-hundred. A comparison of two pages may err, so a doubted rule is on probation: it drops nothing, each link that it would
-drop is a test, and it has to go at the next wrong one. It drops again when the right ones outweigh the wrong one.
+A rule promises to be wrong in at most 2 % of its drops, or in as many as in training. It is doubted if its expected
+error, by training and all explorations together (:mod:`dedup_crawler.rules.judging.belief`), is larger: at the first
+wrong exploration if there were few, at the third after a hundred. A comparison of two pages may err, so a doubted rule
+is on probation: it drops nothing, each link that it would drop is a test, and the next wrong test switches it off. It
+drops again when right tests outweigh the wrong one.
 
-A rule may also break, for the site has changed. So the last trials are looked at by themselves. A test repeated after
-every trial raises a false alarm sooner or later, so the level falls with the age of the rule: after its t-th trial a
-run of trials that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
-looked at, and the whole life: an old rule that breaks goes at the fourth wrong trial.
+A rule may also break when the site changes. So the latest trials are judged separately. A significance test after every
+trial raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th trial, a run of
+trials that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are tested, and
+the whole life: an old rule that breaks is switched off at the fourth wrong trial.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from dedup_crawler.rules.judging.belief import expected_error
 from dedup_crawler.rules.judging.bounds import tail
 
 MIN_ERROR = 0.02
-"""Least share (0-1) of wrong drops that a rule is granted: a comparison of two pages errs now and then."""
+"""Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
 MAX_ERROR = 0.1
-"""Largest share (0-1) of wrong drops that a rule is granted, whatever its training says."""
+"""Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
 LEVEL = 0.001
-"""Chance (0-1) of a false alarm at the first trial; at the t-th it is the t-th part of it."""
+"""Probability (0-1) of a false alarm at the first trial; at the t-th trial it is LEVEL / t."""
 
 YOUNG_RATE = 0.1
-"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG explorations, a third after twice."""
+"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
 YOUNG = 10
 SUSPECTED_RATE = 0.25
-"""Share (0-1) that is explored while one of the last SUSPECTED trials went wrong, to know soon."""
+"""Share (0-1) of drops that is explored while one of the latest SUSPECTED trials is wrong."""
 
 SETTLED = 20
-"""Explorations of this process after which a kill may make the next one forget what a verified rule had dropped."""
+"""Explorations in this process after which the drops of a verified rule need not survive a kill."""
 
 MAX_UNDECIDED = 20
-"""Undecided explorations in a row, after which a rule is held back."""
+"""Number of undecided explorations in a row after which a rule is held back."""
 
 FIRST_RATE = 0.99
-"""Share (0-1) of a rule's drops that is explored until HELD tests were decided, whatever its training, earlier
-processes and other rules say. More are tested while that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
+"""Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
+evidence. More are tested while that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
 MORE_WRONG = 2
-"""Multiple of its granted error; a rule whose explorations go wrong more often than that is not verified."""
+"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
 
 MAX_WRONG_OF_FORM = 4
-"""One form speaks once for a rule, and so often against it: a rule that gives all pages one form is to be found out."""
+"""One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
 MAX_FORMS = 50_000
-"""Pairs of rule and form that are remembered to have spoken; the least recently explored go first."""
+"""Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
 
 
 class RuleState(NamedTuple):
@@ -64,20 +64,20 @@ class RuleState(NamedTuple):
     standing: str
     """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
     n_dropped: int
-    """Different URLs."""
+    """Number of different dropped URLs."""
     n_tested: int
     n_wrong: int
 
 
 class RuleEvidence:
-    """Counts explorations by rule, says how much to explore, and which rule fails.
+    """Counts explorations by rule; decides how much to explore and which rule fails.
 
     Parameters
     ----------
     epsilon
-        Share (0-1) of the drops of a well-known rule that is explored; 0 explores nothing at all.
+        Share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
     training
-        Rule -> merge groups and wrong ones at training.
+        Rule -> number of merge groups and of contradictions in training.
     known
         Counts of earlier crawls.
     """
@@ -94,21 +94,21 @@ class RuleEvidence:
         self._foreign = dict(known or {})  # counts of earlier crawls, or of the other crawlers of this one
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
-        self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> how many of its rules
-        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form): how often against the rule
+        self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
+        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
         self.drops = DropCounts()
         """The drops of this crawl, by their rules."""
         self.n_agreed = 0
-        """Explorations of this crawl, repeated forms included."""
+        """Right explorations of this crawl, repeated forms included."""
         self.n_disagreed = 0
 
     @property
     def switched_off(self) -> frozenset[str]:
-        """The rules that failed, in this crawl or an earlier one."""
+        """Rules that failed, in this crawl or an earlier one."""
         return frozenset(rule for rule, life in self._lives.items() if life.is_switched_off)
 
     def counts(self) -> dict[str, RuleCounts]:
-        """Counts to remember, by rule."""
+        """Return the counts to save, by rule."""
         return {
             rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
             for rule, life in self._lives.items()
@@ -118,22 +118,22 @@ class RuleEvidence:
     def add_training(
         self, training: Mapping[str, tuple[int, int]], site: str = "", standard: Iterable[str] = ()
     ) -> None:
-        """Take in the rules of one more model, or of a newer one; those of one *site* speak for each other.
+        """Add the rules of another or newer model; rules of one *site* are evidence for each other.
 
-        *standard* rules hold on the web at large: what goes wrong with them and others is the fault of the others.
+        **standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
         """
         self._standard.update(standard)
         self._training.update(training)
         self._site_of.update(dict.fromkeys(training, site))
 
     def add_known(self, known: Mapping[str, RuleCounts]) -> None:
-        """Take in counts of earlier crawls; a rule that this crawl has explored keeps its own."""
+        """Add counts of earlier crawls; a rule that this crawl has explored keeps its own counts."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
                 self._lives[rule], self._foreign[rule] = Life.of(counts), counts
 
     def own_counts(self) -> dict[str, RuleCounts]:
-        """Counts of this process alone, by rule."""
+        """Return the counts of this process alone, by rule."""
         own = {}
         for rule, counts in self.counts().items():
             foreign = self._foreign.get(rule, RuleCounts())
@@ -144,9 +144,9 @@ class RuleEvidence:
         return own
 
     def take_in(self, others: Mapping[str, RuleCounts]) -> list[str]:
-        """Count the tests of the other crawlers of this crawl; gives the rules that go because these switched them off.
+        """Take in the tests of the other crawlers of this crawl; return the rules that they switched off.
 
-        What an evidence file said may be theirs: the larger of both counts. Rules that no model here has are left out.
+        Counts from an evidence file may include theirs: the larger count is used. Rules of unknown models are ignored.
         """
         off = []
         for rule, counts in others.items():
@@ -169,14 +169,14 @@ class RuleEvidence:
         return off
 
     def promised_error(self, rule: str) -> float:
-        """Share (0-1) of wrong drops that the rule is granted."""
+        """Return the share (0-1) of wrong drops that the rule promises not to exceed."""
         n_groups, n_wrong = self._training.get(rule, (0, 0))
         return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
 
     def rate(self, rules: Iterable[str]) -> float:
-        """Share (0-1) of the would-be drops by *rules* together that is to be explored: as the least known asks.
+        """Return the share (0-1) of would-be drops by *rules* to explore: that of the least tested rule.
 
-        1 for a rule that is doubted or held back: it drops nothing.
+        It is 1 for a doubted or held-back rule, which drops nothing.
         """
         if self._epsilon <= 0:
             return 0.0
@@ -192,20 +192,20 @@ class RuleEvidence:
                 life.n_until_half, life.n_until_last = life.n_until_last, life.n_here
 
     def begun(self, rules: Iterable[str]) -> None:
-        """Note that an exploration of *rules* is under way: before its verdict comes, fewer others are needed."""
+        """Note that an exploration of *rules* is under way, which lowers the rate of further ones."""
         for rule in dict.fromkeys(rules):
             self._life_of(rule).n_under_way += 1
 
     def given_up(self, rules: Iterable[str]) -> None:
-        """Note that an exploration of *rules* that was begun does not take place."""
+        """Note that a begun exploration of *rules* does not take place."""
         for rule in dict.fromkeys(rules):
             life = self._life_of(rule)
             life.n_under_way = max(0, life.n_under_way - 1)
 
     def undecided(self, rules: Iterable[str], *, is_suspicious: bool = False) -> None:
-        """Note that an exploration of *rules* could not be decided, or cannot be yet.
+        """Note that an exploration of *rules* is undecided, perhaps only for now.
 
-        One that speaks against the rule, though not for certain (*is_suspicious*), keeps it from being verified.
+        One that is probably wrong (*is_suspicious*) keeps the rules from being verified.
         """
         for rule in dict.fromkeys(rules):
             life = self._life_of(rule)
@@ -216,21 +216,21 @@ class RuleEvidence:
             self._held_and_failed.clear()
 
     def is_held(self, rule: str) -> bool:
-        """Return True if so many explorations in a row were undecided that the rule may drop nothing."""
+        """Return True if a rule is held back after too many undecided explorations in a row."""
         life = self._lives.get(rule)
         return life is not None and life.n_undecided >= MAX_UNDECIDED
 
     def n_missing(self, rule: str) -> int:
-        """Explorations that a rule lacks to be verified; 0: what it drops is not kept any more."""
+        """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
         life = self._life_of(rule)
         n_good = 0
-        for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - the place of the last wrong one
+        for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - n_good: right trials after the last wrong one
             if not trial.is_right:
                 break
         else:
             n_good = SUSPECTED
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        # the site may have changed since the training, and since the first drops were tested
+        # the site may have changed since training, and since the first tests
         n_late = life.n_here - life.n_until_half
         n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
         if not life.n_wrong:
@@ -239,7 +239,7 @@ class RuleEvidence:
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:
-        """The rules that have dropped something, were tested or are switched off."""
+        """Yield the rules that have drops, tests, or are switched off."""
         for rule in {**self.drops.by_rule(), **self._lives}:
             life = self._life_of(rule)
             n_dropped = self.drops.of(rule)
@@ -257,22 +257,22 @@ class RuleEvidence:
                 yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
-        """Return True if all *rules* are verified, and tested so often that a kill may forget their drops."""
+        """Return True if all *rules* are verified, and tested so often that their drops need not survive a kill."""
         return all(self._life_of(rule).n_here >= SETTLED and self.n_missing(rule) == 0 for rule in rules)
 
     def is_verified(self, rules: Iterable[str]) -> bool:
-        """Return True if all *rules* have been explored often enough, and well."""
+        """Return True if all *rules* had enough explorations, and these went well."""
         return all(self.n_missing(rule) == 0 for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
-        """Take in one exploration of a drop that *rules* led to.
+        """Record the verdict on one drop by *rules*.
 
         Returns
         -------
         str | None
-            The rule that has to go and counts as switched off from now on: it was doubted before, or is wrong too often
-            for that. If more fail, the most suspicious alone is doubted or has to go, and what the others did wrong
-            together with it is taken back.
+            The rule that is switched off from now on: it was doubted before, or was wrong too often to be doubted. If
+            several rules fail, only the most suspicious one is doubted or switched off, and the others' shared wrong
+            trials are taken back.
         """
         sharing = tuple(dict.fromkeys(rules))
         if is_same:
@@ -307,7 +307,7 @@ class RuleEvidence:
         return worst
 
     def suspicion(self, rule: str) -> float:
-        """Return how many times less likely than allowed a rule's trials are under its promise; above 1 it fails."""
+        """Return the significance level by the p-value of a rule's trials under its promise; above 1 it fails."""
         life = self._lives.get(rule)
         if life is None:
             return 0.0
@@ -316,24 +316,24 @@ class RuleEvidence:
         return LEVEL / (max(1, life.n_agreed + life.n_disagreed) * max(chance, 1e-300))
 
     def expected_error(self, rule: str) -> float:
-        """Share (0-1) of wrong drops that is to be expected of a rule, by all that is known of it."""
+        """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
         return expected_error(*self._known(rule, self._life_of(rule)))
 
     def is_doubted(self, rule: str) -> bool:
-        """Return True if a rule that was not switched off, and was wrong in this life, breaks its promise."""
+        """Return True if a rule that is not switched off has been wrong, and breaks its promise."""
         life = self._lives.get(rule)
         if life is None or life.is_switched_off or not life.n_disagreed:
             return False
         return self.expected_error(rule) > self.promised_error(rule) or self.suspicion(rule) > 1
 
     def switch_off(self, rule: str) -> None:
-        """Count a rule as switched off; it alone is to blame for what it did wrong together with others."""
+        """Mark a rule as switched off, and excuse other rules that were wrong together with it."""
         self._life_of(rule).is_switched_off = True
         self._held_and_failed.clear()
         self._excuse_others(rule)
 
     def _excuse_others(self, rule: str) -> None:
-        """Blame on *rule* alone what it did wrong together with others."""
+        """Take back the wrong trials that other rules share with *rule*."""
         for other, life in self._lives.items():
             if other != rule:
                 kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
@@ -349,7 +349,7 @@ class RuleEvidence:
         return life
 
     def _known(self, rule: str, life: Life) -> tuple[int, int]:
-        """Merge groups and trials that are known of a rule, and how many of them were wrong."""
+        """Return the number of a rule's merge groups and trials, and how many of them were wrong."""
         n_groups, n_wrong = self._training.get(rule, (0, 0))
         return n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed
 
@@ -363,7 +363,7 @@ class RuleEvidence:
         return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
 
     def _share(self, rule: str) -> float:
-        """Share (0-1) of the rules of a rule's site that holds, by what this process has tested of the others."""
+        """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""
         site = self._site_of.get(rule, "")
         if (counts := self._held_and_failed.get(site)) is None:
             here = [life for each, life in self._lives.items() if self._site_of.get(each, "") == site]

@@ -1,4 +1,4 @@
-"""The life of one rule in a crawl: what its explorations have shown, and when."""
+"""The history of one rule in a crawl: the results of its explorations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 
 WINDOW = 50
-"""Number of latest trials in which runs are looked for."""
+"""Number of latest trials that are searched for runs."""
 SUSPECTED = 5
-"""Number of latest trials of which a wrong one makes the rule suspected."""
+"""A wrong trial among this many latest ones makes the rule suspected."""
 HELD = 3
-"""Tests of this process that every rule needs; without a wrong one it counts as one that holds."""
+"""Tests in this process that every rule needs; if none is wrong, the rule holds."""
 
 
 class Trial(NamedTuple):
@@ -33,9 +33,9 @@ class Life:
     n_disagreed: int
     is_switched_off: bool
     n_explored: int
-    """Explorations, those of forms that were explored before included."""
+    """All explorations, including repeated ones of a form."""
     n_under_way: int = 0
-    """Explorations that were begun and have no verdict yet."""
+    """Explorations without a verdict yet."""
     n_here: int = 0
     """Explorations with a verdict in this process."""
     n_until_half: int = 0
@@ -43,19 +43,19 @@ class Life:
     n_until_last: int = 0
     """Explorations in this process before the last doubling of the rule's drops."""
     n_wrong: int = 0
-    """Explorations that went wrong, or seemed to."""
+    """Explorations that went wrong, or probably did."""
     n_undecided: int = 0
-    """Explorations since the last one that was decided, those included whose verdict is still to come."""
+    """Explorations since the last decided one, including those whose verdict is still to come."""
     recent: deque[Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @classmethod
     def of(cls, counts: RuleCounts) -> Life:
-        """Go on from the counts of earlier processes."""
+        """Start from the counts of earlier processes."""
         n_agreed, n_disagreed, is_switched_off = counts
         return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, n_wrong=n_disagreed)
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Wrong trials and trials of each run that ends now and starts with a wrong one, and of the whole life."""
+        """Yield wrong trials and trials of each run from a wrong trial to the latest one, and of the whole life."""
         n_wrong = 0
         for n, trial in enumerate(reversed(self.recent), 1):
             if not trial.is_right:
@@ -65,13 +65,13 @@ class Life:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
     def has_held(self) -> bool:
-        """Return True if this process has tested the rule, and was never told that it is wrong."""
+        """Return True if this process has tested the rule, and no test was ever wrong."""
         return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
 
     def has_failed(self) -> bool:
-        """Return True if this process has tested the rule, which was wrong here or before."""
+        """Return True if this process has tested the rule, and it was wrong now or earlier."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
 
     def is_suspected(self) -> bool:
-        """Return True if one of the last trials went wrong."""
+        """Return True if one of the latest trials went wrong."""
         return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])

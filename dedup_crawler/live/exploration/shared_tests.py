@@ -1,4 +1,4 @@
-"""Tests of the other crawlers that share a seen set: each crawler tells its own, and counts those of the others."""
+"""Exchange of test results between crawlers that share a seen set."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class SharedTests:
     Parameters
     ----------
     evidence
-        What this crawler knows of its rules.
+        This crawler's evidence for its rules.
     seen
-        The set, which may have no other crawlers.
+        The seen set; it may have no other crawlers.
     """
 
     def __init__(self, evidence: RuleEvidence, seen: SeenSet[Any]) -> None:
@@ -29,9 +29,9 @@ class SharedTests:
         self._told: dict[str, RuleCounts] = {}
 
     async def exchange(self) -> list[str]:
-        """Tell the others what is new, and count what they have tested; gives the rules that one of them switched off.
+        """Send new results and take in those of the others; return the rules that another crawler switched off.
 
-        Nothing happens while the set cannot be asked: the next exchange makes up for it.
+        If the set is unavailable, the next exchange catches up.
         """
         own = self._evidence.own_counts()
         news = {rule: counts for rule, counts in own.items() if self._told.get(rule) != counts}

@@ -1,10 +1,10 @@
-"""Number of tests of a rule that are worth their fetches, given the earlier ones and the size of the rule's drops.
+"""Number of further tests of a rule that are worth their fetches, given earlier tests and the number of its drops.
 
-A test costs a fetch. It lowers the error that is to be expected of the rule, and with it the pages that its drops may
-have lost (:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
+A test costs a fetch. It lowers the expected error of the rule, and so the expected number of pages lost by its drops
+(:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
 
-The rules of a site were learnt together and change together: where many of them have held, less is to be expected of a
-test of the next one (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
+The rules of a site were learnt together and change together. If many of them have held, a test of the next one is worth
+less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import lru_cache
 from dedup_crawler.rules.judging.belief import expected_error
 
 COST_OF_LOSS = 20.0
-"""Fetches that a lost page is worth; the project says: more than ten."""
+"""Number of fetches that one lost page costs; the project demands more than ten."""
 MAX_TESTS = 50
-"""Most tests of a rule beside those that are made in any case: then it is known."""
+"""Maximum of further tests of a rule, besides those that every rule needs."""
 
 
 def share_that_holds(n_held: int, n_failed: int) -> float:
-    """Share (0-1) of a site's rules that is expected to hold, after so many have been seen to hold or to fail.
+    """Return the expected share (0-1) of a site's rules that hold, after *n_held* have held and *n_failed* have failed.
 
     >>> share_that_holds(0, 0), share_that_holds(8, 0)
     (0.5, 0.9)
@@ -29,12 +29,12 @@ def share_that_holds(n_held: int, n_failed: int) -> float:
 
 
 def tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
-    """Further tests that are worth it, at most :data:`MAX_TESTS`.
+    """Return the number of further tests that are worth it, at most :data:`MAX_TESTS`.
 
     Parameters
     ----------
     n_tested, n_wrong
-        Tests that were made, and how many of them went wrong.
+        Earlier tests, and how many of them went wrong.
     n_dropped
         Requests that the rule has dropped.
     share

@@ -1,1 +1,1 @@
-"""Self-driving: a crawl that learns a model from its own pages, in a process beside it, and goes on with it."""
+"""Self-driving crawls: a background process learns a model from the crawl's own pages, and the crawl uses it."""

@@ -1,11 +1,11 @@
 """``python -m dedup_crawler.live.learning.learn_job DATABASE MODEL_FOLDER``: learn beside a crawl, in its own process.
 
-With ``-`` as the database it is ready before it is needed: its first line of stdin names the database, each further
-line has it read the texts of the pages that are new, and at the end of stdin it learns.
+With ``-`` as the database the process can start before it is needed: the first line of stdin names the database, each
+further line makes it read the texts of new pages, and at the end of stdin it learns.
 
-What became of it is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.refit_report`) and status 0, or one
-line on stderr and status 1. The process gives way to others, and with ``--parent PID`` it ends by itself when that
-process has gone. However it ends, short of ``kill -9``, its temporary files are removed.
+The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.refit_report`) and status 0, or one line
+on stderr and status 1. The process runs at low priority, and with ``--parent PID`` it ends when that process has ended.
+Its temporary files are removed however it ends, except after ``kill -9``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from dedup_crawler.errors import DedupError
 _SUMMARY = "Learn from a database that a crawl may still be writing to."
 _NICENESS = 5
 _LOOK_S = 1.0
-_GRACE_S = 30.0  # a step in C code may take so long before Python can end
+_GRACE_S = 30.0  # a step in C code may delay the end of Python by as much
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Learn; the exit status."""
+    """Learn; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m dedup_crawler.live.learning.learn_job", description=_SUMMARY)
     parser.add_argument("database", help="file or SQLAlchemy URL, or - to read it from stdin")
     parser.add_argument("folder", type=Path, help="model folder, or folder of model folders by host")
@@ -53,14 +53,14 @@ def main(arguments: list[str] | None = None) -> int:
     except DedupError as error:
         return _fail(str(error))
     except MemoryError:
-        return _fail("the memory is not enough to learn from so many pages.")
+        return _fail("not enough memory to learn from so many pages.")
     except OSError as error:
-        return _fail(f"{error.filename or given.folder}: {error.strerror or error}; the models that were there stay.")
+        return _fail(f"{error.filename or given.folder}: {error.strerror or error}; existing models stay.")
     return 0
 
 
 def _n_workers() -> int:
-    """Processes that read pages: the crawl needs a core too."""
+    """Return the number of processes that read pages; it leaves a core to the crawl."""
     return max((os.cpu_count() or 1) - 1, 1)
 
 
@@ -70,18 +70,18 @@ def _fail(message: str) -> int:
 
 
 def _end(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + signal.SIGTERM)  # through all with blocks
+    raise SystemExit(128 + signal.SIGTERM)  # so that all with blocks clean up
 
 
 def _watch(parent: int) -> None:
-    """End this process when its parent has gone."""
+    """End this process when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(_LOOK_S)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_GRACE_S)
     with contextlib.suppress(AttributeError, OSError):
         if os.getpgrp() == os.getpid():
-            os.killpg(os.getpgrp(), signal.SIGKILL)  # with the processes that read pages
+            os.killpg(os.getpgrp(), signal.SIGKILL)  # includes the processes that read pages
     os._exit(1)
 
 

@@ -1,6 +1,6 @@
-"""Learning in the background of a crawl: when, in which process, and what came of it.
+"""Learning in the background of a crawl: it starts the jobs and handles their results.
 
-No thread, no event loop: whoever has a clock calls :meth:`Learner.tick` about each second.
+It uses no thread and no event loop: the caller calls :meth:`Learner.tick` about once a second.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.live.learning.refit_report import RefitReport
 
 GROWTH = 1.3
-"""Growth of the number of pages from one time of learning to the next."""
+"""Factor by which the number of pages grows from one fit to the next."""
 GROWTH_OF_TEXTS = 1.08
-"""Growth of the number of pages from one time of reading texts ahead to the next."""
+"""Factor by which the number of pages grows from one reading of texts to the next."""
 _NEEDED = {
     "simhash": ("simhash", "Fingerprinting the text of pages"),
     "sklearn": ("scikit-learn", "Scoring pages by cosine"),
 }
-_WAIT_S = 3.0  # for a job to clean up, at the end of the crawl
+_WAIT_S = 3.0  # time for a job to clean up at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
-_SHOWN_LINES = 5  # of models that were refused
-_READ_BYTES = 2**20  # of the end of what a job wrote
+_SHOWN_LINES = 5  # most log lines about refused models
+_READ_BYTES = 2**20  # read from the end of a job's output
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def check_learning() -> None:
-    """Raise MissingExtraError if what learning needs is not installed; imports none of it."""
+    """Raise MissingExtraError if a package for learning is missing; import none of them."""
     for module, (package, purpose) in _NEEDED.items():
         if importlib.util.find_spec(module) is None:
             raise MissingExtraError(purpose, package, "learn")
@@ -48,43 +48,43 @@ def check_learning() -> None:
 class _Job:
     process: subprocess.Popen[bytes]
     scratch: Path
-    """Takes what it says, and whatever it leaves when it is killed."""
+    """Folder for its output and its temporary files."""
     n_pages: int = 0
-    """Pages of the crawl when it was told to learn; 0: it waits."""
+    """Number of pages when it was told to learn; 0: not yet."""
 
     def tell(self, line: bytes) -> None:
-        """Write to a job; one that has ended already (a broken pipe) says why."""
+        """Write a line to the job; a broken pipe is ignored, because an ended job reports why."""
         with contextlib.suppress(BrokenPipeError):
             cast(IO[bytes], self.process.stdin).write(line)
 
     def learn(self, n_pages: int) -> None:
-        """Tell it to learn."""
+        """Tell the job to learn."""
         self.n_pages = n_pages
         self.close()
 
     def close(self) -> None:
-        """Tell it nothing more."""
+        """Close the job's stdin."""
         cast(IO[bytes], self.process.stdin).close()
 
 
 class Learner:
-    """Has a model learnt from the pages of a crawl, again each time that there are 30 % more.
+    """Has a model learnt from the pages of a crawl, again whenever there are 30 % more pages.
 
-    The next job is started as soon as one has ended. It loads its libraries and reads the texts of new pages ahead, so
-    that little is left to do when it is told to learn: a late model saves less.
+    The next job starts as soon as one has ended. It loads its libraries and reads the texts of new pages in advance,
+    so that the fit is quick when its time comes: a late model saves fewer fetches.
 
     Parameters
     ----------
     database
-        That the crawl writes to: a path or SQLAlchemy URL.
+        The crawl's database: a path or SQLAlchemy URL.
     folder
-        What the models are written to: see :func:`dedup_crawler.live.learning.refit.refit`.
+        Folder for the models: see :func:`dedup_crawler.live.learning.refit.refit`.
     learn_after
-        Pages, >= 1, before the first time.
+        Number of pages, >= 1, before the first fit.
     on_model
-        Called with *folder* when models in it are new.
+        Called with *folder* when it has new models.
     on_trouble
-        Called with a line for the user: learning failed, or a new model was refused. The models that were there stay.
+        Called with a line for the user if learning failed or a new model was refused. Existing models stay.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class Learner:
         self._on_model = on_model
         self._on_trouble = on_trouble
         self._n_pages = 0
-        self._n_texts = 0  # pages when a job was last started, or told to read texts
+        self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
     @property
     def is_learning(self) -> bool:
-        """Return True if a job was told to learn, and has not ended."""
+        """Return True if a job was told to learn and has not ended."""
         return self._job is not None and self._job.n_pages > 0
 
     def pages(self, n: int) -> None:
@@ -114,14 +114,14 @@ class Learner:
         self._n_pages = n
 
     def tick(self) -> None:
-        """Start a job, tell it what to do if it is time, or see whether it has ended."""
+        """Start a job, give it its next task if due, or handle its end."""
         job, n_pages = self._job, self._n_pages
         if job is not None and job.process.poll() is not None:
             self._job = None
             if job.n_pages:
                 self._take(job)
             else:
-                _clear(job)  # it was killed while it waited; the next one says what is wrong, if anything is
+                _clear(job)  # it was killed while waiting; a lasting error shows with the next job
         elif job is None or job.n_pages == 0:
             if n_pages >= self._next:
                 self._learn()
@@ -130,11 +130,11 @@ class Learner:
                 if job is not None:
                     job.tell(b"\n")
                 else:
-                    with contextlib.suppress(OSError):  # said when it is needed
+                    with contextlib.suppress(OSError):  # an error is reported when a job is needed
                         self._job = self._started()
 
     def close(self) -> None:
-        """End a job that is under way; the models that are there stay."""
+        """End a running job; existing models stay."""
         if self._job is None:
             return
         job, self._job = self._job, None
@@ -155,7 +155,7 @@ class Learner:
         self._job.learn(n_pages)
 
     def _started(self) -> _Job:
-        """Start a job that waits."""
+        """Start a waiting job."""
         scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
         command = [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", "--parent", str(os.getpid())]
         try:
@@ -166,25 +166,25 @@ class Learner:
                     stdout=said,
                     stderr=complained,
                     env={**_ONE_THREAD, **os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))},
-                    start_new_session=True,  # its own processes are to end with it; Ctrl-C is for the crawl
+                    start_new_session=True,  # its own processes must end with it; Ctrl-C is for the crawl
                     bufsize=0,
                 )
         except OSError:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
         job = _Job(process, scratch)
-        # not as an argument: everybody can read those, and it may hold a password
+        # not as an argument, which all users can read: the URL may hold a password
         job.tell(os.fsencode(self._database) + b"\n")
         return job
 
     def _take(self, job: _Job) -> None:
-        """Hand over what a job that has ended has to say."""
+        """Handle the result of an ended job."""
         said, complained = _last_line(job.scratch / _SAID), _last_line(job.scratch / _COMPLAINED)
         status = job.process.returncode
         _clear(job)
         try:
             report = RefitReport.from_text(said)
-        except (ValueError, TypeError):  # it has not come to its end
+        except (ValueError, TypeError):  # no complete report
             reason = f"it was killed (signal {-status})" if status < 0 else complained or f"exit status {status}"
             self._on_trouble(f"Learning after {job.n_pages} pages failed: {reason.rstrip('.')}. {self._again()}")
             return
@@ -198,22 +198,22 @@ class Learner:
 
 
 def _last_line(path: Path) -> str:
-    """Last line that a job wrote, fit for a log: nothing that a site says gets there unescaped."""
+    """Return the last line that a job wrote, escaped for the log."""
     try:
         with path.open("rb") as file:
             file.seek(max(path.stat().st_size - _READ_BYTES, 0))
             lines = file.read().decode("utf-8", "replace").split("\n")
     except OSError:
-        return ""  # somebody has tidied up the temporary files
+        return ""  # the temporary files were removed
     last = next((line for line in reversed(lines) if line.strip()), "")
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in last.strip())
 
 
 def _clear(job: _Job) -> None:
-    """End whatever is left of a job, and remove its files."""
+    """End all processes of a job, and remove its files."""
     job.close()
     status = job.process.returncode
-    if status is None or status < 0:  # it could not end its own processes
+    if status is None or status < 0:  # it did not end its own processes
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(job.process.pid, signal.SIGKILL)  # the leader of its group

@@ -1,7 +1,7 @@
-"""Keys that a new model would no longer look at, though the one before it did.
+"""Keys that a new model would ignore, although the old model keeps them.
 
-Pinterest's MIQPS (2026) refuses a new map of important parameters when more than a share of them would turn
-unimportant at once; the other direction is always allowed. A site seldom changes so much, bad labels do.
+Pinterest's MIQPS (2026) refuses a new map of important parameters if more than a given share of them would become
+unimportant at once; the opposite is always allowed. Sites seldom change so much, but bad labels do.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from dedup_crawler.methods import Canonicalizer
 
 REFUSED_SHARE = 0.10
-"""Largest share (0-1) of the protected keys that a refit may newly ignore."""
+"""Largest share (0-1) of the protected keys that a new model may newly ignore."""
 _FEW = 2
-"""Number of keys that may always be newly ignored if they are not most of all: of ten keys, two are no catastrophe."""
-_MAX_TEMPLATES = 500  # the most frequent ones; strangers' URLs may have any number
+"""Number of keys that may always be newly ignored unless they are most of the keys: two of ten keys do little harm."""
+_MAX_TEMPLATES = 500  # the most frequent ones; a site may make up any number
 _MAX_KEYS = 50  # of a template
 _N_TRIES = 20  # for one key
-_MIN_TRIALS = 3  # groups of URLs that differ in one key alone
-_KEPT = 0.5  # a model keeps a key if more than this share of the tries makes another form
+_MIN_TRIALS = 3  # least number of groups of URLs that differ in one key only
+_KEPT = 0.5  # a model keeps a key if more than this share of the tries give another form
 
 T = TypeVar("T")
 _Visit = tuple[KeyValues, int]
 """A URL and its page."""
 _Try = tuple[str, list[str]]
-"""A URL, and URLs with another value in it."""
+"""A URL, and the same URL with other values of a key."""
 _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 _NEXT_DIGIT = str.maketrans(_DIGITS, _DIGITS[1:] + _DIGITS[0])
 _NEXT_LETTER = str.maketrans(_LETTERS + _LETTERS.upper(), (_LETTERS[1:] + "a") + (_LETTERS[1:] + "a").upper())
@@ -43,28 +43,27 @@ def newly_ignored(
 ) -> tuple[list[str], int]:
     """Find the keys that *old* keeps and *new* ignores.
 
-    A key is a name of the query, or a part of the path that varies, in one template
-    (:mod:`~dedup_crawler.live.learning.url_groups`). A model keeps it if mostly other values, one of another URL and
-    one that was not seen, make other forms; where only one value was seen, if leaving it out does. A URL that is
-    covered (:meth:`~dedup_crawler.methods.Canonicalizer.is_covered`) is not looked at, so that none of its keys is
-    kept.
+    A key is a query name, or a varying part of the path, in one template
+    (:mod:`~dedup_crawler.live.learning.url_groups`). A model keeps it if other values (one of another
+    URL and one that was never seen) mostly give other forms; if only one value was seen, if removing it does. None of
+    the keys of a covered URL (:meth:`~dedup_crawler.methods.Canonicalizer.is_covered`) is kept.
 
     Parameters
     ----------
     old, new
-        Fitted. Of hosts that *old* does not know nothing is protected.
+        Fitted models. Hosts that *old* does not know have no protected keys.
     urls
-        Of the crawl; best those that *old* has learnt from, for it had no chance to look at others.
+        URLs of the crawl, preferably those that *old* was trained on: it could not learn about others.
     clusters
-        The page of each. With them, a key is not protected if mostly URLs that differ in nothing else show one page:
-        *old* looks at it for want of evidence only.
+        Cluster of each URL. With clusters, a key is not protected if URLs that differ only in it mostly show one page:
+        then *old* keeps it only for lack of evidence.
 
     Returns
     -------
     list of str
-        The keys, such as ``query[t] of http://forum.example/topic.php?f&t``, those of frequent templates first.
+        The newly ignored keys, such as ``query[t] of http://forum.example/topic.php?f&t``; frequent templates first.
     int
-        How many keys are protected.
+        The number of protected keys.
     """
     ignored: list[str] = []
     n_protected = 0
@@ -81,20 +80,20 @@ def newly_ignored(
 
 
 def is_refused(ignored: Sequence[str], n_protected: int) -> bool:
-    """Return True if a refit that newly ignores these keys is to be refused."""
+    """Return True if a model that newly ignores these keys is to be refused."""
     share = len(ignored) / n_protected if n_protected else 0.0
     return share > (0.5 if len(ignored) <= _FEW else REFUSED_SHARE)
 
 
 def _known_to(model: Canonicalizer, urls: Iterable[str], clusters: Iterable[int] | None) -> list[_Visit]:
-    """Distinct URLs of the hosts of *model*, as maps, with their pages."""
+    """Return the distinct URLs of the hosts of *model*, as key-value maps, with their clusters."""
     pages = zip(map(normal_form, urls), clusters if clusters is not None else repeat(0), strict=False)
     known = {url: page for url, page in pages if host_of(url) in model.hosts}
     return [(key_values(url), page) for url, page in known.items()]
 
 
 def _templates(visits: Sequence[_Visit]) -> Iterator[tuple[Template, list[_Visit]]]:
-    """The most frequent templates with their URLs."""
+    """Yield the most frequent templates with their URLs."""
     found: dict[Template, list[_Visit]] = defaultdict(list)
     for visit, template in zip(visits, templates_of([url for url, _ in visits]), strict=True):
         found[template].append(visit)
@@ -103,7 +102,7 @@ def _templates(visits: Sequence[_Visit]) -> Iterator[tuple[Template, list[_Visit
 
 
 def _is_idle(visits: Sequence[_Visit], key: str) -> bool:
-    """Return True if URLs that differ in *key* alone mostly show one page, as far as there are some."""
+    """Return True if there are enough URLs that differ only in *key*, and they mostly show one page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for url, page in visits:
         groups[url_of(_without(url, key))].append(page)
@@ -112,7 +111,7 @@ def _is_idle(visits: Sequence[_Visit], key: str) -> bool:
 
 
 def _tries(urls: Sequence[KeyValues], key: str) -> list[_Try]:
-    """URLs of one template, and what other values of *key* make of each."""
+    """Return URLs of one template, each with the URLs that other values of *key* give."""
     first: dict[str | None, KeyValues] = {}
     for url in urls:
         first.setdefault(url[key], url)
@@ -127,7 +126,7 @@ def _tries(urls: Sequence[KeyValues], key: str) -> list[_Try]:
 
 
 def _unseen(value: str | None) -> str:
-    """Another value of the same kind: our rules know which slug belongs to which number, and spare a wrong one."""
+    """Return a new value of the same kind; rules leave a known slug with the wrong number unchanged."""
     value = value or "0"
     return value.translate(_NEXT_DIGIT if any(map(str.isdigit, value)) else _NEXT_LETTER)
 
@@ -137,13 +136,13 @@ def _without(url: KeyValues, key: str) -> KeyValues:
 
 
 def _spread(values: Sequence[T]) -> list[T]:
-    """A few of them, from the first to the last."""
+    """Return a few of the values, evenly spaced."""
     n = min(len(values), _N_TRIES)
     return [values[i * len(values) // n] for i in range(n)]
 
 
 def _is_kept(model: Canonicalizer, tries: Sequence[_Try]) -> bool:
-    """Return True if *model* tells the URL from all the others in most tries."""
+    """Return True if *model* keeps the URL apart from all the others in most tries."""
     n_told_apart = sum(
         not model.is_covered(url) and model.canonicalize(url) not in model.canonicalize_many(others)
         for url, others in tries

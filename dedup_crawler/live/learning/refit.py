@@ -1,11 +1,11 @@
-"""Learning a model from what a crawl has collected so far, beside the crawl: texts, labels, fit, guard, save.
+"""Learning a model from the pages collected so far, beside the crawl: texts, labels, fit, guard, save.
 
-The texts that are read off the pages are written to the database of the crawl, a hundred at a time, so that no page is
-read twice however often the crawl learns. Clusters stay in memory: they change with each page.
+The texts of the pages are written to the crawl's database, a hundred at a time, so that no page is read twice however
+often the crawl learns. Clusters stay in memory, because each new page may change them.
 
-A model that is there already is replaced by one that was learnt from as many pages or more, unless one page has
-swallowed the crawl meanwhile (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many of the
-keys that the old one looks at (:mod:`~dedup_crawler.live.learning.protected_keys`).
+A new model replaces an existing one if it was learnt from at least as many pages, unless one page has swallowed the
+crawl (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many keys that the old one keeps
+(:mod:`~dedup_crawler.live.learning.protected_keys`).
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 METHOD = "verified"
 MIN_PAGES = 50
-"""Least number of pages of a host with a model of its own."""
-_MAX_HOSTS = 1000  # the largest; a crawl of the whole web may have any number
+"""Least number of pages that a host needs for its own model."""
+_MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
 _SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120
-# hosts come from strangers and become names of folders
+# host names become folder names, and sites choose them
 _is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
 
 
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
-    """Learn from the pages that *database* holds by now, and write the models that it teaches.
+    """Learn models from the pages in *database*, and save them.
 
     Parameters
     ----------
     database
-        A path or SQLAlchemy URL; others may write to it meanwhile.
+        A path or SQLAlchemy URL; the crawl may write to it meanwhile.
     folder
-        A model folder (it holds ``model.json``) takes one model of all pages. Any other takes a model folder for each
-        host with at least 50 pages, named as ``dedup-crawler train`` does.
+        A model folder (it holds ``model.json``) receives one model of all pages. Any other folder receives a model
+        folder for each host with at least 50 pages, named as ``dedup-crawler train`` names it.
     n_workers
-        Processes that read pages; by default one a core.
+        Number of processes that read pages; by default one per core.
 
     Raises
     ------
     DedupError, OSError
-        If the database cannot be read, nothing can be learnt from it, or a model cannot be written; the models that
-        were there stay.
+        If the database cannot be read, nothing can be learnt from it, or a model cannot be written. Existing models
+        stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:
         n_pages = len(store)
         _read_texts(store, n_workers)
-        pages = list(islice(store.labelled_pages(), n_pages))  # those that the crawl has added meanwhile have no text
+        pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
     data = TrainingData.of_pages(pages, cluster_labelled(pages))
     done = RefitReport(len(data.urls))
     for place, part in _parts(folder, data):
@@ -70,7 +70,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
 
 
 def read_texts(database: str, *, n_workers: int | None = None) -> None:
-    """Read the texts of the pages that *database* holds by now, so that :func:`refit` need not.
+    """Read the texts of the pages in *database* in advance of :func:`refit`.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _read_texts(store: PageStore, n_workers: int | None) -> None:
 
 
 def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingData]]:
-    """Model folders, and what each model is learnt from."""
+    """Yield model folders, each with its training data."""
     if (folder / "model.json").is_file():
         yield folder, data
         return
@@ -104,7 +104,7 @@ def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingDat
 
 
 def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
-    """Fit one model, and put it in its place if it may stand there."""
+    """Fit one model, and save it unless it is refused."""
     old = _model_in(place)
     if old is not None and old.n_urls_ > len(data.urls):
         done.kept.append(str(place))
@@ -120,7 +120,7 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
 
 
 def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> str | None:
-    """Reason why *new* is not to replace *old*."""
+    """Return the reason why *new* must not replace *old*, if any."""
     found = swallowing_cluster(data.urls, data.clusters, old.n_urls_)
     if found is not None:
         cluster, n_urls = found
@@ -130,18 +130,18 @@ def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> st
     if is_refused(ignored, n_protected):
         more = f" and {len(ignored) - _SHOWN_KEYS} more" if len(ignored) > _SHOWN_KEYS else ""
         names = ", ".join(map(_short, ignored[:_SHOWN_KEYS]))
-        return f"{len(ignored)} of {n_protected} keys that it looks at would newly be ignored ({names}{more})."
+        return f"{len(ignored)} of {n_protected} keys that it keeps would newly be ignored ({names}{more})."
     return None
 
 
 def _model_in(place: Path) -> Canonicalizer | None:
-    """The model to be replaced; None if there is none, or none that can be used."""
+    """Return the model to be replaced; None if there is no usable one."""
     if not place.exists():
         return None
     try:
         return load_model(place)
     except DamagedModelError:
-        return None  # learning again is the way out
+        return None  # the new model replaces a broken one
 
 
 def _short(text: str) -> str:

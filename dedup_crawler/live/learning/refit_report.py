@@ -11,13 +11,13 @@ class RefitReport:
     """Outcome for the models of a crawl."""
 
     n_pages: int
-    """Pages that were learnt from."""
+    """Number of pages that were learnt from."""
     learnt: list[str] = field(default_factory=list)
-    """Folders that hold a new model."""
+    """Folders with a new model."""
     kept: list[str] = field(default_factory=list)
-    """Folders whose model had been learnt from more pages, and stays."""
+    """Folders whose old model stays, because it was learnt from more pages."""
     refused: list[str] = field(default_factory=list)
-    """A line for each model that stays because the new one was not to be trusted."""
+    """One line for each old model that stays because the new one was refused."""
 
     def to_text(self) -> str:
         """Return the report as one line of JSON."""
@@ -30,6 +30,6 @@ class RefitReport:
         Raises
         ------
         ValueError, TypeError
-            If it is something else.
+            If *text* is anything else.
         """
         return cls(**json.loads(text))

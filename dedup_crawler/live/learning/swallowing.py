@@ -1,7 +1,7 @@
-"""Detection of a swallowed crawl: a login wall, a captcha or an error page that answers everything.
+"""Detection of a swallowed crawl: a log-in form, a captcha or an error page that answers for all URLs.
 
-Labels then say that all URLs are one page. They teach no rule (one cluster is one piece of evidence, however large),
-but a model learnt from them has forgotten what the one before it knew.
+All URLs then get one label. Such labels teach no wrong rule (one cluster is one piece of evidence, however large), but
+a model learnt from them has lost the rules of the model before.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from dedup_crawler.live.learning.url_groups import MIN_URLS, templates_of
 from dedup_crawler.urls.keyvalue import key_values
 
 SUDDENLY = 0.20
-"""Share (0-1) of the later pages above which one cluster swallows them, if it held few of the earlier ones."""
+"""A cluster with more than this share (0-1) of the later pages swallows the crawl if it held few earlier ones."""
 BEFORE = 0.05
 """Share (0-1) of the earlier pages that counts as few."""
 MOSTLY = 0.50
-"""Share (0-1) of the later pages, of whatever template, that is too much in any case."""
-_MIN_PAGES = 50  # later ones, for their share to mean something
+"""A cluster with more than this share (0-1) of the later pages, of all templates, always swallows the crawl."""
+_MIN_PAGES = 50  # least number of later pages for their share to count
 
 
 def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: int) -> tuple[int, int] | None:
-    """Find a cluster that takes in pages of many kinds all of a sudden, or most of the later pages.
+    """Find a cluster that suddenly takes pages of many kinds, or most of the later pages.
 
-    All of a sudden: of the later URLs of templates that at least 10 earlier ones have it holds more than 20 %, and it
-    held less than 5 % before. A template that was one page from its beginning (links to log in, met late) is no sign of
-    anything, unless it is most of what was crawled.
+    Suddenly means: among URLs of templates with at least 10 earlier URLs, it holds more than 20 % of the later URLs and
+    held less than 5 % of the earlier ones. A template that was one page from its beginning (such as late links to log
+    in) does not count, unless it is most of the crawl.
 
     Parameters
     ----------
     urls, clusters
-        Of one host, in crawl order, same length.
+        URLs and clusters of one host, in crawl order, same length.
     n_before
-        How many URLs came before the part that is in doubt; where there is no such part, all are.
+        Number of URLs before the part in doubt; if no URL follows, all are in doubt.
 
     Returns
     -------
     tuple of int, or None
-        The cluster, and how many of the URLs in doubt it holds.
+        The cluster, and the number of URLs in doubt that it holds.
     """
     if n_before >= len(urls):
         n_before = 0

@@ -1,7 +1,7 @@
-"""URLs of a crawl by template, coarsely: the fixed parts of the path and the names of the query.
+"""Groups of URLs by coarse template: the fixed parts of the path and the query names.
 
-Pinterest's MIQPS groups by the set of query names alone; here the path tells pages apart as well. It needs no model, so
-that two models can be compared by it.
+Pinterest's MIQPS groups by the set of query names alone; here the path counts too. The groups need no model, so two
+models can be compared on them.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from dedup_crawler.urls.keyvalue import KeyValues, url_of
 from dedup_crawler.urls.templates import is_always_argument
 
 MIN_URLS = 10
-"""Least number of URLs of a template that says something."""
+"""Least number of URLs of a template that is used."""
 ANY = "<any>"
-"""A part of the path that varies; in no URL, for its brackets would be escaped."""
-_MIN_LITERAL = 0.01  # share of the URLs that have a part of a path, for it to be a word of the site
+"""A varying part of the path; no URL contains this, because its brackets would be escaped."""
+_MIN_LITERAL = 0.01  # a path part on at least this share of the URLs is a fixed word of the site
 
 Template = tuple[tuple[str, str], ...]
-"""Key -> value; of the query the keys alone."""
+"""Pairs of key and value; query keys without values."""
 
 
 def templates_of(urls: Sequence[KeyValues]) -> list[Template]:
-    """The template of each URL, given as a map of keys to values."""
+    """Return the template of each URL; a URL is a key-value map."""
     counts = Counter(item for url in urls for item in url.items() if item[0].startswith("path["))
     least = max(_MIN_LITERAL * len(urls), MIN_URLS)
     return [tuple(sorted(_word(key, value, counts[key, value] >= least) for key, value in url.items())) for url in urls]
 
 
 def varying_keys(template: Template) -> list[str]:
-    """Keys that may tell its URLs apart."""
+    """Return the keys that may tell its URLs apart."""
     return [key for key, value in template if value == ANY or _is_query(key)]
 
 
 def written(template: Template) -> str:
-    """Write a template as a URL with the parts that vary left open.
+    """Write a template as a URL with placeholders for varying parts.
 
     >>> from dedup_crawler.urls.keyvalue import key_values
     >>> written(templates_of([key_values("http://a.example/topic/7?page=2")])[0])

@@ -1,4 +1,4 @@
-"""The models of a crawl by host, less the rules that were switched off, with what explorations said of them."""
+"""The models of a crawl by host, without switched-off rules, and the evidence of explorations for each rule."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class LiveModels:
     Parameters
     ----------
     shelf
-        Where models come from.
+        Source of the models.
     epsilon
-        Share (0-1) of the drops of a well-known rule that is explored.
+        Share (0-1) of a well-tested rule's drops that is explored.
     on_trouble
         Called with a line for the user.
     """
@@ -46,13 +46,13 @@ class LiveModels:
         self._shelf = shelf
         self._on_trouble = on_trouble
         self._digests: dict[str, str] = {}
-        self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of models met: digest, identifiers of the rules
+        self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of used models: digest, rule identifiers
         self._sentences: dict[str, str] = {}
-        # base model -> what is asked instead: less what was switched off; None: nothing, its seen forms are another's
+        # base model -> model without switched-off rules; None: unusable, the seen forms come from another model
         self._asked: WeakKeyDictionary[Canonicalizer, Canonicalizer | None] = WeakKeyDictionary()
 
     def of(self, host: str) -> Canonicalizer | None:
-        """The model that decides about URLs of *host*, if there is one."""
+        """Return the model that decides about URLs of *host*, if any."""
         base = self._shelf.of(host)
         if base is None:
             return None
@@ -63,7 +63,7 @@ class LiveModels:
         return asked
 
     def replace(self, shelf: ModelShelf) -> None:
-        """Go on with other models; what is known of rules that they share with the old ones stays known."""
+        """Use other models from now on; shared rules keep their evidence."""
         self._shelf = shelf
         self._digests.clear()
         self._asked.clear()
@@ -74,11 +74,11 @@ class LiveModels:
         return self._shelf.layer
 
     def digests(self) -> str:
-        """Digests of all models whose forms the seen set holds, as a fact to keep beside them."""
+        """Return the digests of all models whose forms are in the seen set, as text to note there."""
         return json.dumps(self._digests, sort_keys=True)
 
     def expect(self, digests: str | None) -> None:
-        """Take in what an earlier process noted by :meth:`digests`: other models would make other forms."""
+        """Take in the :meth:`digests` that an earlier process noted: other models would make other forms."""
         try:
             told = json.loads(digests or "{}")
             self._digests = {str(host): str(digest) for host, digest in told.items()}
@@ -86,9 +86,9 @@ class LiveModels:
             self._on_trouble("The seen set does not name its model; the filter assumes the present one.")
 
     def mismatch(self) -> str | None:
-        """An expected host whose seen forms were made by another model than the one at hand; None if there is none.
+        """Return an expected host whose seen forms were made by another model; None if there is none.
 
-        A folder of models is not searched: there each host is looked at when it is asked for.
+        A folder of models is not searched; each of its hosts is checked when first used.
         """
         for host in sorted(self._shelf.known_hosts & self._digests.keys()):
             base = self._shelf.of(host)
@@ -97,22 +97,22 @@ class LiveModels:
         return None
 
     def sentence(self, rule: str) -> str:
-        """Sentence of a rule of a model that was met."""
+        """Return the sentence of a rule of a used model."""
         return self._sentences.get(rule, "a rule of an earlier model")
 
     def site_text_of(self, host: str) -> SiteText | None:
-        """Knowledge of the model of *host* about the text of its pages; None if it has none."""
+        """Return the site text in the model of *host*; None if it has none."""
         model = self.of(host)
         return model.site_text if model is not None else None
 
     def switch_off(self, rule: str) -> None:
-        """Go on without a rule; :attr:`evidence` has switched it off already."""
+        """Apply a rule no longer; :attr:`evidence` has switched it off already."""
         for base, asked in list(self._asked.items()):
             if asked is not None and rule in base.rule_sentences():
                 self._asked[base] = without(base, self.evidence.switched_off)
 
     def write_evidence(self) -> None:
-        """Keep beside each model what explorations said of its rules, for the next crawl."""
+        """Save the evidence for the rules of each model beside it, for the next crawl."""
         counts = self.evidence.counts()
         for folder, (digest, rules) in self._folders.items():
             its_counts = {rule: counts[rule] for rule in sorted(rules & counts.keys())}
@@ -123,7 +123,7 @@ class LiveModels:
                     self._on_trouble(str(error))
 
     def _met(self, base: Canonicalizer, host: str) -> Canonicalizer | None:
-        """Take in a model that was not asked before."""
+        """Take in a newly loaded model."""
         digest = base.digest
         if self._digests.setdefault(host, digest) != digest:
             self._on_trouble(

@@ -1,8 +1,7 @@
-"""Difference of two models: links of a list that only one of them would drop, rule by rule.
+"""Difference of two models: links that only one of them would drop, by rule.
 
-Both models see the list as a crawl would: the first URL of a form is fetched, later ones are dropped, and so are links
-to shapes that show nothing new. A URL that comes again is the same request, not a duplicate. Memory holds some 30
-bytes a form and model, whatever the list.
+Both models decide as in a crawl: the first URL of a form is fetched; later ones and covered URLs are dropped. A
+repeated URL is the same request, not a duplicate. Memory use is about 30 bytes per form and model.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from dedup_crawler.live.seen.table import DigestTable
 from dedup_crawler.methods import Canonicalizer, Referrer
 
 N_EXAMPLES = 3
-_MAX_TOLD = 10_000  # forms that only a referrer explains, of the links before
+_MAX_TOLD = 10_000  # remembered sentences of rules that need a referrer
 _TAG_BITS = 16
 NO_RULE = ""
-"""Stands for what no rule is known to have done."""
+"""Stands for an unknown rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedLink:
-    """One link that is dropped, and the form that an earlier one had."""
+    """One dropped link, and its form, which an earlier link had."""
 
     url: str
     referrer: str | None
@@ -34,10 +33,10 @@ class DroppedLink:
 
 @dataclass(frozen=True, slots=True)
 class RuleDrops:
-    """Drops of one rule that the other model fetches."""
+    """Links that one rule drops and the other model fetches."""
 
     rule: str
-    """Its identifier."""
+    """Identifier of the rule."""
     sentence: str
     n_urls: int
     examples: tuple[DroppedLink, ...]
@@ -49,7 +48,7 @@ class ModelDiff:
 
     n_urls: int
     n_both: int
-    """Dropped by both."""
+    """Number of links dropped by both."""
     only_new: tuple[RuleDrops, ...]
     """Dropped by the new model alone, the rule with most URLs first."""
     only_old: tuple[RuleDrops, ...]
@@ -69,10 +68,10 @@ class ModelDiff:
 def diff_models(
     old: Canonicalizer, new: Canonicalizer, links: Iterable[tuple[str, str | None]], *, n_examples: int = N_EXAMPLES
 ) -> ModelDiff:
-    """Let two models decide about *links* (URL, and the page that holds it where that is known), in their order.
+    """Let two models decide about *links* (URL, and its referrer if known), in order.
 
-    A URL counts under one rule: the first that led to the drop and that the other model does not have; the first of all
-    where it has them all.
+    A URL counts under one rule: the first that led to the drop and that the other model lacks, or the first if it lacks
+    none.
     """
     sides = _Side(old), _Side(new)
     gone = _Tally(old, new, n_examples), _Tally(new, old, n_examples)
@@ -90,7 +89,7 @@ def diff_models(
 
 
 class _Side:
-    """One model with the forms that it has seen."""
+    """One model with its seen forms."""
 
     def __init__(self, model: Canonicalizer) -> None:
         self._model = model
@@ -99,7 +98,7 @@ class _Side:
         self._told: OrderedDict[str, str] = OrderedDict()
 
     def look(self, url: str, referrer: str | None) -> tuple[str, tuple[str, ...]] | None:
-        """Form and rules of a link that is dropped; None for one that is fetched."""
+        """Return form and rules of a dropped link; None for a fetched one."""
         model = self._model
         known = None
         if referrer is not None:
@@ -123,7 +122,7 @@ class _Side:
 
 
 class _Tally:
-    """Counts what a model drops alone, by rule."""
+    """Counts the links that only one model drops, by rule."""
 
     def __init__(self, model: Canonicalizer, other: Canonicalizer, n_examples: int) -> None:
         self._sentences: Mapping[str, str] = model.rule_sentences()
@@ -141,9 +140,9 @@ class _Tally:
             self._examples[rule].append(DroppedLink(url, referrer, form))
 
     def drops(self) -> tuple[RuleDrops, ...]:
-        """Drops by rule, the most first."""
+        """Return the drops by rule, the largest first."""
         ordered = sorted(self._n_urls.items(), key=lambda entry: (-entry[1], entry[0]))
         return tuple(
-            RuleDrops(rule, self._sentences.get(rule, "by no rule that is known"), n_urls, tuple(self._examples[rule]))
+            RuleDrops(rule, self._sentences.get(rule, "by an unknown rule"), n_urls, tuple(self._examples[rule]))
             for rule, n_urls in ordered
         )

@@ -1,4 +1,4 @@
-"""Exports of a model, without the rules that a crawl found wrong."""
+"""Export of a model, without rules that a crawl switched off."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import Export, to_table
 
-_STATIC_NOTE = "the static rules in front of the model are not in the file, and it is written as if there were none"
+_STATIC_NOTE = "the file does not contain the static rules in front of the model, and ignores their effect"
 FORMATS = ("duplicate-url-discarder", "table")
 
 
@@ -22,18 +22,18 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
     Parameters
     ----------
     folder
-        A model folder; what crawls learnt of its rules lies beside it.
+        A model folder, with the evidence of crawls beside it.
     target
-        The format.
+        Name of the format.
     with_guards
-        Whether a rule is left out where the format cannot leave those URLs alone that the model knows too little of.
+        If True, leave out a rule if the format cannot except the URLs that the model knows too little about.
 
     Raises
     ------
     BadInputError
         If the model has no rules and the format takes nothing else.
     ModelError, EvidenceError
-        If the model, or what crawls learnt of it, cannot be read.
+        If the model, or its evidence file, cannot be read.
     """
     model = load_model(folder)
     off = switched_off(folder, model)
@@ -41,12 +41,12 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         return to_table(model.rule_sentences(), model.rule_evidence(), off)
     rules = model.model_rules()
     if rules is None:
-        raise BadInputError(f"{folder}: {target} cannot express what this method learns; use --format table.")
+        raise BadInputError(f"{folder}: {target} cannot express the rules of this method; use --format table.")
     export = to_discarder(rules, off, with_guards=with_guards)
     return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
 
 
 def switched_off(folder: Path, model: Canonicalizer) -> frozenset[str]:
-    """Rules of a model that a crawl switched off."""
+    """Return the rules of a model that a crawl switched off."""
     known = evidence_for(read_evidence(evidence_path(folder)), model.digest, model.rule_sentences())
     return frozenset(rule for rule, counts in known.items() if counts.is_switched_off)

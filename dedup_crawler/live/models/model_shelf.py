@@ -1,7 +1,7 @@
-"""The models of a crawl by host: one model folder, or a folder of them of which only those in use are in memory.
+"""The models of a crawl by host: one model folder, or a folder of model folders, loaded when used.
 
-In a folder of models each is named by its host, as ``dedup-crawler train`` names them, and answers for that host alone.
-Which folders there are is looked up once: hosts that strangers make up never touch the file system.
+In a folder of models each is named by its host, as ``dedup-crawler train`` names it, and is used for that host only.
+The folder is listed once: made-up hosts never reach the file system.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_MODELS = 32
-"""Models in memory."""
-_PAUSE = 0.05  # seconds, after which a folder that is being replaced is there again
+"""Maximum of models in memory."""
+_PAUSE = 0.05  # seconds; after this time a folder that was being replaced exists again
 
 
 class ModelShelf:
-    """Gives out the model of a host, or None where there is none to use.
+    """Loads the model of a host, if there is a usable one.
 
     Parameters
     ----------
     path
         A model folder, or a folder of model folders.
     max_models
-        How many of them are kept in memory; those that were not asked for the longest are put back.
+        Maximum of models in memory; the least recently used are unloaded.
     may_be_empty
-        A folder that is missing or empty has no models yet.
+        If True, a missing or empty folder is no error: it has no models yet.
     layer
         Static rules to put in front of every model.
 
@@ -72,13 +72,13 @@ class ModelShelf:
 
     @property
     def known_hosts(self) -> frozenset[str]:
-        """Hosts of a single model; in a folder of models none is known before it is asked for."""
+        """Hosts of a single model; empty for a folder of models, which are loaded when used."""
         return self._single.hosts if self._single is not None else frozenset()
 
     def of(self, host: str) -> Canonicalizer | None:
-        """The model for URLs of *host* (with port, lower-case); loaded where it is not in memory.
+        """Return the model for URLs of *host* (with port, lower-case); load it if needed.
 
-        One that cannot be read, or does not know the host that it is named by, is reported once and never used.
+        A model that cannot be read, or does not know the host in its name, is reported once and never used.
         """
         if self._single is not None:
             return self._single if host in self._single.hosts else None
@@ -91,7 +91,7 @@ class ModelShelf:
         return model if model is not None and host in model.hosts else None
 
     def folder_of(self, host: str) -> Path | None:
-        """Folder of the model of *host*, whether it can be used or not; None for unknown hosts."""
+        """Return the model folder of *host*, usable or not; None for unknown hosts."""
         if self._single is not None:
             return self.path if host in self._single.hosts else None
         return self.path / folder_name(host) if folder_name(host) in self._names else None
@@ -100,7 +100,7 @@ class ModelShelf:
         return StaticFront(model, self.layer) if self.layer is not None else model
 
     def _load(self, name: str, host: str) -> Canonicalizer | None:
-        """The model in the folder *name*, which is to know *host*."""
+        """Load the model in the folder *name*, which must know *host*."""
         folder = self.path / name
         try:
             model = self._behind_layer(_read(folder))
@@ -122,8 +122,8 @@ class ModelShelf:
 
 
 def _model_names(path: Path) -> frozenset[str]:
-    """Names of the folders in *path*, of which one at least is a model."""
-    # a model that is just being written lies in a hidden folder beside its place
+    """Return the names of the folders in *path*, at least one of which is a model."""
+    # a model that is being written is in a hidden folder
     folders = [entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
     if not any((folder / DESCRIPTION).is_file() for folder in folders):
         raise ModelError(
@@ -137,5 +137,5 @@ def _read(folder: Path) -> Canonicalizer:
     try:
         return load_model(folder)
     except ModelError:
-        time.sleep(_PAUSE)  # it may be in the middle of being replaced
+        time.sleep(_PAUSE)  # it may just be being replaced
         return load_model(folder)

@@ -1,4 +1,4 @@
-"""Codes for the rules that made a form, in the 16 bits that a seen set keeps of it."""
+"""16-bit codes for sets of rules, which a seen set stores with each form."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable
 
 _MAX_CODES = 10_000
 BEHIND = 1
-"""The code of a form to which only a URL behind a covered template has led, which was fetched to test that rule."""
+"""Code of a form that was reached only through a test of a coverage rule."""
 
 
 class RuleCodes:
-    """Rule identifiers -> code and back; what was switched off is known by its codes.
+    """Rule identifiers -> code and back; knows the codes with switched-off rules.
 
-    Two sets of rules may share a code, 1 pair in 65,535: then a page that was seen counts as unseen, and is fetched
+    Two sets of rules share a code with a chance of 1 in 65,535: then a seen page may count as unseen, and is fetched
     again.
     """
 
@@ -23,13 +23,13 @@ class RuleCodes:
         self._rules: dict[int, tuple[str, ...]] = {}
         self._off: set[str] = set()
         self.invalid: set[int] = set()
-        """Codes of forms that a switched-off rule has made."""
+        """Codes of rule sets with a switched-off rule."""
 
     def __len__(self) -> int:
         return len(self._rules)
 
     def code_of(self, rules: tuple[str, ...]) -> int:
-        """1-65,535, the same in every process; 0 for no rule."""
+        """Return the code of *rules*: 1-65,535, the same in every process; 0 for no rule."""
         if not rules:
             return 0
         known = self._codes.get(rules)
@@ -37,16 +37,16 @@ class RuleCodes:
             return known
         digest = hashlib.blake2b(",".join(sorted(rules)).encode(), digest_size=2).digest()
         code = int.from_bytes(digest, "big") or 1
-        if len(self._codes) < _MAX_CODES:  # what a hostile site can make is bounded
+        if len(self._codes) < _MAX_CODES:  # bounded, in case a hostile site causes many rule sets
             self._codes[rules] = code
             self._remember(code, rules)
         return code
 
     def rules_of(self, code: int) -> tuple[str, ...]:
-        """The rules behind *code*.
+        """Return the rules of *code*.
 
-        A process that was killed may not have noted them. Then the code itself stands for them, so that what it drops
-        can be tested, and sent after all, like the drops of any rule.
+        A killed process may not have noted them. Then a name made from the code stands for them, so that their drops
+        can be tested and sent after all, like those of any rule.
         """
         if code in (0, BEHIND):
             return ()
@@ -55,11 +55,11 @@ class RuleCodes:
         return self._rules[code]
 
     def codes_of(self, holds: Callable[[Iterable[str]], bool]) -> set[int]:
-        """The codes for whose rules *holds* is true."""
+        """Return the codes for whose rules *holds* is true."""
         return {code for code, rules in self._rules.items() if holds(rules)}
 
     def switch_off(self, rules: Collection[str]) -> None:
-        """Note that forms which *rules* have made count as unseen."""
+        """Note that forms made by *rules* count as unseen."""
         self._off.update(rules)
         for code, its_rules in self._rules.items():
             if not self._off.isdisjoint(its_rules):
@@ -68,11 +68,11 @@ class RuleCodes:
             self.code_of((rule,))
 
     def to_text(self) -> str:
-        """All of it as JSON, for a set that outlives the process."""
+        """Return all codes as JSON, for a durable seen set."""
         return json.dumps({str(code): sorted(rules) for code, rules in sorted(self._rules.items())})
 
     def read(self, text: str) -> None:
-        """Add what an earlier process knew; what cannot be read is left out."""
+        """Add the codes of an earlier process; unreadable text is ignored."""
         try:
             told = json.loads(text)
             pairs = [(int(code), tuple(map(str, rules))) for code, rules in told.items()]

@@ -1,5 +1,5 @@
-"""Marks of a decision on its request, and the text by which a request is kept outside of Scrapy.
+"""Marks that the filter writes into requests, and requests stored as text.
 
-Read ``question.py`` first (what is known of a request), then ``request_marks.py`` and ``request_text.py``; ``notes.py``
-keeps requests that have no form. What is decided belongs to ``live/decisions.py``.
+Read ``question.py`` first (a request with its form and rules), then ``request_marks.py`` and ``request_text.py``.
+``notes.py`` keeps requests that have no form. Decisions belong to ``live/decisions.py``.
 """

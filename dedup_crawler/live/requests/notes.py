@@ -1,6 +1,6 @@
-"""Notes of requests that have no form yet, in a durable seen set, so that a kill does not lose them.
+"""Notes, in a durable seen set, of requests that have no form yet, so that a kill does not lose them.
 
-The queue of a crawl that is killed is lost, and such a request may stand on a page that is not fetched again.
+A kill loses the queue of a crawl, and the page with the link may not be fetched again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _PORTION = 500
 
 
 class Notes:
-    """Keeps requests in *seen* until they are answered, by what tells them apart where there are no forms.
+    """Keeps requests without forms in *seen* until they are answered.
 
-    *text_of* and *request_of* write a request as text, and read it; None where that is impossible.
+    **text_of* writes a request as text, and *request_of* reads it; both return None if that is impossible.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class Notes:
         self._fingerprint_of = fingerprint_of
 
     async def keep_again(self, texts: Sequence[str]) -> None:
-        """Have a durable set that was cleared keep the requests that it awaited, until they are decided again."""
-        for start in range(0, len(texts), _PORTION):  # of a million requests, not all at once
+        """Keep the awaited requests of a cleared durable set until they are decided again."""
+        for start in range(0, len(texts), _PORTION):  # not a million requests at once
             claims = []
             for text in texts[start : start + _PORTION]:
                 request = self._request_of(text)
@@ -53,10 +53,7 @@ class Notes:
         return form_digest(f"request {self._fingerprint_of(request).hex()}")
 
     async def keep(self, requests: Sequence[Request]) -> None:
-        """Have a durable set keep requests that it is not asked about, until they are answered.
-
-        The queue of a crawl that is killed is lost, and such a request may stand on a page that is not fetched again.
-        """
+        """Keep requests without a form in a durable set until they are answered."""
         noted = [request for request in requests if request.callback is not NO_CALLBACK]
         digests = [*map(self._digest, noted)]
         claims = [
@@ -74,5 +71,5 @@ class Notes:
                 request.meta[marks.UNFORMED] = True
 
     def decided(self, requests: Iterable[Request]) -> None:
-        """Let go of requests whose forms are known by now."""
+        """Forget requests whose forms are known by now."""
         self._seen.processed(map(self._digest, requests))

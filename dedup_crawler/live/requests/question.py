@@ -1,4 +1,4 @@
-"""Questions: requests with all that is known of them before the seen set is asked who owns their forms."""
+"""Questions: requests with their model, form and rules, ready to ask the seen set who owns the form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Question:
-    """A request with all that is known before the seen set is asked who owns its form; a :class:`Claimant`."""
+    """A request with its model, form and rules; a :class:`Claimant` for the seen set."""
 
     request: Request
     model: Canonicalizer
@@ -35,30 +35,30 @@ class Question:
     fired: tuple[str, ...]
     """Identifiers of the rules that lead from the URL to its form, or of those that cover it."""
     rules: int
-    """Their code in the seen set."""
+    """Code of the rules in the seen set."""
     is_covered: bool
-    """True if its whole shape shows nothing new."""
+    """True if a coverage rule skips the URL."""
     must_pass: bool
     is_redirected: bool
     """True if a redirect led to it."""
     is_tested: bool
     """True if it is sent to verify the rules that dropped it."""
     answers_again: bool
-    """True if it is fetched, and answers for its form, though its very URL has claimed the form before."""
+    """True if it is fetched and answers for its form although its own URL has claimed the form before."""
     may_be_noted: bool
-    """True if a durable set may keep it apart from its form: from before there was a model, or was another one."""
+    """True if a durable set may hold a note of it, from a time without this model."""
     text_of: Callable[[Request], str | None]
     written: str | None = None
-    """The request as text, once that was asked for."""
+    """The request as text, once :meth:`text` was called."""
 
     def text(self) -> str | None:
-        """The request as text; None where it cannot be written."""
+        """Return the request as text; None if it cannot be written."""
         if self.written is None:
             self.written = self.text_of(self.request)
         return self.written
 
     def kept(self) -> Kept:
-        """Return what is kept in place of the request: its text, or the request itself."""
+        """Return the text of the request, or the request itself if it has none."""
         return self.text() or self.request
 
 
@@ -68,15 +68,15 @@ class Questions:
     Parameters
     ----------
     model_of
-        Gives the model of a host; None for a host that no model knows.
+        Returns the model of a host; None for a host that no model knows.
     codes
         Rules by their code in the seen set.
     text_of
-        Writes a request as text; None where that is impossible.
+        Writes a request as text; None if that is impossible.
     not_sent
-        Told of a request that is decided anew before it was answered, for the models have changed.
+        Called with a request that is decided again before its answer, because the models have changed.
     count
-        Counts what the filter has no business with.
+        Counts requests that the filter ignores.
     """
 
     def __init__(
@@ -92,29 +92,29 @@ class Questions:
         self._text_of = text_of
         self._not_sent = not_sent
         self._count = count
-        # of the request before: the links of a page share it, and most lead to one host
+        # values of the previous request: the links of a page share the referrer, and mostly the host
         self._referrer: Referrer | None = None
         self._site = "\0"
         self._site_model: Canonicalizer | None = None
         self.crawl = marks.new_crawl()
-        """Name of the decisions of this crawl with these models."""
+        """Name that marks decisions of this crawl with these models."""
 
     def forget_forms(self) -> None:
-        """Note that forms have changed."""
+        """Forget cached forms, because they have changed."""
         self._referrer = None
         self._site = "\0"
 
     def begin_anew(self) -> None:
-        """Note that other models are asked now: whatever is queued is decided again when its turn comes."""
+        """Note that the models were replaced: queued requests are decided again when their turn comes."""
         self.forget_forms()
         self.crawl = marks.new_crawl()
 
     def is_decided(self, request: Request) -> bool:
-        """Return True if this crawl has decided about *request* before, by these models."""
+        """Return True if this crawl has already decided about *request* with these models."""
         return marks.is_decided(request, self.crawl)
 
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
-        """Make the question to ask about *request*; None if the filter has no business with it."""
+        """Make the question about *request*; None if the filter ignores it."""
         meta, asked = request.meta, request.url
         was_decided, is_redirected, again, may_be_noted = False, False, None, False
         if marks.is_marked(request):
@@ -140,8 +140,8 @@ class Questions:
         form = model.form_of(url, referrer)
         is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
         must_pass = is_start or is_wanted
-        # what no page links to is what somebody wants to start with
-        # what drops a covered URL, and is tested by it, is no rule about its form
+        # a request without a referrer counts as a start request
+        # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
         covering = model.covering(url) if referrer is not None and not must_pass else ()
         is_covered = bool(covering)
         fired = covering or (model.leading(url, referrer, form) if form != url else ())
@@ -169,14 +169,14 @@ class Questions:
         )
 
     def _model_for(self, url: str) -> Canonicalizer | None:
-        """The model that decides about a URL in normal form."""
+        """Return the model that decides about a URL in normal form."""
         host = host_of(url)
         self._site = f"{url.partition(':')[0]}://{host}/"
         self._site_model = self._model_of(host)
         return self._site_model
 
     def _referrer_of(self, request: Request) -> Referrer | None:
-        """The page that holds the link, with the form that the model of its own site gives."""
+        """Return the page that holds the link, with its form by the model of its own site."""
         url = referrer_of(request)
         if url is None:
             return None

@@ -1,8 +1,8 @@
-"""Marks that the filter writes into the meta of a request, and facts that it reads off a request before it decides.
+"""Marks that the filter writes into the meta of a request, and facts that it reads from a request.
 
-Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request: a mark
-counts only together with the URL it was made for. What every request of a queue gets are strings and bytes: lists and
-tuples the garbage collector counts, and goes through all queued requests the more often.
+Scrapy copies meta to redirects and retries, and many spiders copy the meta of a response to the next request, so a
+mark counts only together with the URL that it was made for. Marks of all requests are strings and bytes, because the
+garbage collector tracks lists and tuples and would scan the queue more often.
 """
 
 from __future__ import annotations
@@ -19,49 +19,47 @@ if TYPE_CHECKING:
     from scrapy import Request
 
 FORMS = "dedup_forms"
-"""Digests of the forms that the request answers for, one behind the other: those of the redirects that led to it, and
-its own."""
+"""Concatenated digests of the forms that the request answers for: those of redirects that led to it, and its own."""
 
 DECIDED = "dedup_decided"
-"""The crawl that decided about the request, whether a redirect led to it, and the URL that it was decided for; as
-:func:`decided` writes it."""
+"""The crawl that decided about the request, whether a redirect led to it, and the URL of the decision, as written by
+:func:`decided`."""
 
 EXPLORES = "dedup_explores"
-"""The test that an explored request makes: the digest of the form whose page it ought to show; what is expected of it,
-one of the words below; the rules that would have dropped it."""
+"""The test that an explored request makes: the digest of the form whose page it should show; the expectation, one of
+the words below; the rules that would have dropped it."""
 
 AT_HAND = ""
-"""The owner's page has come."""
+"""The page of the owner is kept."""
 AWAITED = "awaited"
-"""The owner's page is on its way, for the first time or once more."""
+"""The owner's page is being fetched, for the first time or again."""
 COVERED = "covered"
-"""Nothing new: the URL has a shape that shows nothing of its own."""
+"""A coverage rule says that the URL shows nothing new."""
 REACHED = "reached"
-"""Nothing new, and it redirected to a form that a link has led to."""
+"""Covered, and redirected to a form that a link has reached."""
 REACHED_ALONE = "reached alone"
-"""Nothing new, but it redirected to a form that no link has led to yet."""
+"""Covered, but redirected to a form that no link has reached yet."""
 OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
 OWNER = "owner"
-"""The request is no test: it fetches an owner's page once more, to compare with."""
+"""The request is no test: it fetches an owner's page again for a comparison."""
 
 BEHIND = "dedup_behind"
-"""The URL of the request, if only one behind a covered template has led to it, which was fetched to test that rule;
-written down with it, for the next process."""
+"""The URL of the request, if only a test of a coverage rule has led to it; stored with it for the next process."""
 
 UNFORMED = "dedup_unformed"
-"""The digests under :data:`FORMS` are none of forms: the request is only noted, so that a kill does not lose it."""
+"""The digests under :data:`FORMS` are not of forms: the request is only noted so that a kill does not lose it."""
 
 AGAIN = "dedup_again"
-"""Reason why the filter itself sends the request, see below, and its ``dont_filter`` before; gone once decided."""
+"""Reason why the filter itself sends the request (see below), and its earlier ``dont_filter``; removed once decided."""
 
 SUBSTITUTE = "substitute"
-"""The URL that was fetched in its place failed."""
+"""The owner of its form failed."""
 RECOVERED = "recovered"
 """The rule that dropped it was switched off, or cannot be verified."""
 TESTED = "tested"
 """The crawl has run dry, and the rule that dropped the request is not verified."""
 RESUMED = "resumed"
-"""An earlier process was killed before the answer came: it claims its form again."""
+"""An earlier process was killed before the answer; the request claims its form again."""
 
 _CRAWL_SIZE = 12
 _LED, _LINKED = ">", "-"
@@ -70,7 +68,7 @@ _OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", 
 
 
 def is_exempt(request: Request) -> bool:
-    """Return True if the filter has no business with *request* at all."""
+    """Return True if the filter ignores *request*."""
     return (
         request.callback is NO_CALLBACK
         or request.method != "GET"
@@ -80,7 +78,7 @@ def is_exempt(request: Request) -> bool:
 
 
 def is_redirected(request: Request) -> bool:
-    """Return True if Scrapy made *request* of a redirect, and no spider copied that into its meta."""
+    """Return True if Scrapy made *request* from a redirect; meta copied by a spider does not count."""
     text: str = request.meta.get(DECIDED, "")
     if not text or not request.meta.get("redirect_times"):
         return False
@@ -92,22 +90,22 @@ def is_redirected(request: Request) -> bool:
 
 
 def is_marked(request: Request) -> bool:
-    """Return True if the filter wrote anything into *request*, or into what it was copied from; a new link is not."""
+    """Return True if *request* has marks, of its own or copied; a new link has none."""
     return not _OWN.isdisjoint(request.meta)
 
 
 def new_crawl() -> str:
-    """Return a name for the decisions of one crawl with one set of models, different from any other."""
+    """Return a unique name for the decisions of one crawl with one set of models."""
     return os.urandom(_CRAWL_SIZE // 2).hex()
 
 
 def decided(crawl: str, url: str, *, is_redirected: bool) -> str:
-    """The mark of a request for *url* about which *crawl* has decided."""
+    """Return the mark of a decision of *crawl* about a request for *url*."""
     return f"{crawl}{_LED if is_redirected else _LINKED}{url}"
 
 
 def send_again(request: Request, why: str) -> Request:
-    """*request* as the filter itself sends it, past the dupefilter."""
+    """*Return *request* marked as sent by the filter, past the dupefilter."""
     again = request.replace(dont_filter=True)
     unmark(again)
     again.meta[AGAIN] = [why, request.dont_filter]
@@ -115,7 +113,7 @@ def send_again(request: Request, why: str) -> Request:
 
 
 def take_again(request: Request) -> str | None:
-    """Take the reason why the filter itself sent *request*; from now on it and its redirects are like any other."""
+    """Remove and return the reason why the filter sent *request*; from now on it is like any other request."""
     again = request.meta.pop(AGAIN, None)
     if again is None:
         return None
@@ -124,40 +122,40 @@ def take_again(request: Request) -> str | None:
 
 
 def is_decided(request: Request, crawl: str | None = None) -> bool:
-    """Return True if *crawl* (or any) has decided about this very URL; a redirect or a copied meta does not count."""
+    """Return True if *crawl* (None: any crawl) has decided about this URL; a redirect or copied meta does not count."""
     text: str = request.meta.get(DECIDED, "")
     return text[_CRAWL_SIZE + 1 :] == request.url and (crawl is None or text.startswith(crawl))
 
 
 def forms_of(request: Request) -> list[bytes]:
-    """Digests of the forms that *request* answers for."""
+    """Return the digests of the forms that *request* answers for."""
     digests = request.meta.get(FORMS, b"")
     return [digests[place : place + DIGEST_SIZE] for place in range(0, len(digests), DIGEST_SIZE)]
 
 
 def is_answering(request: Request) -> bool:
-    """Return True if anything hangs on the answer to *request*: forms, or what it tests."""
+    """Return True if *request* answers for forms, or is a test."""
     meta = request.meta
     return FORMS in meta or EXPLORES in meta
 
 
 def tests_covered(request: Request) -> bool:
-    """Return True if *request* tests that nothing new is behind a covered template."""
+    """Return True if *request* tests a coverage rule."""
     explores = request.meta.get(EXPLORES)
     return explores is not None and explores[1] in OF_COVERED
 
 
 def answers_for(request: Request, forms: Iterable[bytes]) -> None:
-    """Let *request* answer for the forms with these digests, and no others."""
+    """Let *request* answer for exactly the forms with these digests."""
     request.meta[FORMS] = b"".join(forms)
 
 
 def unmarked(meta: dict[str, Any]) -> dict[str, Any]:
-    """*meta* without what the filter wrote into it."""
+    """*Return *meta* without the filter's marks."""
     return {key: value for key, value in meta.items() if key not in _OWN}
 
 
 def unmark(request: Request) -> None:
-    """Take out of *request* what was copied from another one."""
+    """Remove all marks from *request*, which were copied from another request."""
     for key in _OWN:
         request.meta.pop(key, None)

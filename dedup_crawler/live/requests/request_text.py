@@ -1,4 +1,4 @@
-"""Requests as text, for what has to outlive the process: JSON, and nothing that could run when it is read."""
+"""Requests as text that outlives the process: plain JSON, which cannot run code when it is read."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from scrapy import Spider
 
 Kept = Request | str
-"""A request that is kept: as text, which takes a tenth of the memory, where it can be written."""
+"""A kept request: as text, which takes a tenth of the memory, or as it is if it cannot be written."""
 
-_STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # what a spider may put anything into
+_STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # attributes that a spider may fill with anything
 _METHODS = "callback", "errback"
 _USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
 _PLAIN = frozenset({str, int, bool, type(None)})
-"""Types of values that JSON gives back as they were."""
+"""Types of values that JSON preserves."""
 _NAMES = frozenset({str})
-"""Types of keys that it does."""
-_to_json = json.JSONEncoder(ensure_ascii=True).encode  # quicker than asking for an encoder each time
+"""Types of keys that JSON preserves."""
+_to_json = json.JSONEncoder(ensure_ascii=True).encode  # faster than json.dumps
 _called = attrgetter(*_METHODS)
 _told_as_is = attrgetter(*(name for name in _USUAL if name not in {*_METHODS, "meta", "headers"}))
 _N_RESTS = 64
-_EXACT = 2  # a version of Python's own format in which the same values always are the same bytes
+_EXACT = 2  # marshal version in which equal values always give equal bytes
 
 
 class RequestWriter:
-    """Writes requests as text, as :func:`request_text` does; quicker where only the URL differs from an earlier one.
+    """Writes requests as :func:`request_text` does; faster if only the URL differs from an earlier request.
 
-    So do most links of a page.
+    Most links of a page differ only in the URL.
     """
 
     def __init__(self) -> None:
-        self._rests: dict[object, str] = {}  # what all but the URL of a request is -> what follows the URL in its text
+        self._rests: dict[object, str] = {}  # a request without its URL -> the text after the URL
 
     def text_of(self, request: Request, spider: Spider | None) -> str | None:
-        """Write *request* as JSON; None where JSON cannot say it."""
+        """Write *request* as JSON; None if JSON cannot express it."""
         if type(request) is not Request:
             return None
         try:
-            # bytes never to be read: they tell 1 from True, and stay when the spider changes what it gave
+            # used only as a key: the bytes tell 1 from True, and do not follow later changes by the spider
             values = marshal.dumps((_told_as_is(request), unmarked(request.meta), dict(request.headers)), _EXACT)
             rest = self._rests.get(like := (spider, _called(request), values))
         except (TypeError, ValueError):
@@ -62,16 +62,16 @@ class RequestWriter:
 
 
 def request_text(request: Request, spider: Spider | None) -> str | None:
-    """Write *request* as JSON; None where JSON cannot say it.
+    """Write *request* as JSON; None if JSON cannot express it.
 
-    That is a callback that is no method of the spider, an object in its meta, a class of request of its own. Callbacks
-    are written by name, as Scrapy's own queues do.
+    JSON cannot express a callback that is no spider method, an object in the meta, or a custom request class.
+    Callbacks are written by name, as in Scrapy's queues.
     """
     if type(request) is not Request:
         return None
     told: dict[str, Any] = {"url": request.url}
     try:
-        for name, usual in _USUAL.items():  # a crawl writes one of every page: what every request has is left out
+        for name, usual in _USUAL.items():  # there is one text per page, so values that every request has are left out
             if (value := getattr(request, name)) != usual:
                 told[name] = value
         for name in _METHODS:
@@ -87,7 +87,7 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
                 for name, values in told["headers"].items()
             ]
         text = _to_json(told)
-        # what comes back must be what went in: JSON makes lists of tuples, and strings of the numbers that are keys
+        # the round trip must be exact: JSON turns tuples into lists, and number keys into strings
         strange = [name for name in _STRANGERS if name in told and not _is_plain(told[name])]
         read = json.loads(text) if strange else told
     except (TypeError, ValueError):
@@ -101,30 +101,30 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
     Raises
     ------
     ValueError
-        If it is none.
+        If it is no method of the spider.
     """
     method = getattr(request, attribute)
     name = getattr(method, "__name__", "")
     if spider is not None and name and getattr(spider, name, None) == method:
         return str(name)
-    return str(request.to_dict(spider=spider)[attribute])  # under another name than its own: all are looked at
+    return str(request.to_dict(spider=spider)[attribute])  # the method has another name: Scrapy searches all methods
 
 
 def _is_plain(told: Any) -> bool:
-    """Return True if this is a mapping that JSON gives back for sure."""
+    """Return True if *told* is a mapping that JSON surely preserves."""
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
 def url_of(kept: Kept) -> str:
-    """The URL of a request, or of what :func:`request_text` wrote of one."""
+    """Return the URL of a request, or of its text by :func:`request_text`."""
     return str(json.loads(kept)["url"]) if isinstance(kept, str) else kept.url
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:
-    """Read what :func:`request_text` wrote; None where it is damaged, or this spider has no such callback."""
+    """Read a text of :func:`request_text`; None if it is damaged, or this spider has no such callback."""
     try:
         told = json.loads(text)
-        told.pop("_class", None)  # a class is not loaded because a file says so
+        told.pop("_class", None)  # never load a class named by a file
         told["body"] = told.get("body", "").encode("latin-1")
         told["headers"] = {
             name.encode("latin-1"): [value.encode("latin-1") for value in values]

@@ -1,7 +1,7 @@
-"""Seen sets: forms that were seen or are awaited, in memory, in an SQLite file, or in a Redis that crawlers share.
+"""Seen sets: seen and awaited forms in memory, in an SQLite file, or in a Redis that several crawlers share.
 
-Read `protocol.py` first, which is all that the rest of `live/` knows, then `memory.py`, the whole of it in its
-simplest shape, then `sqlite.py` (with its tables and its file) or `redis.py` (with its script and its link);
-`opening.py` chooses among them, and `table.py` and `bloom_filter.py` are how digests take little room. What a form is,
-which request is dropped and how one is written as text are decided elsewhere: no set knows Scrapy, rules or models.
+Read `protocol.py` first, the only interface to the rest of `live/`, then `memory.py`, the simplest implementation, then
+`sqlite.py` (with its tables and its file) or `redis.py` (with its script and its link). `opening.py` chooses one;
+`table.py` and `bloom_filter.py` store digests compactly. No set knows Scrapy, rules or models: forms, drops and request
+texts are made elsewhere.
 """

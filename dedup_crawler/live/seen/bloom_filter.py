@@ -1,6 +1,6 @@
-"""Bloom filter: forms that are surely not in a file need not be looked up (B. H. Bloom, CACM 13(7), 1970).
+"""Bloom filter, to skip the look-up of forms that are surely not in a file (B. H. Bloom, CACM 13(7), 1970).
 
-It has one hash function. With a million digests in it, 3 % of others look as if they were, with ten million 26 %.
+It has one hash function. With a million digests in it, the rate of false positives is 3 %; with ten million 26 %.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ _MASK = _N_BITS - 1
 
 
 class BloomFilter:
-    """A set of digests that may hold some more than were added; none is ever missing.
+    """A set of digests with false positives, but no false negatives.
 
-    Bits are chosen by Python's own keyed hash, which a stranger who picks the digests cannot foresee.
+    Python's own keyed hash chooses the bits, so that an attacker cannot predict them.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,6 @@ class BloomFilter:
             bits[bit >> 3] |= 1 << (bit & 7)
 
     def among(self, digests: Iterable[bytes]) -> list[bytes]:
-        """Digests, in order, that may have been added; all others were not."""
+        """Return those *digests*, in order, that may have been added; all others were not."""
         bits = self._bits
         return [each for each in digests if bits[(hash(each) & _MASK) >> 3] >> (hash(each) & 7) & 1]

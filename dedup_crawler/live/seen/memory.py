@@ -1,4 +1,4 @@
-"""The seen set of a crawl that is not to be resumed: it lives and dies with the process."""
+"""Seen set in memory, for a crawl that is not resumed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _THIS_RUN = 1
 
 
 class MemorySeenSet(SeenSet[T]):
-    """Seen forms in a :class:`DigestTable`; awaited ones in a dict, which is quicker: they are links, not pages.
+    """Seen forms in a compact :class:`DigestTable`; awaited ones in a dict, which is faster.
 
     Parameters
     ----------
     max_substitutes
-        How many substitutes may wait at any time, over all forms. Where no more fit, :meth:`wait` says no: fetching a
-        page twice costs less than losing it.
+        Maximum of waiting substitutes over all forms. When it is reached, :meth:`wait` returns False: fetching a page
+        twice costs less than losing it.
     """
 
     is_durable = False
@@ -32,16 +32,16 @@ class MemorySeenSet(SeenSet[T]):
         self._max_substitutes = max_substitutes
         self._seen = DigestTable()
         self._awaited: dict[bytes, int] = {}
-        self._substitutes: dict[bytes, dict[int, T]] = {}  # of awaited and free forms: tag of the URL -> request
+        self._substitutes: dict[bytes, dict[int, T]] = {}  # awaited or free form -> tag of the URL -> request
         self._n_substitutes = 0
         self._facts: dict[str, str] = {}
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Nothing is left of an earlier process."""
+        """Return nothing: no earlier process left anything."""
         return []
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """Give the finding of each claim."""
+        """Return the finding of each claim."""
         return [self._claim(claim, invalid) for claim in claims]
 
     def _claim(self, claim: Claimant, invalid: Collection[int]) -> Holder:
@@ -58,7 +58,7 @@ class MemorySeenSet(SeenSet[T]):
                 return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
             self._seen.discard(digest)
         if claim.owner in self._substitutes.get(digest, ()):
-            self._take(digest, claim.owner)  # the others wait on
+            self._take(digest, claim.owner)  # the other substitutes go on waiting
         self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
@@ -80,33 +80,33 @@ class MemorySeenSet(SeenSet[T]):
         return digest in self._awaited
 
     def answered(self, digest: bytes) -> None:
-        """The form is seen."""
+        """Note that the form is seen."""
         if (value := self._awaited.pop(digest, None)) is not None:
             self._seen.put(digest, value)
             if digest in self._substitutes:
                 self._n_substitutes -= len(self._substitutes.pop(digest))
 
     def processed(self, digests: Iterable[bytes]) -> None:
-        """The forms are seen."""
+        """Note that the forms are seen."""
         for digest in digests:
             self.answered(digest)
 
     async def release(self, digest: bytes) -> T | None:
-        """Free the form; gives its oldest substitute."""
+        """Free the form; return its oldest substitute."""
         if self._awaited.pop(digest, None) is None:
             self._seen.discard(digest)
             return None
         return self._take(digest) if digest in self._substitutes else None
 
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
-        """Free all awaited forms; gives the oldest substitute of each form that has some."""
+        """Free all awaited forms; return the oldest substitute of each form that has any."""
         if not is_idle:
             return []
         self._awaited.clear()
         return [self._take(digest) for digest in [*self._substitutes]]
 
     def _take(self, digest: bytes, tag: int | None = None) -> T:
-        """The substitute whose URL has this tag, or the oldest, which waits no more."""
+        """Remove and return the substitute whose URL has *tag*, or the oldest one."""
         waiting = self._substitutes[digest]
         self._n_substitutes -= 1
         substitute = waiting.pop(next(iter(waiting)) if tag is None else tag)
@@ -124,11 +124,11 @@ class MemorySeenSet(SeenSet[T]):
         self._facts[key] = text
 
     async def noted(self, key: str) -> str | None:
-        """The fact kept under *key*."""
+        """Return the fact kept under *key*."""
         return self._facts.get(key)
 
     async def clear(self) -> Cleared:
-        """Forget all forms; gives what waited."""
+        """Forget all forms; return the waiting substitutes."""
         waiting = [each for substitutes in self._substitutes.values() for each in substitutes.values()]
         self._seen = DigestTable()
         self._awaited.clear()
@@ -140,4 +140,4 @@ class MemorySeenSet(SeenSet[T]):
         return len(self._seen) + len(self._awaited)
 
     async def close(self, *, is_clean: bool) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""

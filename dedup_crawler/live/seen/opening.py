@@ -15,13 +15,13 @@ _REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
 def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
-    """The seen set that *setting* names; it is still to be opened.
+    """Return the seen set that *setting* names, not opened yet.
 
     Parameters
     ----------
     setting
-        ``memory``; a path, or ``sqlite:///PATH`` (a path of four slashes is absolute); ``redis://HOST:PORT/DB?name=NAME``.
-        None: ``dedup.seen`` in *job_dir*, or memory where there is none.
+        ``memory``; a path, or ``sqlite:///PATH`` (with four slashes the path is absolute); ``redis://HOST:PORT/DB?name=NAME``.
+        None: ``dedup.seen`` in *job_dir*, or memory without *job_dir*.
     job_dir
         Folder of a crawl that can be resumed.
 
@@ -37,7 +37,7 @@ def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
     if setting == "memory":
         return MemorySeenSet()
     scheme, separator, rest = setting.partition("://")
-    if not separator and ("/" in setting or "." in setting):  # a misspelt word is no path
+    if not separator and ("/" in setting or "." in setting):  # so that a misspelt word does not count as a path
         return _sqlite(Path(setting))
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return _sqlite(Path(rest[1:]))
@@ -52,6 +52,6 @@ def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
 
 
 def _sqlite(path: Path) -> SeenSet[str]:
-    from dedup_crawler.live.seen.sqlite import SQLiteSeenSet  # a crawl without one need not load SQLAlchemy
+    from dedup_crawler.live.seen.sqlite import SQLiteSeenSet  # other crawls need not load SQLAlchemy
 
     return SQLiteSeenSet(path)

@@ -1,12 +1,12 @@
 """Protocol of every seen set: the first URL of a canonical form *owns* it.
 
 While the owner's answer is awaited, every other URL of the form may wait as its *substitute*. A good answer makes the
-form *seen*, and all substitutes are forgotten together. A failure *releases* the form: it is free, and the oldest
-substitute is to be fetched in the owner's place. The others stay with the form while it is free, and when another URL
-claims it: as long as one of them is left, an unanswered form is asked for again.
+form *seen*, and all its substitutes are forgotten. A failure *releases* the form: it becomes free, and the oldest
+substitute is to be fetched in the owner's place. The other substitutes stay with the form, also after another URL has
+claimed it: as long as one is left, an unanswered form is fetched again.
 
-No set looks at a clock to decide anything, and none knows Scrapy. What waits is a request as text; a set that dies
-with its process takes request objects too, where no text can be written.
+No set uses a clock for a decision, and none knows Scrapy. A waiting request is stored as text; a set in memory also
+accepts request objects that cannot be written as text.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DIGEST_SIZE = 16
-"""Bytes of a form's digest: two of a billion forms have the same one with a chance of 1e-21."""
+"""Bytes of a form's digest: among a billion forms, two share one with a probability of 1e-21."""
 
 
 class Standing(IntEnum):
     """Finding of a claim."""
 
     NEW = 0
-    """Nobody had the form: it is this URL's from now on, until it is answered or released."""
+    """The form was free: this URL owns it from now on, until it is released."""
     OWN = 1
-    """It was claimed by this very URL in this process before."""
+    """This URL claimed the form earlier in this process."""
     AWAITED = 2
-    """It is another URL's (or this one's in another process), whose page has not come yet."""
+    """Another URL (or this one in another process) owns the form, and its page has not come yet."""
     SEEN = 3
-    """It is another URL's (or this one's in an earlier run or in another crawler), and the page is there."""
+    """Another URL (or this one in an earlier run or another crawler) owns the form, and its page has come."""
 
 
 class Claimant(Protocol):
-    """A URL that is about to be fetched, as every set asks about it."""
+    """A URL that is about to be fetched, as all sets see it."""
 
     @property
     def digest(self) -> bytes:
@@ -53,110 +53,109 @@ class Claimant(Protocol):
 
     @property
     def rules(self) -> int:
-        """16 bits, chosen by the caller: which rules led from the URL to the form; 0: none."""
+        """16-bit code, chosen by the caller, of the rules that led from the URL to the form; 0: none."""
 
     def text(self) -> str | None:
-        """The request as text, for durable sets; None where it cannot be written."""
+        """The request as text, for durable sets; None if it cannot be written."""
 
 
 class Claim(NamedTuple):
-    """A :class:`Claimant` that is nothing else."""
+    """A plain :class:`Claimant`."""
 
     digest: bytes
     owner: int
     rules: int = 0
     request: str | Callable[[], str | None] | None = None
-    """The request as text, for durable sets, or what writes it when it is needed; None where it cannot be written."""
+    """The request as text, for durable sets, or a function that writes it; None if it cannot be written."""
 
     def text(self) -> str | None:
-        """The request as text."""
+        """Return the request as text."""
         return self.request() if callable(self.request) else self.request
 
 
 class Holder(NamedTuple):
-    """State of a form, and the rules of its owner."""
+    """Standing of a form, and the rules of its owner."""
 
     standing: Standing
     rules: int
-    """Rules that led the owner to the form."""
+    """Code of the rules that led from the owner to the form."""
 
 
 class Cleared(NamedTuple):
-    """Requests that a set knew when it was cleared."""
+    """Requests that a cleared set held."""
 
     awaited: list[str]
-    """Requests that are on their way, as text, from a durable set: a queue that is lost has no others of them, so that
-    they have to be claimed anew."""
+    """Requests in flight or queued, as text, from a durable set. They must be claimed again if the queue is lost."""
     waiting: list[Any]
-    """Substitutes, requests or texts, that waited for forms without an answer: nobody else has them, so they have to be
-    sent again."""
+    """Substitutes, requests or texts, of unanswered forms. They are stored nowhere else, so they must be sent again."""
 
 
 NEW_HOLDER = Holder(Standing.NEW, 0)
-"""Finding of most claims that no rule led to."""
+"""Finding of a new form without rules, the most frequent one."""
 
 
 _NOTHING = blake2b(digest_size=DIGEST_SIZE)
 
 
 def form_digest(form: str) -> bytes:
-    """16 bytes that stand for a canonical form; cryptographic, because forms are made of strangers' URLs."""
-    hashed = _NOTHING.copy()  # quicker than one that is made anew
+    """Return the 16-byte digest of a canonical form; cryptographic, because attackers may choose URLs."""
+    hashed = _NOTHING.copy()  # faster than a new hash object
     hashed.update(form.encode("utf-8", "surrogatepass"))
     return hashed.digest()
 
 
 def owner_tag(url: str) -> int:
-    """32 bits that tell the URLs of one form apart.
+    """Return 32 bits that tell the URLs of one form apart.
 
-    Of an owner the lower 16 bits are kept: a URL that shares these with the owner of its form is fetched as well, 1 in
-    65,536, or as many as somebody wants to make. Two substitutes of one form that share all 32 bits count as one.
+    Of an owner only the lower 16 bits are kept: a URL that shares them with the owner of its form is fetched as well
+    (by chance 1 in 65,536; an attacker may make more). Two substitutes of one form that share all 32 bits count as one.
     """
     return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 class SeenSet(ABC, Generic[T]):
-    """Canonical form -> owner; *T* is what waits as a substitute (``str`` in durable sets).
+    """Canonical form -> owner; *T* is the type of a substitute (``str`` in durable sets).
 
-    All methods are to be called from one thread, and the asynchronous ones from one event loop. These raise
-    :class:`SeenUnavailableError` where the set cannot be asked at present: nothing was learnt, and nothing may be
-    dropped. What cannot be written is said once in the log, and kept.
+    Call all methods from one thread, and the asynchronous ones from one event loop. These raise
+    :class:`SeenUnavailableError` if the set is unavailable: its answer is unknown, and nothing may be dropped. A
+    failing write is logged once, and its data is kept in memory.
     """
 
     is_durable: bool
-    """Outlives the process: claims should carry their request as text, and substitutes are text."""
+    """True if the set outlives the process: claims should carry their request as text, and substitutes are text."""
     is_local: bool
-    """Answers at once: its coroutines never wait."""
+    """True if the set's coroutines never suspend."""
     process: str = ""
-    """The name of this process among others that have the same set; empty where there are no others."""
+    """Name of this process among those that share the set; empty if the set is not shared."""
 
     @abstractmethod
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Make the set ready, or raise :class:`SeenError`; gives the requests that are to be sent again.
+        """Make the set ready, or raise :class:`SeenError`; return the requests to send again.
 
-        These are the requests that an earlier process left unanswered; the oldest substitute of each form that nobody
-        owns any more; and the drops that :meth:`keep_dropped` kept. The forms of the first two are free. A request that
-        is not claimed after it was given, and a drop that is not forgotten, is given again by the next :meth:`open`.
+        These are the requests that an earlier process left unanswered; the oldest substitute of each free form; and the
+        drops kept by :meth:`keep_dropped`. The forms of the first two are free. The next :meth:`open` returns again
+        each request that was not claimed, and each drop that was not forgotten.
 
-        With *queue_survives* the crawl's own queue outlives a clean stop: after one only what no queue has is given,
-        the substitutes of free forms and the kept drops. *killed* is the :attr:`process` of one known to be dead.
+        With *queue_survives* the crawl's own queue outlives a clean stop. Then, after a clean stop, only requests that
+        are not queued are returned: the substitutes of free forms and the kept drops. *killed* is the :attr:`process`
+        name of a process known to be dead.
         """
 
     @abstractmethod
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """Note that URLs are about to be fetched; gives what each claim found, in order.
+        """Claim the forms of URLs that are about to be fetched; return the finding of each claim, in order.
 
-        The second claim for a form in one call meets the first. A request that an earlier process left, and whose form
-        another URL claims, is kept as one of the drops of that claim's rules (:meth:`keep_dropped`). A form whose owner
-        came by *invalid* rules, which were switched off, counts as free and is taken over.
+        A second claim for a form in one call sees the first. If a URL claims the form of a request that an earlier
+        process left, that request is kept as a drop by the claim's rules (:meth:`keep_dropped`). A form whose owner has
+        *invalid* rules, which were switched off, counts as free and is taken over.
         """
 
     @abstractmethod
     async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
-        """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; tells whether its URL may be dropped.
+        """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; return True if its URL may be dropped.
 
         All substitutes of a form are kept, each URL once. True: it is kept, or the form has been answered since. False:
-        there is no room, or nobody has the form any more; the URL is to be fetched.
+        there is no room, or the form is free; the URL must be fetched.
         """
 
     @abstractmethod
@@ -165,81 +164,80 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
-        """Note a good answer: the form is seen for this process at once, and nothing waits for it any more.
+        """Note a good answer: the form is seen for this process at once.
 
-        The substitutes are forgotten, by a durable set when the page is processed: until then a process that dies, or
-        :meth:`release`, needs them. Nothing happens to a form that nobody has.
+        A set in memory forgets the substitutes. A durable set keeps them until the page is processed, for
+        :meth:`release` or in case the process dies. A free form is left unchanged.
         """
 
     @abstractmethod
     def processed(self, digests: Iterable[bytes]) -> None:
-        """Note that the spider is through with the pages of these forms: they are seen for good.
+        """Note that the spider has processed the pages of these forms: they are seen for good.
 
-        To be called after the claims (and :meth:`wait`) for the links of the page: a durable set writes all of them
-        together, so that a process that dies leaves the page to be fetched again, or its links known.
+        Call it after the claims (and :meth:`wait`) for the links of the page. A durable set writes all of them at once:
+        after a kill either the links are known, or the page is fetched again.
         """
 
     @abstractmethod
     async def release(self, digest: bytes) -> T | None:
-        """Free a form, whose owner failed or whose page is to be forgotten; gives its oldest substitute.
+        """Free a form whose owner failed or whose page is to be forgotten; return its oldest substitute.
 
-        The other substitutes stay with the form. They are there when it is claimed again, but for the one whose own URL
-        claims it, and :meth:`abandoned` gives them if nobody does. Nothing happens to a form that is free, or that a
-        living crawler elsewhere awaits. A durable set keeps the substitute until its own claim comes, so that it
-        survives this process.
+        The other substitutes stay with the form until their own URL claims it, or :meth:`abandoned` returns them. A
+        form that is free, or awaited by another living crawler, is left unchanged. A durable set keeps the returned
+        substitute until its URL claims the form, so that it survives this process.
         """
 
     @abstractmethod
     async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
         """Free the forms whose answer will not come; return the requests to fetch in place of their owners.
 
-        With *is_idle* (nothing is in flight or queued in this process) all forms of this process that await an answer
-        are freed, and of every form that is free one substitute is given; the next call gives the next one. A durable
-        set gives requests of an earlier process that were not claimed in this one once more. In any case forms of other
-        crawlers that died are freed, and what these had not finished is given, kept drops and all, to one crawler only.
+        With *is_idle* (nothing is in flight or queued in this process) all awaited forms of this process are freed, and
+        one substitute of every free form is returned; the next call returns the next one. A durable set then returns
+        once more the requests of an earlier process that were not claimed in this one. In any case the forms of
+        crawlers that died are freed, and their unfinished requests and kept drops are returned, to one crawler only.
 
-        A durable set gives at most 1,000 requests of either kind a call: call again until nothing comes. That ends, as
-        each request is given twice at most.
+        A durable set returns at most 1,000 requests of either kind per call: call again until it returns none. This
+        ends, because each request is returned at most twice.
         """
 
     async def may_be_given_more(self) -> bool:
-        """Return True if another crawler has unfinished forms and gave no sign of life since this was first asked.
+        """Return True if a crawler with unfinished forms has given no sign of life since the first call.
 
-        To be asked by a crawler that has run dry, again and again: it ends when every such crawler turned out to live,
-        or to be dead, which takes the time that a crawler is given. Then :meth:`abandoned` gives what it left.
+        A crawler that has run dry calls this repeatedly, until every such crawler has proved alive, or dead after its
+        time limit. Then :meth:`abandoned` returns the requests of the dead ones.
         """
         return False
 
     @abstractmethod
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Note that the page of a form was fetched by an earlier crawl, from the URL with the tag *owner*.
+        """Note that an earlier crawl fetched the page of a form from the URL with the tag *owner*.
 
-        In a local set that URL itself may be fetched again (``OWN``): whoever crawls a site anew wants its pages anew.
-        Nothing happens to a form that somebody has.
+        In a local set that URL itself may be fetched again (``OWN``), because a new crawl wants new pages. A form that
+        is owned already is left unchanged.
         """
 
     async def owner(self, digest: bytes) -> str | None:
-        """The request, as text, of the URL that owns a *seen* form, to fetch its page once more; None where it is gone.
+        """Return the request, as text, of the owner of a *seen* form, to fetch its page again; None if it is not kept.
 
-        Durable sets keep those of the 20,000 forms that were processed last.
+        Durable sets keep the requests of the 20,000 forms that were processed last.
         """
         return None
 
     def keep_dropped(self, rules: int, text: str) -> None:
-        """Keep a request that was dropped by rules which are not verified yet, so that a later process can send it.
+        """Keep a request dropped by unverified rules, so that a later process can send it.
 
-        Nothing in a set that dies with its process. *rules* is their code; the same *text* kept again is one. Written
-        together with the claims for the links of the page.
+        A set in memory does nothing. *rules* is their code; each *text* is kept once. It is written together with the
+        claims for the links of the page.
         """
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
-        """Let go of the drops of verified *rules*; None: of all that this process has kept or was given."""
+        """Forget the drops of verified *rules*; None: all drops that this process has kept or received."""
 
     async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
-        """Tell the other crawlers how tests of this one ended; gives how those of all others ended, taken together.
+        """Publish this crawler's test results; return the sums of all other crawlers' results.
 
-        Rule -> tests that agreed, tests that disagreed, and whether the rule was switched off. What this process has
-        told of a rule before is replaced. Nothing in a set that nobody shares.
+        Both map a rule to tests that agreed, tests that disagreed, and True if the rule was switched off. New results
+        of a rule replace earlier ones of this process. A set that is not shared does nothing.
         """
         return {}
 
@@ -249,25 +247,25 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def noted(self, key: str) -> str | None:
-        """The fact that was kept under *key*, if any."""
+        """Return the fact kept under *key*, if any."""
 
     @abstractmethod
     async def clear(self) -> Cleared:
         """Forget all forms, because the model that made them was replaced; facts and kept drops stay.
 
-        Gives what is on its way and what waited: the forms are forgotten, not the pages.
+        Returns the requests in flight and the substitutes: the forms are forgotten, not the requests.
         """
 
     @abstractmethod
     def __len__(self) -> int:
-        """Forms that are seen or owned, as far as this process knows."""
+        """Number of seen or owned forms, as far as this process knows."""
 
     def flush(self) -> None:
-        """Write unwritten changes; to be called about once a second while a crawl runs."""
+        """Write pending changes; called about once a second while a crawl runs."""
 
     @abstractmethod
     async def close(self, *, is_clean: bool) -> None:
-        """Write unwritten changes and let go.
+        """Write pending changes and close the set.
 
-        *is_clean*: the crawl stopped in order, and everything that was queued is still in its queue, or was fetched.
+        **is_clean*: the crawl stopped in order, and all queued requests are still in its queue, or were fetched.
         """

@@ -1,7 +1,7 @@
-"""The seen set that several crawlers share: a Redis.
+"""Seen set in Redis, which several crawlers can share.
 
-A claim is one command for the whole batch. Each crawler keeps a key alive that expires in Redis, by Redis's clock; when
-it is gone, the forms that the crawler awaits are free, and what it had not finished is handed to one of the others.
+One command claims a whole batch. Each crawler renews a key that expires by Redis's clock. When the key is gone, the
+crawler's awaited forms are free, and one of the other crawlers receives its unfinished requests.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class RedisSeenSet(SeenSet[str]):
     url
         See :class:`RedisLink`.
     heartbeat_s
-        After how many seconds without a sign of life a crawler counts as dead.
+        Seconds without a heartbeat after which a crawler counts as dead.
     timeout_s
-        How long an answer of Redis may take.
+        Time limit for an answer of Redis, in seconds.
     """
 
     is_durable = True
@@ -49,20 +49,20 @@ class RedisSeenSet(SeenSet[str]):
         self._link = RedisLink(url, timeout_s=timeout_s)
         self._heartbeat_s = heartbeat_s
         self._heartbeat_ms = int(heartbeat_s * 1000)
-        self.process = secrets.token_hex(4)  # no number from Redis: it may forget which ones it gave
+        self.process = secrets.token_hex(4)  # random: a counter in Redis may be lost
         self._n = 0
-        self._answered: set[bytes] = set()  # whose page is not known to Redis yet
-        self._news: dict[int, tuple[str, bytes, str | bytes]] = {}  # to be sent in this order: kind, subject, the rest
+        self._answered: set[bytes] = set()  # answered forms that Redis does not know as seen yet
+        self._news: dict[int, tuple[str, bytes, str | bytes]] = {}  # pending news, in order: kind, subject, rest
         self._numbers = itertools.count()
-        self._is_urgent = False  # there is news that the next question has to know
-        self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> milliseconds that they have left
+        self._is_urgent = False  # True if news must be sent before the next question
+        self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> remaining milliseconds
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Report that this crawler lives; return up to 1,000 requests and as many drops of crawlers that died."""
+        """Report that this crawler is alive; return up to 1,000 requests and 1,000 drops of crawlers that died."""
         try:
             await self._check_writer()
             await self._beat()
@@ -77,7 +77,7 @@ class RedisSeenSet(SeenSet[str]):
         return _as_texts(texts)
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """Give the finding of each claim."""
+        """Return the finding of each claim."""
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
@@ -106,16 +106,16 @@ class RedisSeenSet(SeenSet[str]):
         return digest not in self._answered and bool(await self._link.command("HEXISTS", self._key("awaited"), digest))
 
     def answered(self, digest: bytes) -> None:
-        """The form is seen for this process; for the others when its page is processed."""
+        """Note that the form is seen for this process; for others when its page is processed."""
         self._answered.add(digest)
 
     def processed(self, digests: Iterable[bytes]) -> None:
-        """The forms are seen; Redis hears of it in a moment."""
+        """Note that the forms are seen; Redis is told within a moment."""
         self._tell("processed", b"".join(digests))
         self.flush()
 
     async def release(self, digest: bytes) -> str | None:
-        """Free the form; gives its oldest substitute, which waits in Redis until it is claimed."""
+        """Free the form; return its oldest substitute, which Redis keeps until it is claimed."""
         self._n, text = await self._run("release", digest)
         self._answered.discard(digest)
         for number, (kind, digests, _) in self._news.items():
@@ -124,32 +124,32 @@ class RedisSeenSet(SeenSet[str]):
         return None if text is None else _as_text(text)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
-        """Give the substitutes of requests that were swallowed (*is_idle*), and those of dead crawlers."""
+        """Return the substitutes of unanswered requests (*is_idle*), and the requests of dead crawlers."""
         texts: list[bytes] = []
         if is_idle:
             await self._beat()
             texts = await self._run("swallowed", _N_GIVEN, *self._answered)
-            await self._beat()  # it tells the size of the set, which is smaller now
+            await self._beat()  # to update the size of the set, which is smaller now
         texts += await self._run("rescue", _N_GIVEN)
         return _as_texts(texts)
 
     async def may_be_given_more(self) -> bool:
-        """Return True if a crawler with unfinished forms may be dead: its time runs, and was not renewed since."""
+        """Return True if a crawler with unfinished forms may be dead: its key has not expired, and was not renewed."""
         left = await self._run("others")
         lives = dict(zip(left[::2], left[1::2], strict=True))
         renewed = {crawler for crawler, left_ms in lives.items() if left_ms > self._lives.get(crawler, left_ms)}
         alive = {crawler for crawler, left_ms in lives.items() if left_ms > 0}
-        self._known_alive = (self._known_alive | renewed) & alive  # one that died just now has left something
+        self._known_alive = (self._known_alive | renewed) & alive  # a crawler that has just died left requests
         self._lives = lives
         return not self._known_alive.issuperset(lives)
 
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Mark the form as seen, unless it is claimed; Redis hears of it before the next claim."""
+        """Mark the form as seen, unless it is claimed; Redis is told before the next claim."""
         self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
         self._is_urgent = True
 
     async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
-        """Write the tests of this process; gives the sums of all others, those that have ended included."""
+        """Write the tests of this process; return the sums of all others, including ended ones."""
         if own:
             fields = {f"{self.process} {rule}": " ".join(str(int(each)) for each in told) for rule, told in own.items()}
             await self._link.command("HSET", self._key("tests"), *itertools.chain.from_iterable(fields.items()))
@@ -167,33 +167,33 @@ class RedisSeenSet(SeenSet[str]):
         await self._link.command("HSET", self._key("facts"), f"note {key}", text)
 
     async def noted(self, key: str) -> str | None:
-        """The fact kept under *key*."""
+        """Return the fact kept under *key*."""
         text = await self._link.command("HGET", self._key("facts"), f"note {key}")
         return None if text is None else _as_text(text)
 
     async def owner(self, digest: bytes) -> str | None:
-        """The request that owns a seen form, if it is kept."""
+        """Return the request that owns a seen form, if it is kept."""
         text = await self._run("owner", digest, int(digest in self._answered))
         return None if text is None else _as_text(text)
 
     def keep_dropped(self, rules: int, text: str) -> None:
-        """Keep a drop; Redis hears of it with the next processed page."""
+        """Keep a drop; Redis is told with the next processed page."""
         self._tell("dropped", _code(rules), text)
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
-        """Let go of kept drops, of this crawler; Redis hears of it in a moment."""
+        """Forget kept drops of this crawler; Redis is told within a moment."""
         for code in [b""] if rules is None else map(_code, rules):
             self._tell("forgotten", code)
         self.flush()
 
     async def clear(self) -> Cleared:
-        """Forget all forms, for all crawlers; gives the requests that were awaited, and the substitutes that waited."""
+        """Forget all forms, for all crawlers; return the awaited requests and the substitutes."""
         done = set(self._unsent_pages())
         answered = done | self._answered
         self._answered.clear()
         self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
         substitutes: list[str] = []
-        async with self._sending:  # what is on its way must not arrive in the middle
+        async with self._sending:  # news being sent must not arrive in the middle
             requests = await self._link.command("HGETALL", self._key("requests"))
             digests = await self._link.command("HKEYS", self._key("awaited"))
             for start in range(0, len(digests), _CLAIMS_AT_ONCE):
@@ -215,12 +215,12 @@ class RedisSeenSet(SeenSet[str]):
         return self._n
 
     def flush(self) -> None:
-        """Have the background task send all news."""
+        """Let the background task send all news."""
         if self._task is not None:
             self._has_news.set()
 
     async def close(self, *, is_clean: bool) -> None:
-        """Send all news, and leave: the forms that this crawler had not finished are free at once."""
+        """Send all news, and leave: the unfinished forms of this crawler are free at once."""
         if self._task is not None:
             self._is_closing = True
             self._has_news.set()
@@ -234,9 +234,9 @@ class RedisSeenSet(SeenSet[str]):
         await self._link.close()
 
     async def _keep_alive(self) -> None:
-        """Send heartbeats, and what was processed meanwhile.
+        """Send heartbeats and news until the set is closed.
 
-        Ended by a word, not by a cancellation, which ``wait_for`` swallows at times before Python 3.12.
+        It ends by an event, not by cancellation, which ``wait_for`` sometimes swallows before Python 3.12.
         """
         wait_s = self._heartbeat_s / 3
         while True:
@@ -245,21 +245,21 @@ class RedisSeenSet(SeenSet[str]):
             self._has_news.clear()
             if self._is_closing:
                 return
-            with contextlib.suppress(SeenUnavailableError):  # whoever claims next says so
+            with contextlib.suppress(SeenUnavailableError):  # the next claim reports it
                 await self._beat()
             wait_s = self._link.seconds_to_next_try() or self._heartbeat_s / 3
 
     def _tell(self, kind: str, subject: bytes, rest: str | bytes = b"", *, is_bounded: bool = True) -> None:
-        """Have Redis hear of something, in order: a page is not processed before the drops among its links are kept."""
+        """Queue news for Redis, in order: the drops among a page's links are kept before the page is processed."""
         self._news[next(self._numbers)] = kind, subject, rest
         if is_bounded and len(self._news) > _MAX_NEWS:
-            # Redis has been away for long: these pages will be fetched again, by whoever finds them unfinished
+            # Redis was unavailable for long: another process will find these pages unfinished and fetch them again
             kind, subject, _ = self._news.pop(next(iter(self._news)))
             if kind == "processed":
                 self._answered.difference_update(_split(subject))
 
     async def _beat(self) -> None:
-        """Report that this crawler lives, and send all news."""
+        """Report that this crawler is alive, and send all news."""
         async with self._sending:
             await self._send()
             while self._news:
@@ -284,7 +284,7 @@ class RedisSeenSet(SeenSet[str]):
         return await self._link.run(self.process, command, *arguments)
 
     async def _check_writer(self) -> None:
-        """Refuse keys of another version; an empty Redis gets ours."""
+        """Refuse keys of another version; write our version to an empty Redis."""
         await self._link.command("HSETNX", self._key("facts"), "version", _VERSION)
         version = await self._link.command("HGET", self._key("facts"), "version")
         if version != _VERSION:

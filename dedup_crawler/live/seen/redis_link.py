@@ -21,7 +21,7 @@ _MAX_PAUSE_S = 15.0
 
 
 class RedisLink:
-    """Asks the Redis at *url*; a failure is a :class:`SeenUnavailableError`, and for a while so is every question.
+    """Sends commands to the Redis at *url*; after a failure, all raise :class:`SeenUnavailableError` for a while.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ class RedisLink:
         ``redis://[user:password@]host:port/db?name=NAME`` (also ``rediss://`` and ``unix://``); *name* (default
         ``dedup``) is the prefix of all keys.
     timeout_s
-        How long to wait for an answer.
+        Time limit for an answer, in seconds.
 
     Raises
     ------
     BadInputError
-        If *url* cannot be understood.
+        If *url* cannot be parsed.
     MissingExtraError
         If the package ``redis`` is not installed.
     """
@@ -55,7 +55,7 @@ class RedisLink:
                 address,
                 socket_timeout=timeout_s,
                 socket_connect_timeout=timeout_s,
-                retry=Retry(NoBackoff(), 1),  # a connection that Redis closed meanwhile is opened again at once
+                retry=Retry(NoBackoff(), 1),  # reopens at once a connection that Redis has closed
             )
         except (ValueError, TypeError) as error:
             raise BadInputError(f"{self.place} is no Redis URL ({error}): give redis://HOST:PORT/DB") from error
@@ -65,19 +65,19 @@ class RedisLink:
         self._failure = ""
 
     async def run(self, crawler: str, command: str, *arguments: str | bytes | int) -> Any:
-        """Run one of our commands, and give its result."""
+        """Run one of our commands, and return its result."""
         return await self._ask(self._scripts[command], args=(self.name, crawler, *arguments))
 
     async def command(self, *words: str | bytes) -> Any:
-        """Run a command of Redis, and give its result."""
+        """Run a command of Redis, and return its result."""
         return await self._ask(self._redis.execute_command, *words)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._redis.aclose()
 
     def seconds_to_next_try(self) -> float:
-        """Seconds for which Redis is still left alone; 0 where it can be asked."""
+        """Seconds until Redis is asked again; 0 if it can be asked now."""
         return max(0.0, self._next_try - asyncio.get_running_loop().time())
 
     async def _ask(self, ask: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
@@ -97,7 +97,7 @@ class RedisLink:
 
 
 def _split_name(url: str, shown: str) -> tuple[str, str]:
-    """The address that Redis's client understands, and the prefix of the keys."""
+    """Return the address for Redis's client, and the prefix of the keys."""
     parts = urlsplit(url)
     query = parse_qsl(parts.query, keep_blank_values=True)
     name = dict(query).get("name", "dedup")

@@ -1,22 +1,22 @@
-"""Commands that run inside Redis, each at once for all crawlers, and the keys of a seen set there.
+"""Lua commands that run atomically inside Redis, and the keys of a seen set there.
 
-Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, so small that Redis packs
-them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, tag of the owner),
-``requests`` (digest -> text), ``substitutes:DIGEST`` (tag -> number, text; of awaited forms), ``substitute`` (the last
-number), ``owners`` (digest -> text, of the forms seen last) and ``owned`` (their digests in order), ``of:CRAWLER``
-(digests that a crawler awaits), ``dropped:CRAWLER`` (codes of rules) and ``dropped:CRAWLER:RULES`` (texts of kept
-drops), ``tests`` (crawler and rule -> tests that agreed, that did not, and 1 if the rule is switched off),
-``crawlers``, ``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
+Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, small enough for Redis to
+pack them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, tag of the
+owner), ``requests`` (digest -> text), ``substitutes:DIGEST`` (tag -> number, text; of awaited forms), ``substitute``
+(the last number), ``owners`` (digest -> text, of the forms seen last) and ``owned`` (their digests in order),
+``of:CRAWLER`` (digests that a crawler awaits), ``dropped:CRAWLER`` (codes of rules) and ``dropped:CRAWLER:RULES``
+(texts of kept drops), ``tests`` (crawler and rule -> tests that agreed, that did not, and 1 if the rule is switched
+off), ``crawlers``, ``alive:CRAWLER`` (expires without a heartbeat), ``size`` (seen forms), ``facts``.
 
 A crawler is 8 hexadecimal digits, rules are 2 bytes, a tag is 4 bytes, of which a seen form keeps the last 2. The
 state of an awaited form is ``c`` (claimed), ``h`` (free; its request was handed to the crawler to be sent) or ``H``
-(the same, handed twice: once could be an answer of Redis that got lost). A form that is not awaited has no substitutes.
+(handed out twice, because the first answer of Redis may have been lost). A form that is not awaited has no substitutes.
 """
 
 from __future__ import annotations
 
 _COMMON = """
--- ARGV: prefix of the keys, crawler, then what the command says of itself
+-- ARGV: prefix of the keys, crawler, then the arguments of the command
 local name, me = ARGV[1] .. ':', ARGV[2]
 local awaited, requests = name .. 'awaited', name .. 'requests'
 local call, sub = redis.call, string.sub
@@ -69,7 +69,7 @@ local function hand_out(digest, text, state, rules_and_tag)
   call('SADD', name .. 'of:' .. me, digest)
 end
 
-local function free(digest, crawler) -- gives the oldest substitute, which is this crawler's to send
+local function free(digest, crawler) -- returns the oldest substitute, which this crawler must send
   call('SREM', name .. 'of:' .. crawler, digest)
   local waiting = call('HGETALL', substitutes_of(digest))
   local tag, oldest, text
@@ -109,7 +109,7 @@ end
 _COMMANDS = {
     "claim": """
 -- ARGV[3] milliseconds, ARGV[4] invalid rules, 2 bytes each; then digest, rules and tag, request ('': none)
--- gives the size of the set, then for each claim: standing * 65536 + rules of the owner
+-- returns the size of the set, then for each claim: standing * 65536 + rules of the owner
 beat(ARGV[3])
 local is_invalid = {}
 for i = 1, #ARGV[4], 2 do is_invalid[sub(ARGV[4], i, i + 1)] = true end
@@ -119,8 +119,7 @@ local function take(digest, tag, request, crawler, earlier_tag)
     call('SREM', name .. 'of:' .. crawler, digest)
     local url = sub(tag, 3, 6)
     call('HDEL', substitutes_of(digest), url)
-    -- the earlier owner's request may be on its way: it waits until its own URL claims the form; or the rules of the
-    -- claim drop it
+    -- the earlier owner's request may be in flight: keep it as a substitute, and as a drop by the rules of the claim
     local earlier = call('HGET', requests, digest)
     if earlier and earlier_tag ~= url then
       wait(digest, earlier_tag, earlier)
@@ -165,7 +164,7 @@ replies[1] = size()
 return replies
 """,
     "wait": """
--- ARGV[3] digest, ARGV[4] tag, ARGV[5] substitute; gives 1 if its URL may be dropped
+-- ARGV[3] digest, ARGV[4] tag, ARGV[5] substitute; returns 1 if its URL may be dropped
 local crawler, state = held(ARGV[3])
 if not crawler then return seen(ARGV[3]) and 1 or 0 end
 if state ~= 'c' or not is_alive(crawler) then return 0 end
@@ -177,7 +176,7 @@ local news = {}
 
 local function processed(digest)
   local crawler, _, rules, tag = held(digest)
-  if not crawler then return end -- Redis lost the claim, and with it the rules that nobody could blame for a drop
+  if not crawler then return end -- Redis lost the claim and its rules
   local text = call('HGET', requests, digest)
   if text and call('HSET', name .. 'owners', digest, text) == 1 and call('RPUSH', name .. 'owned', digest) > 20000 then
     call('HDEL', name .. 'owners', call('LPOP', name .. 'owned'))
@@ -207,14 +206,14 @@ function news.forgotten(rules) -- '': all
   call('SREM', name .. 'dropped:' .. me, rules)
 end
 
--- ARGV[3] milliseconds; then kind of news, its subject, and what goes with it; gives the size of the set
+-- ARGV[3] milliseconds; then kind, subject and rest of each news; returns the size of the set
 beat(ARGV[3])
 for i = 4, #ARGV, 3 do news[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
 return size()
 """,
     "release": """
--- ARGV[3] digest; gives the size of the set and, if the form was one's own, its oldest substitute; a seen form is
--- forgotten
+-- ARGV[3] digest; returns the size of the set and, if this crawler owned the form, its oldest substitute; a seen form
+-- is forgotten
 local crawler, state = held(ARGV[3])
 local text = false
 if not crawler then
@@ -225,7 +224,7 @@ end
 return {size(), text}
 """,
     "swallowed": """
--- ARGV[3] how many texts at most, then digests that were answered; gives what is to be fetched in place of own requests
+-- ARGV[3] maximum of texts, then answered digests; returns the requests to send in place of this crawler's own
 local is_answered, texts = {}, {}
 for i = 4, #ARGV do is_answered[ARGV[i]] = true end
 for _, digest in ipairs(call('SMEMBERS', name .. 'of:' .. me)) do
@@ -247,8 +246,8 @@ end
 return texts
 """,
     "rescue": """
--- ARGV[3] how many requests of either kind at most; gives requests of crawlers that died, which are this crawler's to
--- send from now on, and drops that they kept, which are this crawler's to keep
+-- ARGV[3] maximum of requests of either kind; returns requests of crawlers that died, which this crawler must send, and
+-- their kept drops, which this crawler must keep
 local n_at_most = tonumber(ARGV[3])
 local texts, drops = {}, {}
 
@@ -288,8 +287,8 @@ for _, text in ipairs(drops) do texts[#texts + 1] = text end
 return texts
 """,
     "others": """
--- gives each other crawler that has unfinished forms or kept drops, and how many milliseconds it is given; less than 0:
--- it is dead
+-- returns each other crawler with unfinished forms or kept drops, and its remaining milliseconds; less than 0: it is
+-- dead
 local found = {}
 for _, crawler in ipairs(call('SMEMBERS', name .. 'crawlers')) do
   if crawler ~= me and is_unfinished(crawler) then
@@ -300,17 +299,17 @@ end
 return found
 """,
     "leave": """
--- the crawler stops in order: what it had not finished is free at once
+-- the crawler stops in order: its unfinished forms are free at once
 call('DEL', name .. 'alive:' .. me)
 if not is_unfinished(me) then call('SREM', name .. 'crawlers', me) end
 """,
     "owner": """
--- ARGV[3] digest, ARGV[4] 1 if it was answered; gives the request that owns a seen form, if it is kept
+-- ARGV[3] digest, ARGV[4] 1 if it was answered; returns the request that owns a seen form, if it is kept
 if held(ARGV[3]) then return ARGV[4] == '1' and call('HGET', requests, ARGV[3]) end
 return seen(ARGV[3]) and call('HGET', name .. 'owners', ARGV[3])
 """,
     "forget_substitutes": """
--- ARGV[3] and all behind it: digests; forgets the substitutes of each, and gives how many they were, and their texts
+-- ARGV[3] and further: digests; forgets the substitutes of each, and returns their number and their texts
 local texts = {}
 for i = 3, #ARGV do
   local waiting = call('HVALS', substitutes_of(ARGV[i]))

@@ -1,12 +1,11 @@
-"""The seen set of a crawl that can be resumed: one SQLite file.
+"""Seen set of a crawl that can be resumed, in one SQLite file.
 
-What changes is kept in memory until the page it belongs to was processed, and then written as one transaction. So a
-process that dies at any moment leaves each form that it claimed *seen*, or *awaited* with its request, or the page
-whose link it was in one of these states.
+Changes are kept in memory until their page is processed, and then written in one transaction. So a process that dies
+at any moment leaves each claimed form *seen*, or *awaited* with its request, or leaves the page with the link in one of
+these states.
 
-A form that is awaited in an earlier run is *left*: it is free, and its request stays in the file until somebody claims
-the form. So do substitutes that were given: they are in the file until their own URL claims the form, or another URL
-has brought its page.
+An awaited form of an earlier run is *left*: it is free, and its request stays in the file until the form is claimed.
+Returned substitutes stay in the file until their own URL claims the form, or the page of the form has come.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _FORGET = "DELETE FROM seen", "DELETE FROM awaited", "DELETE FROM substitutes", 
 class SQLiteSeenSet(SeenSet[str]):
     """Seen and awaited forms in the SQLite file *path*; one process at a time.
 
-    Substitutes and kept drops lie on disk, so their number needs no other bound.
+    Substitutes and kept drops are on disk, so only the disk limits their number.
     """
 
     is_durable = True
@@ -48,13 +47,13 @@ class SQLiteSeenSet(SeenSet[str]):
         self._path = path
         self._run = 0
         self._is_queue_kept = False
-        self._facts: dict[str, str] = {}  # that are not written yet
-        self._answered: set[bytes] = set()  # whose page is not processed yet
+        self._facts: dict[str, str] = {}  # unwritten facts
+        self._answered: set[bytes] = set()  # answered forms whose page is not processed yet
         self._is_failing = False
         self._next_flush = 0.0
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
-        """Open the file; gives what an earlier process left unanswered."""
+        """Open the file; return the requests that an earlier process left unanswered."""
         self._file = SeenFile(self._path)
         try:
             facts = self._file.facts()
@@ -66,7 +65,7 @@ class SQLiteSeenSet(SeenSet[str]):
             self._facts = {"run": str(self._run), "is_clean": "0"}
             self._write()
             left = [] if self._is_queue_kept else self._left()
-            # an owner that is left is to be asked first: it was given, or is in the queue
+            # a left owner comes first: it was returned, or is in the queue
             free = self._substitutes.give_each(lambda digest: not self._forms.is_awaited_in_file(digest))
             return [*left, *free, *self._dropped.requests()]
         except BaseException:
@@ -79,7 +78,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._owners = Owners(self._file)
 
     def _left(self) -> list[str]:
-        """Requests of earlier processes; forms whose request could not be written down are freed."""
+        """Return requests of earlier processes; free forms without a written request."""
         texts = []
         for digest, entry in self._forms.awaited():
             if entry.request is None:
@@ -90,7 +89,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return texts
 
     async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
-        """Give the finding of each claim."""
+        """Return the finding of each claim."""
         if len(self._forms.unwritten) >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._forms.find([claim.digest for claim in claims])
@@ -106,7 +105,7 @@ class SQLiteSeenSet(SeenSet[str]):
                     return Holder(Standing.OWN, rules)
                 return Holder(Standing.AWAITED if self._is_unanswered(digest, entry) else Standing.SEEN, rules)
             if entry.request is not None and entry.tag != claim.owner:
-                # it may be on its way: it waits until its own URL claims the form; or the rules of the claim drop it
+                # it may be in flight: keep it as a substitute, and as a drop by the rules of the claim
                 self._substitutes.add(digest, entry.tag, entry.request)
                 self.keep_dropped(claim.rules, entry.request)
         self._substitutes.remove(digest, claim.owner)
@@ -118,18 +117,18 @@ class SQLiteSeenSet(SeenSet[str]):
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
     def _is_left(self, entry: Entry, owner: int | None) -> bool:
-        """Return True if an awaited form is free for *owner*, because its claimer runs no more."""
+        """Return True if an awaited form is free for *owner*, because its process has ended."""
         run, _, earlier_owner = unpack(entry.value)
         if not entry.is_awaited or run == self._run:
             return False
-        # the requests of a queue that outlived its process come back, each with its owner's tag
+        # requests of a queue that survived come back, each with its owner's tag
         return not self._is_queue_kept or (owner is not None and earlier_owner == owner & OWNER_MASK)
 
     def _is_unanswered(self, digest: bytes, entry: Entry) -> bool:
         return entry.is_awaited and digest not in self._answered
 
     def _keeps_texts(self) -> bool:
-        """Return True if there is room: while the disk is full, unwritten rows are in memory."""
+        """Return True if there is room: while the disk is full, unwritten rows stay in memory."""
         tables = self._forms, self._substitutes, self._dropped
         return not self._is_failing or sum(len(table.unwritten) for table in tables) < _MAX_UNWRITTEN_TEXTS
 
@@ -150,11 +149,11 @@ class SQLiteSeenSet(SeenSet[str]):
         return entry is not None and self._is_unanswered(digest, entry)
 
     def answered(self, digest: bytes) -> None:
-        """The form is seen for this process; in the file when its page is processed."""
+        """Note that the form is seen for this process; in the file when its page is processed."""
         self._answered.add(digest)
 
     def processed(self, digests: Iterable[bytes]) -> None:
-        """The forms are seen; writes everything."""
+        """Note that the forms are seen; write all changes."""
         digests = list(digests)
         try:
             for digest, entry in [*self._forms.find(digests).items()]:
@@ -169,7 +168,7 @@ class SQLiteSeenSet(SeenSet[str]):
         self._answered.difference_update(digests)
 
     async def release(self, digest: bytes) -> str | None:
-        """Free the form; gives its oldest substitute, and keeps it until it is claimed."""
+        """Free the form; return its oldest substitute, which the file keeps until it is claimed."""
         entry = self._forms.get(digest)
         if entry is None:
             return None
@@ -179,14 +178,14 @@ class SQLiteSeenSet(SeenSet[str]):
         return substitute
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
-        """Free all awaited forms; gives the oldest substitute of each free form."""
+        """Free all awaited forms; return the oldest substitute of each free form."""
         if not is_idle:
             return []
         for digest, entry in self._forms.awaited():
             if digest in self._answered:
                 continue
             if entry.request is not None and unpack(entry.value)[0] != self._run:
-                # neither the queue nor whoever was given it has brought it
+                # it was neither in the queue nor claimed after it was returned
                 self._substitutes.add(digest, entry.tag, entry.request)
             self._forms.put(digest, entry, None)
         self.flush()
@@ -205,27 +204,27 @@ class SQLiteSeenSet(SeenSet[str]):
         self.flush()
 
     async def noted(self, key: str) -> str | None:
-        """The fact kept under *key*."""
+        """Return the fact kept under *key*."""
         return {**self._file.facts(), **self._facts}.get(f"note {key}")
 
     async def owner(self, digest: bytes) -> str | None:
-        """The request that owns a seen form, if it is kept."""
+        """Return the request that owns a seen form, if it is kept."""
         entry = self._forms.get(digest)
         if entry is None or self._is_unanswered(digest, entry):
             return None
         return entry.request if entry.is_awaited else self._owners.get(digest)
 
     def keep_dropped(self, rules: int, text: str) -> None:
-        """Keep a drop, unless the disk is full and too much waits for it already."""
+        """Keep a drop, unless the disk is full and too many rows are unwritten."""
         if self._keeps_texts():
             self._dropped.add(rules, text)
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
-        """Let go of kept drops, of all processes."""
+        """Forget kept drops of all processes."""
         self._dropped.forget(rules)
 
     async def clear(self) -> Cleared:
-        """Forget all forms; gives the requests that were awaited, and the substitutes that waited."""
+        """Forget all forms; return the awaited requests and the substitutes."""
         self.flush()
         awaited = dict.fromkeys(entry.request for _, entry in self._forms.awaited() if entry.request is not None)
         waiting: dict[str, None] = {}
@@ -241,7 +240,7 @@ class SQLiteSeenSet(SeenSet[str]):
         return self._forms.n_known
 
     def flush(self) -> None:
-        """Write unwritten changes, unless the disk refused a moment ago."""
+        """Write pending changes, unless a write failed a moment ago."""
         now = time.monotonic()
         if self._is_failing and now < self._next_flush:
             return
@@ -251,7 +250,7 @@ class SQLiteSeenSet(SeenSet[str]):
             self._next_flush = now + _RETRY_S
             if not self._is_failing:
                 self._is_failing = True
-                logger.warning("%s; what the crawl sees is kept in memory until it can be written", error)
+                logger.warning("%s; seen forms are kept in memory until they can be written", error)
             return
         self._next_flush = now + _FLUSH_S
         if self._is_failing:
@@ -270,9 +269,9 @@ class SQLiteSeenSet(SeenSet[str]):
                 table.written()
 
     async def close(self, *, is_clean: bool) -> None:
-        """Write unwritten changes, and how the crawl ended."""
+        """Write pending changes, and note how the crawl ended."""
         self._next_flush = 0.0
         if is_clean:
-            self._facts["is_clean"] = "1"  # in one transaction with all that is left
+            self._facts["is_clean"] = "1"  # in the same transaction as the other changes
         self.flush()
         self._file.close()

@@ -1,7 +1,7 @@
-"""The SQLite file of a durable seen set: one connection, the checks that the file is ours and whole, one way to fail.
+"""The SQLite file of a durable seen set: its connection, the check of its format, and its errors.
 
-One process has the file at a time. Nothing is written before the checks have passed, so the file of another program
-stays as it was. All values are parameters.
+Only one process can open the file at a time. Nothing is written before the checks have passed, so the file of another
+program stays unchanged. All values are bound parameters.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Writes = list[tuple[str, list[tuple[Any, ...]]]]
-"""Statements, each with the parameters of every time that it is to be run."""
+"""Statements, each with the parameters of all its executions."""
 
 _APPLICATION = "dedup-crawler seen"
 _VERSION = 3
 _SCHEMA = (
     "CREATE TABLE facts (key TEXT NOT NULL PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE seen (digest BLOB NOT NULL PRIMARY KEY, value BIGINT NOT NULL) WITHOUT ROWID",
-    # digests come in no order: an index of them has another page written for nearly each, so the others have a place
+    # digests come in random order, and an index on them rewrites a page for nearly each; so other tables use a place
     "CREATE TABLE awaited (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, value BIGINT NOT NULL,"
     " tag BIGINT NOT NULL, request TEXT)",
     "CREATE TABLE substitutes (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, tag BIGINT NOT NULL,"
@@ -50,7 +50,7 @@ _COLUMNS = {
 _HIGHEST = {"place": MAX_VALUE, "value": MAX_VALUE, "tag": 0xFFFF_FFFF, "rules": 0xFFFF}
 
 _LOCK_TIMEOUT_S = 2
-_CACHE_KB = 65_536  # digests come in no order: of a million forms every page of the index is wanted again and again
+_CACHE_KB = 65_536  # digests come in random order, so with a million forms every index page is used again and again
 _N_KEYS = 500
 _N_ROWS = 10_000
 _MAX_REASON = 300
@@ -69,17 +69,17 @@ _WAYS_OUT = {
 
 
 class SeenFile:
-    """One open file; every failure is a :class:`SeenUnavailableError` that names it and the way out.
+    """One open file; every failure is a :class:`SeenUnavailableError` that names the file and the way out.
 
     Parameters
     ----------
     path
-        The file; it is made where there is none.
+        The file; created if missing.
 
     Raises
     ------
     SeenError
-        If it is not ours, or damaged.
+        If it is damaged, or not a seen set.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class SeenFile:
         self._engine = create_engine(
             URL.create("sqlite", database=str(path)),
             connect_args={"timeout": _LOCK_TIMEOUT_S},
-            isolation_level="AUTOCOMMIT",  # transactions are begun by name, where several statements belong together
+            isolation_level="AUTOCOMMIT",  # transactions are started explicitly, for statements that belong together
         )
         with self._errors():
             self._connection: Connection = self._engine.connect()
@@ -99,21 +99,21 @@ class SeenFile:
                 raise
 
     def rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """All rows, of which there may be millions; nothing is to be written meanwhile."""
+        """Yield all rows, perhaps millions; nothing may be written meanwhile."""
         with self._errors(), contextlib.closing(self._connection.exec_driver_sql(query, parameters)) as result:
             yield from result.yield_per(_N_ROWS)
 
     def rows_of(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
-        """The rows of a *query* that ends with ``IN``, of which one column has one of *keys*."""
+        """Yield the rows of a *query* that ends with ``COLUMN IN``, for all *keys*."""
         for marks, portion in portions(keys):
             yield from self.rows(f"{query} {marks}", portion)
 
     def facts(self) -> dict[str, str]:
-        """The small facts."""
+        """Return the facts."""
         return {row.key: row.text for row in self.rows("SELECT key, text FROM facts")}
 
     def write(self, writes: Iterable[tuple[str, list[tuple[Any, ...]]]]) -> None:
-        """Run all statements in this order, or none."""
+        """Run all statements in this order in one transaction."""
         with self._errors():
             self._connection.exec_driver_sql("BEGIN IMMEDIATE")
             try:
@@ -122,12 +122,12 @@ class SeenFile:
                         self._connection.exec_driver_sql(statement, rows)
                 self._connection.exec_driver_sql("COMMIT")
             except BaseException:
-                with contextlib.suppress(SQLAlchemyError):  # SQLite may have rolled back by itself
+                with contextlib.suppress(SQLAlchemyError):  # SQLite may already have rolled back
                     self._connection.exec_driver_sql("ROLLBACK")
                 raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._errors():
             self._connection.close()
             self._engine.dispose()
@@ -136,7 +136,7 @@ class SeenFile:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except (SQLAlchemyError, UnicodeDecodeError) as error:  # SQLite quotes a damaged schema as it is
+        except (SQLAlchemyError, UnicodeDecodeError) as error:  # SQLite's message quotes a damaged schema unchanged
             cause = error.orig if isinstance(error, DBAPIError) else error
             reason = " ".join(str(cause).split())[:_MAX_REASON] or type(error).__name__
             way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
@@ -173,23 +173,23 @@ class SeenFile:
             raise SeenError(f"{self._path}: {' '.join(str(damage).split())}: {_DAMAGED}")
 
     def _check_rows(self) -> None:
-        """Refuse what no crawl has written: SQLite takes any type of value in any column."""
+        """Refuse rows that no crawl writes: SQLite accepts any type in any column."""
         for table, columns in _COLUMNS.items():
             is_right = " AND ".join(map(_is_right, columns))
-            query = f"SELECT 1 FROM {table} WHERE NOT ({is_right}) LIMIT 1"  # noqa: S608 - all of it is written above
+            query = f"SELECT 1 FROM {table} WHERE NOT ({is_right}) LIMIT 1"  # noqa: S608 - built from constants above
             if list(self.rows(query)):
                 raise SeenError(f"{self._path}: table {table!r} has a row that no crawl writes: {_DAMAGED}")
 
 
 def portions(keys: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield *keys* in portions that one statement takes, each with the placeholders behind ``IN``."""
+    """Yield *keys* in portions small enough for one statement, each with the placeholders after ``IN``."""
     for start in range(0, len(keys), _N_KEYS):
         portion = tuple(keys[start : start + _N_KEYS])
         yield f"({','.join('?' * len(portion))})", portion
 
 
 def _is_right(column: str) -> str:
-    """The condition that a value has the type of its column, and is within bounds."""
+    """Return the condition that a value has its column's type and is within bounds."""
     if column in _HIGHEST:
         lowest = 1 if column == "place" else 0
         return f"(typeof({column}) = 'integer' AND {column} BETWEEN {lowest} AND {_HIGHEST[column]})"

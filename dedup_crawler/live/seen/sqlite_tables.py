@@ -1,6 +1,6 @@
-"""The tables of a durable seen set, each with what is *unwritten*: the file does not say it yet.
+"""The tables of a durable seen set, each with its *unwritten* changes.
 
-Where a row is, and whether there is one, is known in memory: of most forms nothing is looked up, and nothing deleted.
+Memory holds the place of each row, so most forms need no look-up and no deletion.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 N_OWNERS = 20_000
-_N_FORGOTTEN = 1_000  # owners at once
+_N_FORGOTTEN = 1_000  # owners deleted at once
 _MAX_KNOWN = 20_000
 
 
 class Entry(NamedTuple):
-    """Knowledge of the set about a form."""
+    """Entry of a form."""
 
     value: int
     """Run, rules and owner, packed."""
     is_awaited: bool = False
     tag: int = 0
-    """Hash of the owner's whole URL while the form is awaited."""
+    """32-bit tag of the owner's URL while the form is awaited."""
     request: str | None = None
 
 
 class Forms:
-    """Form -> entry. Seen forms are in the file alone; of awaited ones the place in it is known in memory.
+    """Form -> entry. Seen forms are only in the file; the places of awaited ones are also in memory.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class Forms:
         self._file = file
         self._run = run
         self.unwritten: dict[bytes, Entry | None] = {}
-        self._met: dict[bytes, Entry] = {}  # by the last call of find: most questions are about one of these
+        self._met: dict[bytes, Entry] = {}  # entries of the last call of find, which most questions are about
         self._in_file = BloomFilter()
         self._in_file.add(digest for (digest,) in file.rows("SELECT digest FROM seen"))
-        self._places = DigestTable()  # of the awaited ones
+        self._places = DigestTable()  # places of awaited forms
         self._new_places: dict[bytes, int] = {}
         self._last_place = 0
         for place, digest in file.rows("SELECT place, digest FROM awaited ORDER BY place"):
@@ -59,10 +59,10 @@ class Forms:
             self._places.put(digest, place)
             self._last_place = place
         self.n_known: int = next(file.rows("SELECT count(*) FROM seen"))[0]
-        """Forms that are seen, or awaited in this run."""
+        """Number of forms that are seen, or awaited in this run."""
 
     def find(self, digests: Sequence[bytes]) -> dict[bytes, Entry]:
-        """The entries of those *digests* that have one; :meth:`get` knows them until the next call."""
+        """Return the entries of *digests*; :meth:`get` knows them until the next call."""
         unwritten = self.unwritten
         entries = self._look_up([digest for digest in digests if digest not in unwritten])
         for digest in digests:
@@ -72,13 +72,13 @@ class Forms:
         return entries
 
     def get(self, digest: bytes) -> Entry | None:
-        """The entry of a form."""
+        """Return the entry of a form."""
         if digest in self.unwritten:
             return self.unwritten[digest]
         return self._met.get(digest) or self._look_up([digest]).get(digest)
 
     def put(self, digest: bytes, old: Entry | None, new: Entry | None) -> None:
-        """Give a form another entry; None: it is free."""
+        """Replace the entry of a form; None: the form is free."""
         if old is not None:
             self.n_known -= self._counts(old)
         if new is not None:
@@ -87,7 +87,7 @@ class Forms:
         self._met.pop(digest, None)
 
     def awaited(self) -> Iterator[tuple[bytes, Entry]]:
-        """All awaited forms, the first first; any may be changed meanwhile."""
+        """Yield all awaited forms, the earliest first; they may be changed meanwhile."""
         for digest, *values in self._file.rows("SELECT digest, value, tag, request FROM awaited ORDER BY place"):
             if digest not in self.unwritten:
                 yield digest, _awaited(*values)
@@ -121,7 +121,7 @@ class Forms:
         return not entry.is_awaited or entry.value >> 32 == self._run
 
     def writes(self) -> Writes:
-        """Give the changes."""
+        """Return the changes."""
         awaited: list[tuple[Any, ...]] = []
         seen: list[tuple[Any, ...]] = []
         answered: list[tuple[Any, ...]] = []
@@ -148,7 +148,7 @@ class Forms:
         ]
 
     def written(self) -> None:
-        """Note that the file knows it."""
+        """Note that the changes are written."""
         for digest, entry in self.unwritten.items():
             if entry is None or not entry.is_awaited:
                 self._places.discard(digest)
@@ -164,7 +164,7 @@ def _awaited(value: int, tag: int, request: str | None) -> Entry:
 
 
 class Substitute(NamedTuple):
-    """A request that waits for a form, or that was given and is not claimed yet."""
+    """A request that waits for a form, or that was returned and is not claimed yet."""
 
     digest: bytes
     tag: int
@@ -174,24 +174,24 @@ class Substitute(NamedTuple):
 class Substitutes:
     """Form -> substitutes, each URL once, the oldest first.
 
-    One that was *given* stays in the table until its URL claims the form, so that it outlives the process, but is not
-    given again by this one.
+    A *given* substitute stays in the table until its URL claims the form, so that it outlives the process, but this
+    process does not give it again.
     """
 
     def __init__(self, file: SeenFile) -> None:
         self._file = file
-        self._forms = DigestTable()  # that may have some, each with a number that no earlier one has
+        self._forms = DigestTable()  # forms that may have some, each with a unique number
         self._numbers = itertools.count(1)
         for (digest,) in file.rows("SELECT DISTINCT digest FROM substitutes"):
             self._forms.put(digest, next(self._numbers))
         self._given: set[tuple[int, int]] = set()  # number of the form, tag
-        self._known: set[tuple[int, int]] = set()  # links are met again and again: some need not be written once more
-        self._emptied: set[bytes] = set()  # to be written in this order: forms that have none,
-        self._removed: set[tuple[bytes, int]] = set()  # single ones,
+        self._known: set[tuple[int, int]] = set()  # (number, tag): repeated links are not written again
+        self._emptied: set[bytes] = set()  # written in this order: forms that lose all,
+        self._removed: set[tuple[bytes, int]] = set()  # single removed ones,
         self.unwritten: dict[tuple[bytes, int], str] = {}  # and new ones
 
     def add(self, digest: bytes, tag: int, request: str) -> None:
-        """Have *request* wait; one that was given and waits again does so behind the others."""
+        """Add *request*; one that was given and is added again comes last."""
         form = self._forms.get(digest)
         if form is None:
             form = next(self._numbers)
@@ -207,7 +207,7 @@ class Substitutes:
         self.unwritten.setdefault((digest, tag), request)
 
     def remove(self, digest: bytes, tag: int) -> None:
-        """Forget one, because its own URL claims the form, if it is there."""
+        """Forget a substitute, if there is one: its own URL claims the form."""
         form = self._forms.get(digest)
         if form is not None:
             self.unwritten.pop((digest, tag), None)
@@ -216,7 +216,7 @@ class Substitutes:
             self._known.discard((form, tag))
 
     def forget(self, digest: bytes) -> None:
-        """Forget all of a form, because its page is there."""
+        """Forget all substitutes of a form: its page has come."""
         if self._forms.get(digest) is not None:
             self._forms.discard(digest)
             for key in [key for key in self.unwritten if key[0] == digest]:
@@ -224,7 +224,7 @@ class Substitutes:
             self._emptied.add(digest)
 
     def give(self, digest: bytes) -> str | None:
-        """The oldest one of a form that was not given yet, which is given now."""
+        """Give the oldest substitute of a form that was not given yet."""
         if self._forms.get(digest) is not None:
             for each, is_given in self.all(digest):
                 if not is_given:
@@ -233,7 +233,7 @@ class Substitutes:
         return None
 
     def give_each(self, is_free: Callable[[bytes], bool], n_at_most: int | None = None) -> list[str]:
-        """Give the oldest request that was not given yet of each form that *is_free*."""
+        """Give the oldest request, not given yet, of each form that *is_free*."""
         given: dict[bytes, Substitute] = {}
         for each, is_given in self.all():
             if not is_given and each.digest not in given and is_free(each.digest):
@@ -245,9 +245,9 @@ class Substitutes:
         return [each.request for each in given.values()]
 
     def all(self, digest: bytes | None = None) -> Iterator[tuple[Substitute, bool]]:
-        """All of a form, or of all forms, the oldest first, and whether each was given."""
+        """Yield the substitutes of a form, or of all forms, oldest first, each with True if it was given."""
         where, parameters = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
-        query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - written above
+        query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - constants
         for each in map(Substitute._make, self._file.rows(query, parameters)):
             if each.digest not in self._emptied and (each.digest, each.tag) not in self._removed:
                 yield each, self._is_given(each)
@@ -264,7 +264,7 @@ class Substitutes:
             self._given.add((form, each.tag))
 
     def writes(self) -> Writes:
-        """Give the changes."""
+        """Return the changes."""
         return [
             ("DELETE FROM substitutes WHERE digest = ?", [(digest,) for digest in self._emptied]),
             ("DELETE FROM substitutes WHERE digest = ? AND tag = ?", [*self._removed]),
@@ -275,14 +275,14 @@ class Substitutes:
         ]
 
     def written(self) -> None:
-        """Note that the file knows it."""
+        """Note that the changes are written."""
         self._emptied.clear()
         self._removed.clear()
         self.unwritten.clear()
 
 
 class Owners:
-    """Form -> request that owns it, of the :data:`N_OWNERS` forms that were added last."""
+    """Form -> request of its owner, for the :data:`N_OWNERS` forms that were added last."""
 
     def __init__(self, file: SeenFile) -> None:
         self._file = file
@@ -294,12 +294,12 @@ class Owners:
             self._put(place, digest)
 
     def add(self, digest: bytes, request: str) -> None:
-        """Keep the request that owns a form."""
+        """Keep the request of a form's owner."""
         self._put(self._last_place + 1, digest)
         self._added[self._last_place] = digest, request
 
     def get(self, digest: bytes) -> str | None:
-        """The request that owned a form when it was last added, if it is kept."""
+        """Return the request of a form's owner, if it is kept."""
         place = self._places.get(digest, 0)
         if place in self._added:
             return self._added[place][1]
@@ -313,7 +313,7 @@ class Owners:
             self._added.pop(self._places.pop(next(iter(self._places))), None)
 
     def writes(self) -> Writes:
-        """Give the additions; now and then the oldest are deleted."""
+        """Return the additions; sometimes also the deletion of the oldest."""
         writes: Writes = []
         if self._last_place - self._first_place >= N_OWNERS + _N_FORGOTTEN:
             self._first_place = self._last_place - N_OWNERS
@@ -322,12 +322,12 @@ class Owners:
         return [*writes, ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added)]
 
     def written(self) -> None:
-        """Note that the file knows it."""
+        """Note that the changes are written."""
         self._added.clear()
 
 
 class Dropped:
-    """Requests that were dropped by rules which are not verified yet: codes of rules -> requests, each once."""
+    """Drops of unverified rules: code of the rules -> requests, each once."""
 
     def __init__(self, file: SeenFile) -> None:
         self._file = file
@@ -338,14 +338,14 @@ class Dropped:
         self.unwritten: list[tuple[bytes, int, str]] = []
 
     def add(self, rules: int, request: str) -> None:
-        """Keep a request that *rules* have dropped."""
+        """Keep a request that *rules* dropped."""
         digest, kept = form_digest(request), self._kept[rules]
         if kept.get(digest) is None:
             kept.put(digest, 1)
             self.unwritten.append((digest, rules, request))
 
     def forget(self, rules: Iterable[int] | None) -> None:
-        """Let go of what *rules* have dropped; None: of all."""
+        """Forget the drops of *rules*; None: all drops."""
         forgotten = {*self._kept} if rules is None else {*rules} & {*self._kept}
         self._forgotten |= forgotten
         self.unwritten = [row for row in self.unwritten if row[1] not in forgotten]
@@ -353,19 +353,19 @@ class Dropped:
             del self._kept[each]
 
     def requests(self) -> list[str]:
-        """Give the kept requests, each once, the oldest first."""
+        """Return the kept requests, each once, the oldest first."""
         rows = self._file.rows("SELECT request FROM dropped ORDER BY place")
         return [*dict.fromkeys(request for (request,) in rows)]
 
     def writes(self) -> Writes:
-        """Give the changes: the forgotten ones, then those added since."""
+        """Return the changes: deletions, then additions."""
         forgotten: Writes = [
-            (f"DELETE FROM dropped WHERE rules IN {marks}", [codes])  # noqa: S608 - question marks
+            (f"DELETE FROM dropped WHERE rules IN {marks}", [codes])  # noqa: S608 - placeholders only
             for marks, codes in portions([*self._forgotten])
         ]
         return [*forgotten, ("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", [*self.unwritten])]
 
     def written(self) -> None:
-        """Note that the file knows it."""
+        """Note that the changes are written."""
         self._forgotten.clear()
         self.unwritten.clear()

@@ -1,7 +1,7 @@
-"""A hash table from digests to small integers that lives in a few byte strings: about 30 bytes an entry.
+"""A hash table from digests to small integers, packed into byte strings: about 30 bytes per entry.
 
-Linear hashing: the table grows by splitting one bucket at a time, so no insertion ever stops the crawl. Buckets are
-chosen by Python's own keyed hash, which a stranger who picks the digests cannot foresee.
+Linear hashing: the table grows by splitting one bucket at a time, so no insertion is slow. Python's own keyed hash
+chooses the buckets, so that an attacker cannot predict them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _N_FIRST_BUCKETS = 16
 MAX_VALUE = (1 << 8 * _VALUE_SIZE) - 1
 
 N_RUNS = (1 << 15) - 1
-"""Runs are numbered from 1 to this, and then again: who has a form fits into 47 bits."""
+"""Runs are numbered from 1 to this, then from 1 again, so that a packed owner fits into 47 bits."""
 
 OWNER_MASK = 0xFFFF
-"""The bits of a URL's tag that are kept of an owner: a seen form is to take little room."""
+"""The bits of an owner's tag that are kept, to save memory."""
 
 
 def pack(run: int, rules: int, owner: int) -> int:
-    """Owner of a form as one integer: the run that claimed it, the rules, :data:`OWNER_MASK` of the owner's tag.
+    """Pack the owner of a form into an integer: its run, its rules, and its tag under :data:`OWNER_MASK`.
 
     >>> unpack(pack(3, 65535, 17))
     (3, 65535, 17)
@@ -32,7 +32,7 @@ def pack(run: int, rules: int, owner: int) -> int:
 
 
 def unpack(value: int) -> tuple[int, int, int]:
-    """Run, rules and owner of a packed integer."""
+    """Return run, rules and owner of a packed integer."""
     return value >> 32, value >> 16 & 0xFFFF, value & OWNER_MASK
 
 
@@ -41,7 +41,7 @@ class DigestTable:
 
     def __init__(self) -> None:
         self._n = 0
-        self._mask = _N_FIRST_BUCKETS - 1  # of the buckets that were not split in this round
+        self._mask = _N_FIRST_BUCKETS - 1  # for the buckets that were not split in this round
         self._n_split = 0
         self._buckets = [bytearray() for _ in range(_N_FIRST_BUCKETS)]
 
@@ -49,7 +49,7 @@ class DigestTable:
         return self._n
 
     def get(self, digest: bytes) -> int | None:
-        """The value of *digest*, if it has one."""
+        """Return the value of *digest*, if it has one."""
         bucket = self._bucket(digest)
         place = _find(bucket, digest)
         if place < 0:
@@ -57,7 +57,7 @@ class DigestTable:
         return int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
 
     def put(self, digest: bytes, value: int) -> None:
-        """Give *digest* a value, or another one."""
+        """Set the value of *digest*."""
         bucket = self._bucket(digest)
         place = _find(bucket, digest)
         if place >= 0:
@@ -66,7 +66,7 @@ class DigestTable:
             self._append(bucket, digest, value)
 
     def discard(self, digest: bytes) -> None:
-        """Forget *digest*; the table keeps its size for the next ones."""
+        """Remove *digest*; the table keeps its size."""
         bucket = self._bucket(digest)
         place = _find(bucket, digest)
         if place >= 0:
@@ -88,7 +88,7 @@ class DigestTable:
             self._split()
 
     def _split(self) -> None:
-        """Share the entries of the next bucket with a new one, by one more bit of their hash."""
+        """Move entries of the next bucket to a new one, by one more bit of their hash."""
         whole = bytes(self._buckets[self._n_split])
         bit = self._mask + 1
         entries = [whole[place : place + _SIZE] for place in range(0, len(whole), _SIZE)]
@@ -103,7 +103,7 @@ class DigestTable:
 
 
 def _find(bucket: bytearray, digest: bytes) -> int:
-    """Return the place of the entry of *digest*, or -1; bytes of two neighbours that look like it do not count."""
+    """Return the place of the entry of *digest*, or -1; matches across two entries do not count."""
     place = bucket.find(digest)
     while place > 0 and place % _SIZE:
         place = bucket.find(digest, place + 1)

@@ -1,4 +1,4 @@
-"""Everybody who is told what the filter does: stats, log, the file of drops, a signal, and the spider's callbacks."""
+"""Report of the filter's actions to stats, log, the file of drops, and a signal."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dedup_crawler.live")
 
 MAX_OWNERS = 20_000
-"""Owners of forms that are remembered for sure: of twice as many the later half stays."""
+"""Number of owners that are surely remembered: at twice as many, the earlier half is forgotten."""
 _MAX_RULES = 200  # rules with a log line and a counter of their own
 
 
 class DropReport:
-    """Tells of drops, never of pages: nothing of a page gets into the log but its URL, with what is odd in it escaped.
+    """Reports drops. Of a page only the URL gets into the log, with special characters escaped.
 
     Parameters
     ----------
     crawler
         The crawl.
     path
-        File of drops, JSON lines; None for no file.
+        File for the drops, in JSON lines; None for no file.
     is_debug
-        Log every drop, not only the first of each rule.
+        If True, log every drop, not only the first of each rule.
 
     Raises
     ------
@@ -48,38 +48,38 @@ class DropReport:
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
         self._crawler = crawler
         self._is_debug = is_debug
-        self._owners: dict[bytes, str] = {}  # the most recent ones: a form holds no URL
-        self._counts: Counter[str] = Counter()  # what the stats lack
+        self._owners: dict[bytes, str] = {}  # form digest -> URL of its owner, the most recent ones
+        self._counts: Counter[str] = Counter()  # counts not in the stats yet
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
         self._reasons: dict[tuple[str, ...], str] = {}
         self._file: IO[str] | None = _opened(path)
 
     def count(self, name: str, count: int = 1) -> None:
-        """Add to a stat, which is written with the next :meth:`flush`: there are several for every link of a crawl."""
+        """Add to a stat; :meth:`flush` writes the sums, because every link changes several stats."""
         self._counts[name] += count
 
     def owned(self, digest: bytes, url: str) -> None:
-        """Remember who owns a form."""
+        """Remember the owner of a form."""
         self._owners[digest] = url
         if len(self._owners) > 2 * MAX_OWNERS:
             self._owners = dict(islice(self._owners.items(), MAX_OWNERS, None))
 
     def restored(self, digest: bytes, url: str) -> None:
-        """Remember the first URL that was fetched for a form: the seen set keeps the rules of this one."""
+        """Remember the first fetched URL of a form; the seen set keeps its rules."""
         if len(self._owners) < MAX_OWNERS:
             self._owners.setdefault(digest, url)
 
     def forget_owners(self) -> None:
-        """Say that forms have changed."""
+        """Forget all owners, because the forms have changed."""
         self._owners.clear()
 
     def owner_of(self, digest: bytes) -> str | None:
-        """The URL that owns a form, where it is remembered."""
+        """Return the URL that owns a form, if it is remembered."""
         return self._owners.get(digest)
 
     def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
-        """Tell of a drop, or of one that would have been."""
+        """Report a drop, or a would-be drop of a dry run."""
         request = question.request
         reason = self._reason(question, rules)
         owner = None if question.is_covered else self._owners.get(question.digest)
@@ -117,17 +117,17 @@ class DropReport:
         )
 
     def warn_once(self, kind: str, text: str) -> None:
-        """Warn of something that would otherwise be said for every request."""
+        """Log a warning once, which would otherwise repeat with every request."""
         if kind not in self._warned:
             self._warned.add(kind)
             logger.warning("%s", text, extra={"spider": self._crawler.spider})
 
     def warn(self, text: str) -> None:
-        """Warn."""
+        """Log a warning."""
         self.say(logging.WARNING, text)
 
     def inform(self, text: str) -> None:
-        """Log a line that a user wants to read once."""
+        """Log a line at INFO."""
         self.say(logging.INFO, text)
 
     def say(self, level: int, text: str) -> None:
@@ -150,7 +150,7 @@ class DropReport:
             self._file = None
 
     def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
-        """Reason that the method gives for the URL; where only the owner's URL was changed, its rules."""
+        """Return the method's reason for the URL's form; if only the owner's URL was changed, the owner's rules."""
         reason = self._reasons.get(rules)
         if reason is None:
             if question.fired:
@@ -198,11 +198,11 @@ class DropReport:
         self._guarded(lambda: file.write(json.dumps(line) + "\n"))
 
     def _guarded(self, action: Callable[[], object]) -> None:
-        """Do something to the file; what cannot be written is said once, and the crawl goes on."""
+        """Run a file operation; an error is reported once, and the crawl goes on."""
         try:
             action()
         except OSError as error:
-            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; drops are not listed from here on.")
+            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; later drops are not listed.")
             if self._file is not None:
                 with suppress(OSError):
                     self._file.close()

@@ -1,4 +1,4 @@
-"""Names that a user meets in a crawl, beside the settings: stats and meta keys, with their meaning in Markdown."""
+"""Names that users meet besides the settings: stats and meta keys, with their meaning in Markdown."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ STATS = {
     "seen/unavailable": "requests that passed because the seen set could not be asked",
     "model/unknown_host": "requests to hosts that no model knows; they pass",
 }
-"""Name below ``dedup/`` -> what it counts, in the order of the documentation."""
+"""Name below ``dedup/`` -> meaning, in the order of the documentation."""
 
 META_KEYS = {
     "dedup": "`False` opts a request out",
     "dedup_canonical": "the canonical form of the request, for callbacks and errbacks",
     "dedup_reason": "why it was dropped",
 }
-"""Key of a request's meta -> what a spider does with it."""
+"""Key of a request's meta -> meaning."""

@@ -1,7 +1,7 @@
-"""The state of a running crawl as one HTML page (``DEDUP_STATUS``): what was dropped, and what is known of each rule.
+"""The state of a running crawl as one HTML page (``DEDUP_STATUS``): the drops, and the state of each rule.
 
-The crawl writes it anew every few seconds, and a browser that shows it follows. It needs no network and no script.
-Nothing that a site says gets into it but the words of rules and hosts, escaped.
+The crawl rewrites it every few seconds, and the browser reloads it. It needs no network and no script. Of a site's
+texts it contains only rules and hosts, escaped.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Number(NamedTuple):
 
 
 class StatusPage:
-    """The file that takes the page.
+    """The file with the page.
 
     Raises
     ------
@@ -73,14 +73,14 @@ class StatusPage:
             raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
 
     def show(self, crawler: Crawler, models: LiveModels, n_fetched: int, *, ended: str | None = None) -> None:
-        """Write the page; *ended* says why the crawl has ended. What cannot be written is left as it is."""
+        """Write the page; *ended* is the reason why the crawl has ended. Write errors are ignored."""
         states = sorted(models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
         name = getattr(crawler.spider, "name", "")
         with contextlib.suppress(OSError):
             self._write(html(name, numbers(crawler, models, n_fetched), _sentences(models, states), ended))
 
     def _write(self, text: str) -> None:
-        """A reader never sees half a page."""
+        """Replace the file at once, so that a reader never sees half a page."""
         new = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
         try:
             new.write_text(text, encoding="utf-8", errors="replace")
@@ -91,7 +91,7 @@ class StatusPage:
 
 
 def numbers(crawler: Crawler, models: LiveModels, n_fetched: int) -> list[Number]:
-    """Figures of the crawl so far."""
+    """Return the figures of the crawl so far."""
     stats, evidence = crawler.stats, models.evidence
 
     def count(name: str) -> int:
@@ -117,7 +117,7 @@ def numbers(crawler: Crawler, models: LiveModels, n_fetched: int) -> list[Number
 
 
 def html(name: str, facts: Iterable[Number], rules: Sequence[tuple[RuleState, str]], ended: str | None) -> str:
-    """The page; *rules* come with what they do."""
+    """Return the page; *rules* are states with the sentences of the rules."""
     now = time.strftime("%Y-%m-%d %H:%M:%S")
     refresh = "" if ended is not None else f'<meta http-equiv="refresh" content="{INTERVAL_S:.0f}">'
     said = f"It ended ({escape(ended)}) at {now}." if ended is not None else f"It is running; this is of {now}."

@@ -1,4 +1,4 @@
-"""Summary of a filtered crawl: a line each minute, and a few lines and stats at its end."""
+"""Summary of a filtered crawl: a progress line each minute, and a few lines and stats at the end."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from dedup_crawler.live.models.live_models import LiveModels
 
 MANY_DROPS = 20
-"""Drops of a rule without a verified one, from which on the rule is named."""
+"""A rule with this many drops, none of them verified, is named."""
 _MAX_NAMED = 10
-"""Most rules that are named."""
-_MAX_SENTENCE = 100  # characters of a rule in the line of progress
+"""Maximum of named rules."""
+_MAX_SENTENCE = 100  # characters of a rule in the progress line
 
 
 def summary(
     crawler: Crawler, models: LiveModels, n_fetched: int, n_seen: int, *, is_dry_run: bool
 ) -> Iterator[tuple[int, str]]:
-    """Lines with their levels (of :mod:`logging`); the numbers that Scrapy's stats lack are written there."""
+    """Yield lines with their levels (of :mod:`logging`); write the final numbers to Scrapy's stats."""
     stats, evidence = crawler.stats, models.evidence
 
     def count(name: str) -> int:
@@ -67,7 +67,7 @@ def summary(
 
 
 def progress(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
-    """One line while the crawl runs: what was fetched, dropped and tested, and the rule that has dropped most."""
+    """Return the progress line: pages fetched, dropped and tested, and the rule with most drops."""
     stats, evidence = crawler.stats, models.evidence
     n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))
     by_rule = evidence.drops.by_rule()
@@ -86,7 +86,7 @@ def progress(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
 
 
 def _unverified(models: LiveModels) -> Iterator[tuple[int, str]]:
-    """A line for each rule that has dropped many requests without a single verdict on them."""
+    """Yield a line for each rule with many drops and without a verdict."""
     counts = models.evidence.drops.by_rule()
     named = sorted(
         (rule for rule in models.evidence.drops.untested_rules() if counts[rule] >= MANY_DROPS),

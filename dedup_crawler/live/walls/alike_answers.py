@@ -1,12 +1,12 @@
-"""Answers in a row that are alike: the pages themselves, or a short wall that nobody noticed.
+"""Rows of consecutive answers that are alike: the pages themselves, or a short wall that went unnoticed.
 
-A log-in page that answers for a few URLs, and is gone again, goes unnoticed by
-:mod:`~dedup_crawler.live.walls.freeze`, which wants a fifth of the last 200 pages. A wall answers for everything
-while it stands, so its answers follow each other. When nothing else is left to do, one dropped URL is fetched for each
-such row, the longest first. If it shows another page, so may the others of the row. Most sites have no wall: a few rows
-that were what they seemed end the search.
+:mod:`~dedup_crawler.live.walls.freeze` needs a fifth of the last 200 pages to notice a wall, so it misses a log-in page
+that answers for a few URLs only. A wall answers for everything while it stands, so its answers are consecutive. When
+nothing else is left to do, one dropped URL is fetched for each such row, the longest first. If it shows another page,
+the other forms of the row are fetched again too. Most sites have no wall: the search ends after a few rows of real
+pages.
 
-A process that ends in between leaves its latest rows as text, and the next one asks for their forms again.
+A process that ends before that stores its latest rows as text, and the next process fetches their forms again.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.walls.freeze import WatchedPage, page_signature
 
 MIN_ROW = 3
-"""Least number of alike answers that make a row."""
+"""Least number of answers in a row."""
 MAX_GAP = 4
-"""Most answers of a site from one answer of a row to the next: they come a little out of order."""
+"""Largest distance, in answers of the site, between two answers of a row, since answers come slightly out of order."""
 MAX_IN_VAIN = 5
-"""Rows that turn out to be pages, after which no more are looked at."""
+"""The search ends after this many rows of real pages."""
 MAX_LEFT = 100
-"""Forms of the latest rows that are left to the next process: each costs it a fetch."""
-_MAX_FORMS = 20_000  # more pages are hardly kept
+"""Maximum of forms left to the next process; each costs it a fetch."""
+_MAX_FORMS = 20_000  # about as many pages as are kept
 _MAX_SITES = 100
-_ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly one length are read to see whether they are alike
+_ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly equal length are compared
 
 
 class Probe(NamedTuple):
-    """A form that is asked for under another URL, for all that had the same answer."""
+    """A form that is fetched through another URL, on behalf of all forms with the same answer."""
 
     form: bytes
     signature: int
-    """Signature of the answer that the form and the others had."""
+    """Signature of their common answer."""
     others: tuple[bytes, ...]
 
 
@@ -49,24 +49,24 @@ class _Answer:
     n_bytes: int
     page: WatchedPage
     row: list[bytes]
-    """Forms of the row that it belongs to."""
+    """Forms of its row."""
 
     def is_alike(self, n_bytes: int, page: WatchedPage) -> bool:
-        """Return True if a page of such a length shows the same."""
+        """Return True if *page*, of *n_bytes*, shows the same."""
         is_close = abs(n_bytes - self.n_bytes) <= max(_ALIKE_BYTES, _ALIKE_SHARE * self.n_bytes)
         return is_close and self.page.signature == page.signature
 
 
 class AlikeAnswers:
-    """Rows of alike answers: the latest ones, and those that were probed, with the result."""
+    """Rows of alike answers: the latest rows, and the probed ones with their results."""
 
     def __init__(self) -> None:
-        self._n_answers: Counter[str] = Counter()  # of each site
+        self._n_answers: Counter[str] = Counter()  # site -> number of its answers
         self._places: OrderedDict[bytes, tuple[str, int]] = OrderedDict()  # form -> site, and place among its answers
         self._awaited: dict[bytes, Probe] = {}
         self._probed: set[int] = set()
         self._n_in_vain = 0
-        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # of each site
+        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # site -> its latest answers
         self._left: OrderedDict[bytes, str] = OrderedDict()  # forms of the latest rows -> request, if it is known
         self._has_news = False
 
@@ -90,14 +90,14 @@ class AlikeAnswers:
     def probes(
         self, pages: Iterable[tuple[bytes, FetchedPage]], has_alternative: Callable[[bytes], bool]
     ) -> list[Probe]:
-        """Choose the forms that are to be asked for once more; each row is probed once.
+        """Choose the forms to fetch again; each row is probed once.
 
         Parameters
         ----------
         pages
-            Form and page, of all pages that are kept.
+            Form and page, for all kept pages.
         has_alternative
-            Says whether another URL of a form was dropped.
+            Returns True if another URL of a form was dropped.
         """
         n_more = MAX_IN_VAIN - self._n_in_vain
         if n_more <= 0:
@@ -120,17 +120,17 @@ class AlikeAnswers:
         return found
 
     def go_on(self, requests: Mapping[bytes, str]) -> None:
-        """Take over the forms that the process before left, with their requests, until they are answered."""
+        """Keep the forms that the previous process left, with their requests, until they are answered."""
         self._has_news = True
         self._left.update(requests)
 
     def take_news(self) -> bool:
-        """Return True if :meth:`left` has changed since this was last asked."""
+        """Return True if :meth:`left` has changed since the last call."""
         has_news, self._has_news = self._has_news, False
         return has_news
 
     def left(self) -> str:
-        """The forms of the latest rows, as text for the next process."""
+        """Return the forms of the latest rows, as text for the next process."""
         return "\n".join(f"{form.hex()} {request}" for form, request in self._left.items())
 
     def _note_row(self, form: bytes, page: FetchedPage, site: str) -> None:
@@ -149,7 +149,7 @@ class AlikeAnswers:
                 self._left.popitem(last=False)
 
     def _longest_row(self, forms: Iterable[bytes]) -> int:
-        """Length of the longest row of answers that followed each other."""
+        """Return the length of the longest row of consecutive answers."""
         longest = length = 0
         site_before, place_before = "", 0
         for site, place in sorted(self._places[form] for form in forms):
@@ -161,7 +161,7 @@ class AlikeAnswers:
 
 
 def forms_left(text: str) -> dict[bytes, str]:
-    """Form -> request (empty if it is not known) in the text of :meth:`AlikeAnswers.left`; none if it was damaged."""
+    """Read the text of :meth:`AlikeAnswers.left`: form -> request (empty if unknown); empty if damaged."""
     with suppress(ValueError):
         words = (line.partition(" ") for line in text.splitlines())
         return {bytes.fromhex(form): request for form, _, request in words}

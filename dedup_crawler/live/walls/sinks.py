@@ -1,6 +1,6 @@
-"""Pages that many different URLs end in: a log-in page, an error page that calls itself a good answer.
+"""Sinks: pages to which many different URLs redirect, such as a log-in form or an error page with status 200.
 
-A form whose owner ends in one was not answered: its page has not been seen.
+A form whose owner redirects to a sink is not seen.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 MIN_SOURCES = 5
-"""Different forms that redirect to one page and make it a sink."""
+"""Least number of different forms that redirect to a sink."""
 _MAX_TARGETS = 10_000
 
 
 class Sinks:
-    """Counts what redirects where."""
+    """Counts the redirects to each page."""
 
     def __init__(self) -> None:
-        self._sources: OrderedDict[bytes, set[bytes]] = OrderedDict()  # the least recently used go first
+        self._sources: OrderedDict[bytes, set[bytes]] = OrderedDict()  # least recently used first
         self._sinks: set[bytes] = set()
 
     def note(self, target: bytes, sources: Iterable[bytes]) -> set[bytes]:
-        """Note that *sources* were redirected to *target*; gives the forms that it swallowed, none if it is no sink."""
+        """Note that *sources* redirect to *target*; if it is a sink, return the forms that it swallowed."""
         its_sources = set(sources) - {target}
         if not its_sources:
             return set()

@@ -1,4 +1,4 @@
-"""Walls: while one page answers for everything, nothing is dropped, and the forms that it answered for are not seen."""
+"""The walls of all sites: while one stands, its site is frozen, and the forms that it answered for are not seen."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class Walls:
     Parameters
     ----------
     report
-        Who is told when one rises or falls.
+        Receives a log line when a wall begins or ends.
     """
 
     def __init__(self, report: DropReport) -> None:
         self._report = report
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
-        self._forms: OrderedDict[bytes, None] = OrderedDict()  # that got a wall for a page
+        self._forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall instead of a page
 
     def is_frozen(self, url: str) -> bool:
-        """Return True if the site of *url* shows one page for everything: nothing is dropped or believed meanwhile."""
+        """Return True if the site of *url* is frozen: nothing of it is dropped, and its pages are no evidence."""
         return bool(self._frozen) and host_of(url) in self._frozen
 
     def is_walled(self, form: bytes) -> bool:
-        """Return True if a wall has answered for *form*, and still stands."""
+        """Return True if a wall answered for *form* and still stands."""
         return form in self._forms
 
     def take_unwalled(self, *, is_idle: bool) -> list[bytes]:
-        """Forms that a wall had answered for, now that none stands, or (*is_idle*) that nothing else is left to do."""
+        """Remove and return forms that a wall answered for, once no wall stands; *is_idle*: in any case."""
         if not self._forms or (self._frozen and not is_idle):
             return []
         forms = list(self._forms)
@@ -49,7 +49,7 @@ class Walls:
         return forms
 
     def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
-        """Take in the page that answered for *forms*; gives the forms for which it turns out to be no page."""
+        """Take in the page that answered for *forms*; return the forms for which it is a wall."""
         refused = self._refused(host, forms, page) if "html" in page.content_type else set()
         for form in refused:
             self._forms[form] = None
