@@ -21,6 +21,7 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"live", "report"},
+    {"spark"},
     {"demo", "doctor"},
     {"cli"},
     {"__init__", "__main__", "settings"},
