@@ -121,8 +121,10 @@ def first_job(learn, tmp_path_factory):
     parquet.write_table(pa.table({"link": ["http://x.example/"]}), files / "g.parquet")
     # hosts that cannot be learnt
     hostile = ["http://one.example/", "http://../etc/passwd", "http://..%2f..%2fx/", "no host at all://", "http://:80/"]
+    hostile += [f"http://twin.example{port}/{n}" for n in range(60) for port in (":80", "_8000", ":8000")]
     hostile += [f"http://hostile.example/{'%ff' * n}\ud800\0?{'&' * n}=[{n}" for n in range(60)]
     rows = [{"url": url, "html": "<p>" * 300 + url} for url in hostile if "://" in url]
+    rows[-1]["html"] = "<div>" * 100_000 + "too deep"
     (files / "h.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     taken = work / "models" / "taken.example"
     taken.mkdir(parents=True)
@@ -180,15 +182,25 @@ def test_bad_input_is_named_and_costs_nothing_else(first_job):
     refused = {row.host: row.refused for row in report.rows if row.refused}
     assert refused.pop("one.example") == "1 page, fewer than 50"
     assert "is not a model folder and would be overwritten" in refused.pop("taken.example")
+    twins = {refused.pop(f"twin.example{port}") for port in ("_8000", ":8000")}
+    assert twins == {"another host has the same folder, twin.example_8000"}
     assert set(refused.values()) == {"this is no name of a host"}
-    assert {row.host for row in report.rows} - {"one.example", "taken.example", *refused} == {
+    assert {row.host for row in report.rows} - {
+        "one.example",
+        "taken.example",
+        "twin.example_8000",
+        "twin.example:8000",
+        *refused,
+    } == {
         "warc.example",
         "json.example:8000",
         "parquet.example",
         "store.example",
         "damaged.example",
         "hostile.example",
+        "twin.example",
     }
+    assert {row.host: row.n_skipped for row in report.rows if row.n_skipped} == {"hostile.example": 1}
     assert sorted(path.name for path in models.parent.iterdir()) == ["files", "models"]
     assert contents(models / "taken.example") == {"letter.txt": b"mine"}
 

@@ -11,6 +11,7 @@ import click
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, print_json, say, verbosity, warn
 from dedup_crawler.errors import MissingExtraError
+from dedup_crawler.spark.sampling import MAX_PAGES, MIN_PAGES
 
 
 @main.command("spark-train")
@@ -19,8 +20,10 @@ from dedup_crawler.errors import MissingExtraError
     "--models", type=click.Path(path_type=Path), required=True, help="Folder of models, shared by all workers."
 )
 @click.option("--master", default=None, help="URL of Spark; default: all cores of this computer.")
-@click.option("--min-pages", default=50, show_default=True, help="A host with fewer pages is refused.")
-@click.option("--max-pages", default=20_000, show_default=True, help="A host with more pages is sampled by template.")
+@click.option("--min-pages", default=MIN_PAGES, show_default=True, help="A host with fewer pages is refused.")
+@click.option(
+    "--max-pages", default=MAX_PAGES, show_default=True, help="A host with more pages is sampled by template."
+)
 @click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @AS_JSON
 def spark_train(

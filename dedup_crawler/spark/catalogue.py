@@ -33,6 +33,8 @@ class HostRow:
     n_pages: int = 0
     """URLs that were learnt from; of a sampled host far fewer than were found."""
     is_sampled: bool = False
+    n_skipped: int = 0
+    """URLs among them whose text could not be read: too long, too deep, or the end of the process that read it."""
     n_clusters: int = 0
     """Different pages that these URLs show."""
     n_rules: int = 0
@@ -72,6 +74,8 @@ def row_of(folder: Path, host: str) -> HostRow | None:
         value = read_json(place.read_bytes(), str(place))
         row = HostRow(**{name: entry.scalar() for name, entry in value.table().items()})  # type: ignore[arg-type]
     except (OSError, TypeError, BadInputError):
+        return None
+    if row.host != host:  # two names of hosts may have one name of a folder
         return None
     return row if row.refused or (model_folder(folder, host) / DESCRIPTION).is_file() else None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dedup_crawler.errors import DedupError
+from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods import make_method
@@ -34,6 +34,7 @@ TEXTS = pa.schema(
         ("main_text", pa.string()),
         ("digest", pa.string()),
         ("has_body", pa.bool_()),
+        ("is_skipped", pa.bool_()),  # its text could not be read
     ]
 )
 """Columns of a data frame of texts."""
@@ -58,10 +59,11 @@ def texts_of(rows: Iterable[Row], plan: Mapping[str, Shares], language: str) -> 
                 wanted.append({**row, "host": host, "has_body": bool(page.content)})
                 yield page
 
-    for text, _ in _reader(language).read(pages()):
+    for text, reason in _reader(language).read(pages()):
         row = wanted.pop(0)
         kept = {name: row[name] for name in TEXTS.names if name in row}
-        yield {**kept, "title": storable(text.title), "main_text": storable(text.main_text)}
+        found = {"title": storable(text.title), "main_text": storable(text.main_text), "is_skipped": reason is not None}
+        yield {**kept, **found}
 
 
 @functools.cache
@@ -77,13 +79,14 @@ def learn_host(host: str, rows: Iterable[Row], n_found: int, folder: Path) -> Ho
     """
     start = time.monotonic()
     try:
-        pages = _pages_of(rows)
+        kept = _in_order(rows)
+        pages = list(map(_page_of, kept))
         data = TrainingData.of_pages(pages, cluster_labelled(pages))
         model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         model.save(model_folder(folder, host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
         reason = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
-        return HostRow(host, n_found=n_found, refused=" ".join(reason.split()))
+        return HostRow(host, n_found=n_found, refused=storable(" ".join(reason.split())))
     evidence = model.rule_evidence().values()
     forms = {asked.form for asked in model.forms_in_order(zip(data.urls, data.referrers, strict=True))}
     return HostRow(
@@ -94,36 +97,38 @@ def learn_host(host: str, rows: Iterable[Row], n_found: int, folder: Path) -> Ho
         n_rules=model.n_learnt() or 0,
         n_groups=sum(n_groups for n_groups, _ in evidence),
         n_contradictions=sum(n_wrong for _, n_wrong in evidence),
+        n_skipped=sum(row["is_skipped"] for row in kept),
         n_merged=len(pages) - len(forms),
         seconds=round(time.monotonic() - start, 2),
     )
 
 
-def _pages_of(rows: Iterable[Row]) -> list[LabelledPage]:
-    """Pages in crawl order, each URL once, with the answer that a store keeps."""
+def _in_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows in crawl order, each URL once, with the answer that a store keeps."""
     found: list[Row] = []
     n_text = 0
     for row in rows:
         n_text += len(row["main_text"])
         if n_text > MAX_TEXT:
-            raise DedupError(f"its texts have more than {MAX_TEXT} characters: give a smaller --max-pages")
+            raise BadInputError(f"its texts have more than {MAX_TEXT} characters: give a smaller --max-pages")
         found.append(row)
     kept: dict[str, Row] = {}
     for row in sorted(found, key=lambda row: (row["source"], row["position"])):
         known = kept.get(row["url"])
         if known is None or is_better((row["status"], row["has_body"]), (known["status"], known["has_body"])):
             kept[row["url"]] = row
-    return [
-        LabelledPage(
-            url=row["url"],
-            referrer=row["referrer"],
-            status=row["status"],
-            redirect_to=row["redirect_to"],
-            title=row["title"],
-            main_text=row["main_text"],
-            simhash=None,
-            cluster=None,
-            digest=row["digest"],
-        )
-        for row in kept.values()
-    ]
+    return list(kept.values())
+
+
+def _page_of(row: Row) -> LabelledPage:
+    return LabelledPage(
+        url=row["url"],
+        referrer=row["referrer"],
+        status=row["status"],
+        redirect_to=row["redirect_to"],
+        title=row["title"],
+        main_text=row["main_text"],
+        simhash=None,
+        cluster=None,
+        digest=row["digest"],
+    )

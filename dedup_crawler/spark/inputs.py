@@ -78,19 +78,22 @@ def _files_of(path: str) -> list[str]:
 def _input_or_problem(place: str) -> Input | str:
     try:
         return _input_of(place)
-    except BadInputError as error:
+    except DedupError as error:
         return str(error)
 
 
 def _input_of(place: str) -> Input:
     if "://" in place:
+        PageStore(place, create=False).close()
         return Input(place)
+    place = str(Path(place).absolute())  # workers may run in another folder
     try:
         with Path(place).open("rb") as file:
             start = file.read(len(_SQLITE_MARK))
     except OSError as error:
         raise BadInputError(f"{place} cannot be read: {error.strerror}") from error
     if start == _SQLITE_MARK:
+        PageStore(place, create=False).close()
         return Input(place)
     if not start.startswith(_PARQUET_MARK):
         return Input(place, kind_of(Path(place), NAMES, None))

@@ -13,16 +13,11 @@ from pyspark.sql import functions as columns
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.errors import BadInputError, ModelError
-from dedup_crawler.methods.model.folder import is_plain_host
+from dedup_crawler.methods.model.folder import folder_name, is_plain_host
 from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
 from dedup_crawler.spark.frames import batched, mapped, records
 from dedup_crawler.spark.hosts import TEXTS, learn_host, texts_of
-from dedup_crawler.spark.sampling import Shares, shares_of, sort_of
-
-MIN_PAGES = 50
-"""Least number of pages of a host with a model; of fewer no rule has enough evidence."""
-MAX_PAGES = 20_000
-"""Most pages of a host that are learnt from; a larger host is sampled to about this number."""
+from dedup_crawler.spark.sampling import MAX_PAGES, MIN_PAGES, Shares, shares_of, sort_of
 
 _MAX_NAME = 200  # letters of a host: names of files are not longer than 255
 _TASKS_A_CORE = 32  # of learning, so that large and small hosts even out
@@ -77,7 +72,11 @@ def learn_hosts(
         damages = [row.damage for row in counts.where("damage is not null").sort("damage").collect()]
         if not n_found:
             raise BadInputError(damages[0] if damages else "there are no pages to learn from")
-        rows = {host: _refused(host, n, min_pages) or _done(folder, host) for host, n in n_found.items()}
+        n_named = Counter(map(folder_name, n_found))
+        rows = {
+            host: _refused(host, n, min_pages, n_named[folder_name(host)]) or _done(folder, host)
+            for host, n in n_found.items()
+        }
         to_learn = {host: n_found[host] for host, row in rows.items() if row is None}
         plan = _plan(counts, to_learn, max_pages)
     finally:
@@ -93,7 +92,7 @@ def learn_hosts(
     return JobReport(done, n_known, damages, write_catalogue(folder, done))
 
 
-def _refused(host: str, n_found: int, min_pages: int) -> HostRow | None:
+def _refused(host: str, n_found: int, min_pages: int, n_named: int) -> HostRow | None:
     """The row of a host that is not learnt, by its name or its number of pages."""
     if not is_plain_host(host) or len(host) > _MAX_NAME:
         return HostRow(host, n_found, refused="this is no name of a host")
@@ -101,6 +100,8 @@ def _refused(host: str, n_found: int, min_pages: int) -> HostRow | None:
         return HostRow(
             host, n_found, refused=f"{n_found} {'page' if n_found == 1 else 'pages'}, fewer than {min_pages}"
         )
+    if n_named > 1:  # a port is written as _8000, and a name may have that too
+        return HostRow(host, n_found, refused=f"another host has the same folder, {folder_name(host)}")
     return None
 
 

@@ -16,6 +16,10 @@ import xxhash
 
 from dedup_crawler.urls.normal import host_of, normal_form
 
+MIN_PAGES = 50
+"""Least number of pages of a host with a model; of fewer no rule has enough evidence."""
+MAX_PAGES = 20_000
+"""Most pages of a host that are learnt from; a larger host is sampled to about this number."""
 N_TEMPLATES = 1000
 """Largest number of templates of a host; more share their numbers, so that nobody can make the counts grow."""
 _SIZE = 2**32
