@@ -13,6 +13,7 @@ DedupError
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
 ├── EvidenceError        (also OSError)             what a crawl learnt of its rules cannot be read or written
+├── SparkFailedError                            Spark cannot be started, or has ended the job
 ├── ServeError           (also OSError)             a recorded site cannot be served
 └── FetchError           (also OSError)             a live site cannot be asked
 
@@ -95,6 +96,10 @@ class ModelVersionError(ModelError):
 
 class EvidenceError(DedupError, OSError):
     """The file of what crawls learnt of their rules cannot be read or written; the model itself is not touched."""
+
+
+class SparkFailedError(DedupError):
+    """Spark cannot be started, or has ended the job; hosts that were done stay done."""
 
 
 class ServeError(DedupError, OSError):

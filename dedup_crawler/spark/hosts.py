@@ -40,7 +40,7 @@ TEXTS = pa.schema(
 """Columns of a data frame of texts."""
 
 METHOD = "verified"
-MAX_TEXT = 2**31
+MAX_TEXT = 2**30
 """Most characters of text of a host; more would not fit into the memory of a worker."""
 
 

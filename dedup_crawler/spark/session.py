@@ -13,16 +13,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from dedup_crawler.errors import BadInputError, DedupError
+from dedup_crawler.errors import BadInputError, SparkFailedError
 from dedup_crawler.spark.frames import BATCH_ROWS
 
 _TRIES = 4  # of a task whose worker process died; a local master has one try unless it says otherwise
 _LOCAL = re.compile(r"local(?:\[([0-9]+|\*)\])?")
 _SHOWN = 300
-
-
-class SparkFailedError(DedupError):
-    """Spark cannot be started, or ended the job; hosts that were done stay done."""
 
 
 @contextmanager
@@ -73,5 +69,7 @@ def _told(what: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         # of a failure in a worker, the last line of its traceback says more than the first of Java's
-        reason = next((line for line in lines if re.match(r"[A-Za-z.]+(?:Error|Exception): ", line)), lines[0])
-        raise SparkFailedError(f"{what}: {reason[:_SHOWN]}") from error
+        reason = next(
+            (line for line in lines if re.match(r"[A-Za-z.]+(?:Error|Exception): ", line)), "".join(lines[:1])
+        )
+        raise SparkFailedError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
