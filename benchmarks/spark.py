@@ -83,13 +83,16 @@ def job(files: Path | list[Path], models: Path, cores: int, *, kill: bool = Fals
     command += ["--master", f"local[{cores}]", "--json"]
     chosen = sorted(os.sched_getaffinity(0))[:cores]
     start = time.perf_counter()
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, chosen),
-    ) as process:
+    output = models.with_suffix(".out")  # a pipe would be full before the end
+    with (
+        output.open("w") as file,
+        subprocess.Popen(
+            command,
+            stdout=file,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: os.sched_setaffinity(0, chosen),
+        ) as process,
+    ):
         most, killed, used, looked = 0, 0, {}, start
         while process.poll() is None:
             found = descendants(process.pid)
@@ -102,7 +105,7 @@ def job(files: Path | list[Path], models: Path, cores: int, *, kill: bool = Fals
                 for pid in workers(found):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(1)
-        told = json.loads(process.stdout.read())
+        told = json.loads(output.read_text())
     seconds = time.perf_counter() - start
     return {
         "s": seconds,
