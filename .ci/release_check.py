@@ -61,6 +61,7 @@ SMOKE = (
     Smoke(f"diff models/forum models/forest {FORUM}/topic/1 {FORUM}/topic/1?page=1", "2 URLs"),
     Smoke("export --model models/forum --format table", "sentence"),
     Smoke("import-rules --remove --model models/forest", "models/forest"),
+    Smoke("spark-train forum.warc.zst --models models", "pip install 'dedup-crawler[spark]'", 1),
     Smoke("demo", "run it in a clone of the repository", 1),
     Smoke("--version", ""),
 )

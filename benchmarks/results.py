@@ -135,6 +135,7 @@ PAGES: dict[str, Callable[..., None]] = {
         script, "What the filter costs crawls of recorded sites", "crawl_speed.py", shown="SITES WORK"
     ),
     "seen": partial(script, "What a seen form costs", "seen.py"),
+    "spark": partial(script, "Learning on Spark", "spark.py", shown="SITES WORK"),
     "speed": speed,
 }
 """Name -> function that writes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""

@@ -13,6 +13,7 @@ DedupError
 │   ├── DamagedModelError                           a file is missing, altered or unreadable
 │   └── ModelVersionError                           the folder was written in a format this version does not know
 ├── EvidenceError        (also OSError)             the evidence file of a model cannot be read or written
+├── SparkFailedError                            Spark cannot be started, or has ended the job
 ├── ServeError           (also OSError)             a recorded site cannot be served
 └── FetchError           (also OSError)             a live site cannot be fetched from
 
@@ -95,6 +96,10 @@ class ModelVersionError(ModelError):
 
 class EvidenceError(DedupError, OSError):
     """The evidence file of a model cannot be read or written; the model itself is intact."""
+
+
+class SparkFailedError(DedupError):
+    """Spark cannot be started, or has ended the job; hosts that were done stay done."""
 
 
 class ServeError(DedupError, OSError):

@@ -21,6 +21,7 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"live", "report"},
+    {"spark"},
     {"demo", "doctor"},
     {"cli"},
     {"__init__", "__main__", "settings"},
@@ -88,9 +89,10 @@ def translator(tmp_path_factory):
     ],
 )
 def test_a_crawl_imports_no_training_library(code, translator):
-    """The live parts load neither torch, scikit-learn, scipy nor jusText."""
+    """The live parts load neither torch, scikit-learn, scipy, jusText nor Spark."""
     code = f"MODEL = {str(translator)!r}; {code}\nimport sys\n" + (
-        "print([name for name in ('torch', 'sklearn', 'scipy', 'justext') if name in sys.modules])"
+        "heavy = ('torch', 'sklearn', 'scipy', 'justext', 'pyspark', 'pyarrow')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -129,6 +131,13 @@ def test_only_stores_know_the_database():
         if any(module.split(".")[0] == "sqlalchemy" for module in imports(path)):
             place = path.relative_to(PACKAGE).as_posix()
             assert place.startswith("pages/") or place == "live/seen/sqlite_file.py", place
+
+
+def test_only_one_folder_knows_spark():
+    """Spark, and the tables that it needs, are imported by ``spark/`` and nowhere else."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if not {module.split(".")[0] for module in imports(path)}.isdisjoint(("pyspark", "py4j", "pyarrow", "pandas")):
+            assert path.parent.name == "spark", path
 
 
 def test_a_seen_set_costs_what_it_needs():

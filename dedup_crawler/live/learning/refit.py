@@ -10,7 +10,6 @@ crawl (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
@@ -23,7 +22,7 @@ from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
 from dedup_crawler.live.learning.refit_report import RefitReport
 from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
-from dedup_crawler.methods.model.folder import folder_name
+from dedup_crawler.methods.model.folder import folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -34,8 +33,6 @@ MIN_PAGES = 50
 _MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
 _SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120
-# host names become folder names, and sites choose them
-_is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
 
 
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
@@ -94,7 +91,7 @@ def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingDat
     of_host: dict[str, list[int]] = {}
     for i, url in enumerate(data.urls):
         of_host.setdefault(host_of(normal_form(url)), []).append(i)
-    large = [(host, rows) for host, rows in of_host.items() if len(rows) >= MIN_PAGES and _is_plain_host(host)]
+    large = [(host, rows) for host, rows in of_host.items() if len(rows) >= MIN_PAGES and is_plain_host(host)]
     if not large:
         raise BadInputError(
             f"none of the {len(of_host)} hosts of the crawl has {MIN_PAGES} pages yet: too little to learn from."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,8 @@ from dedup_crawler.json_values import JsonValue, read_json
 FORMAT = 1
 DESCRIPTION = "model.json"
 """The file that makes a folder a model."""
+is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
+"""Hosts come from strangers and become names of folders: matches those that may."""
 _WEIGHTS = "weights.safetensors"
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
 

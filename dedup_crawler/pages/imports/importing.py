@@ -105,18 +105,18 @@ def import_files(
     kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
     report = ImportReport()
     for path in map(Path, paths):
-        _import_file(_Source(path, kinds[path], given, origin), store, report, progress)
+        _import_file(Source(path, kinds[path], given, origin), store, report, progress)
     return report
 
 
 @dataclass(frozen=True)
-class _Source:
-    """A file with its kind and the options of the user."""
+class Source:
+    """A file with its kind and the options of the user: other names of fields, and the host of paths in a log."""
 
     path: Path
     kind: Kind
-    given: Mapping[str, str]
-    origin: str
+    given: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
 
     def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
         """Read the pages of the file, except for those of the first *start* records."""
@@ -144,7 +144,7 @@ class _Source:
 
 
 def _import_file(
-    source: _Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
+    source: Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
 ) -> None:
     """Import one file and count its records."""
     path = source.path

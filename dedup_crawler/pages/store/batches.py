@@ -53,7 +53,7 @@ class PageBatch:
         if not self._pages:
             self._since = now
         known = self._pages.get(row["url"])
-        if known is None or _is_better(_standing(row), _standing(known)):
+        if known is None or is_better(_standing(row), _standing(known)):
             self._pages[row["url"]] = row
             self._digests.pop(row["url"], None)
             if (digest := digest_row(page)) is not None:
@@ -94,7 +94,7 @@ class PageBatch:
         found = checked(connection.execute(query).all(), query, self._database.name)
         known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
         new = [row for url, row in rows.items() if url not in known]
-        better = [row for url, row in rows.items() if url in known and _is_better(_standing(row), known[url])]
+        better = [row for url, row in rows.items() if url in known and is_better(_standing(row), known[url])]
         if new:
             connection.execute(insert(PageRow), new)
         if better:
@@ -117,7 +117,7 @@ def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
     return row["status"], bool(row["content"])
 
 
-def _is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
+def is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
     """Return True if a new page (see :func:`_standing`) replaces the *known* one."""
     (status, has_body), (known_status, had_body) = new, known
     return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)

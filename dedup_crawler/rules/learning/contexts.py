@@ -228,7 +228,7 @@ class ContextSearch:
         n_values = np.bincount(pairs[0], minlength=1)
         for group in np.flatnonzero(n_values >= FEW_VALUES).tolist():
             chosen = live & (trials.groups == group)
-            n_wrong = int((chosen & ~trials.is_right).sum())
+            n_wrong = len(np.unique(trials.gone[chosen & ~trials.is_right]))  # several trials may share a value
             n_met = int(n_values[group])
             if self._belief.may_hold(n_met, n_wrong):
                 evidence = Evidence(n_met, n_wrong, n_met, n_wrong)

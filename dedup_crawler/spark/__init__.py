@@ -1,0 +1,15 @@
+"""Learns the models of many hosts on Apache Spark: pages of any number of files in, a model folder for each host out.
+
+Spark reads files, moves pages to their host and repeats what failed; texts, labels, evidence and rules are made by the
+same functions as on one computer, and give the same models byte for byte. A catalogue says what became of each host.
+
+Read ``job.py`` first (the steps in order), then ``inputs.py`` and ``frames.py`` (files to pages), ``sampling.py`` (what
+is learnt of a large host), ``hosts.py`` (texts; one host to one model), ``catalogue.py`` (results, and going on after a
+stop) and ``session.py`` (starting Spark). How pages are compared and rules learnt does not belong here, and no other
+folder imports pyspark.
+"""
+
+import warnings
+
+# of a part of pyspark that is imported and not used: here pages are batches of Arrow
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)

@@ -1,0 +1,154 @@
+"""The job in order: count the pages of each host, plan, read texts, learn host by host, write the catalogue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as columns
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from dedup_crawler.errors import BadInputError, ModelError
+from dedup_crawler.methods.model.folder import folder_name, is_plain_host
+from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
+from dedup_crawler.spark.frames import batched, mapped, records
+from dedup_crawler.spark.hosts import TEXTS, learn_host, texts_of
+from dedup_crawler.spark.sampling import MAX_PAGES, MIN_PAGES, Shares, shares_of, sort_of
+
+_MAX_NAME = 200  # letters of a host: names of files are not longer than 255
+_TASKS_A_CORE = 32  # of learning, so that large and small hosts even out
+_COUNTS = pa.schema([("host", pa.string()), ("template", pa.int64()), ("n", pa.int64()), ("damage", pa.string())])
+_LEARNT = pa.schema([("host", pa.string())])
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """Results of a job."""
+
+    rows: list[HostRow]
+    """All hosts, in the order of their names."""
+    n_known: int
+    """Hosts that an earlier run had done."""
+    damages: list[str]
+    """A line for each file of which something could not be read."""
+    catalogue: Path
+
+
+def learn_hosts(
+    pages: DataFrame,
+    folder: Path,
+    *,
+    min_pages: int = MIN_PAGES,
+    max_pages: int = MAX_PAGES,
+    language: str = "English",
+) -> JobReport:
+    """Learn a model for each host of *pages*, which has the columns of :data:`~dedup_crawler.spark.frames.PAGES`.
+
+    Model folders and the catalogue are written to *folder*, which all workers must share. A host with a model and a row
+    there is not learnt again.
+
+    Raises
+    ------
+    BadInputError
+        If a bound is wrong, or there are no pages.
+    ModelError
+        If models are missing in *folder* at the end, because workers do not share it.
+    """
+    if not 2 <= min_pages <= max_pages:
+        raise BadInputError(
+            f"--min-pages is {min_pages} and --max-pages {max_pages}: give 2 or more, and the larger last"
+        )
+    folder = folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    counts = mapped(pages, _counted, _COUNTS).groupBy("host", "template", "damage").agg(columns.sum("n").alias("n"))
+    counts = counts.coalesce(pages.sparkSession.sparkContext.defaultParallelism).persist()
+    try:
+        of_host = counts.where("damage is null").groupBy("host").agg(columns.sum("n").alias("n"))
+        n_found = {row.host: row.n for row in of_host.collect()}
+        damages = [row.damage for row in counts.where("damage is not null").sort("damage").collect()]
+        if not n_found:
+            raise BadInputError(damages[0] if damages else "there are no pages to learn from")
+        n_named = Counter(map(folder_name, n_found))
+        rows = {
+            host: _refused(host, n, min_pages, n_named[folder_name(host)]) or _done(folder, host)
+            for host, n in n_found.items()
+        }
+        to_learn = {host: n_found[host] for host, row in rows.items() if row is None}
+        plan = _plan(counts, to_learn, max_pages)
+    finally:
+        counts.unpersist()
+    n_known = sum(row is not None and not row.refused for row in rows.values())
+    if plan:
+        _learn(pages, plan, to_learn, folder, language)
+    for host in to_learn:
+        rows[host] = row_of(folder, host)
+        if rows[host] is None:
+            raise ModelError(f"{folder} has no model of {host}: give a folder that all workers share")
+    done = [row for _, row in sorted(rows.items()) if row is not None]
+    return JobReport(done, n_known, damages, write_catalogue(folder, done))
+
+
+def _refused(host: str, n_found: int, min_pages: int, n_named: int) -> HostRow | None:
+    """The row of a host that is not learnt, by its name or its number of pages."""
+    if not is_plain_host(host) or len(host) > _MAX_NAME:
+        return HostRow(host, n_found, refused="this is no name of a host")
+    if n_found < min_pages:
+        return HostRow(
+            host, n_found, refused=f"{n_found} {'page' if n_found == 1 else 'pages'}, fewer than {min_pages}"
+        )
+    if n_named > 1:  # a port is written as _8000, and a name may have that too
+        return HostRow(host, n_found, refused=f"another host has the same folder, {folder_name(host)}")
+    return None
+
+
+def _done(folder: Path, host: str) -> HostRow | None:
+    """The row of a host with a model; a host that failed is tried again."""
+    row = row_of(folder, host)
+    return None if row is None or row.refused else row
+
+
+def _plan(counts: DataFrame, to_learn: Mapping[str, int], max_pages: int) -> dict[str, Shares]:
+    """What is learnt of each host: all pages, or of a large host a share of each template."""
+    plan: dict[str, Shares] = {host: {} for host in to_learn}
+    large = [host for host, n in to_learn.items() if n > max_pages]
+    if large:
+        n_of: dict[str, dict[int, int]] = {}
+        for row in counts.where(columns.col("host").isin(large)).collect():
+            n_of.setdefault(row.host, {})[row.template] = row.n
+        plan.update({host: shares_of(n_of[host], max_pages) for host in large})
+    return plan
+
+
+def _learn(
+    pages: DataFrame, plan: Mapping[str, Shares], n_found: Mapping[str, int], folder: Path, language: str
+) -> None:
+    """Read the texts, bring those of a host together, and have each host learnt where its texts are."""
+
+    def texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return batched(texts_of(records(batches), plan, language), TEXTS)
+
+    def learn(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        host = key[0].as_py()
+        if _done(folder, host) is None:  # else a worker that died had done it
+            row = learn_host(host, records(batches), n_found[host], folder)
+            write_row(folder, replace(row, is_sampled=bool(plan[host])))
+        yield pa.RecordBatch.from_pylist([{"host": host}], _LEARNT)
+
+    n_tasks = min(len(plan), _TASKS_A_CORE * pages.sparkSession.sparkContext.defaultParallelism)
+    at_home = mapped(pages, texts, TEXTS).repartition(n_tasks, "host")
+    at_home.groupBy("host").applyInArrow(learn, from_arrow_schema(_LEARNT)).collect()
+
+
+def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Numbers of pages of each host and template, and the damages."""
+    n_of: Counter[tuple[str, int]] = Counter()
+    for row in records(batches):
+        if row["damage"] is not None:
+            yield from batched([{"damage": row["damage"], "n": 1}], _COUNTS)
+        else:
+            n_of[sort_of(row["url"], None)[:2]] += 1
+    yield from batched(({"host": host, "template": number, "n": n} for (host, number), n in n_of.items()), _COUNTS)

@@ -1,0 +1,75 @@
+"""Starts Spark, and turns its failures into one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from dedup_crawler.errors import BadInputError, SparkFailedError
+from dedup_crawler.spark.frames import BATCH_ROWS
+
+_TRIES = 4  # of a task whose worker process died; a local master has one try unless it says otherwise
+_LOCAL = re.compile(r"local(?:\[([0-9]+|\*)\])?")
+_SHOWN = 300
+
+
+@contextmanager
+def spark_session(master: str | None = None, *, with_progress: bool = False) -> Iterator[SparkSession]:
+    """Start Spark, and stop it at the end; use one that runs, in a notebook, or what spark-submit has started.
+
+    *master* is a URL of Spark, such as ``local[2]`` or ``spark://HOST:7077``; by default all cores of this computer, or
+    what spark-submit was given. *with_progress* draws Spark's bar on stderr.
+
+    Raises
+    ------
+    BadInputError
+        If there is no Java.
+    SparkFailedError
+        If Spark cannot be started, or if it ends a job.
+    """
+    running = SparkSession.getActiveSession()
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is None and not is_submitted:
+        master = "local[*]"
+    if not is_submitted and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise BadInputError(
+            "Spark needs Java 17, and there is no java: install openjdk-17-jre-headless, or set JAVA_HOME"
+        )
+    builder = SparkSession.builder.appName("dedup-crawler").config("spark.ui.showConsoleProgress", with_progress)
+    # 256 texts of at most 5 MB: a column of Arrow holds 2 GiB
+    builder = builder.config("spark.sql.execution.arrow.maxRecordsPerBatch", BATCH_ROWS)
+    if master is not None and (local := _LOCAL.fullmatch(master)):
+        master = f"local[{local[1] or 1},{_TRIES}]"
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.ui.enabled", False).config("spark.log.level", "OFF")
+    with _told(f"Spark cannot be started at {master or 'the submitted master'}"):
+        session = (builder.master(master) if master is not None else builder).getOrCreate()
+    try:
+        with _told("Spark ended the job; hosts that were done are kept, and the same command goes on"):
+            yield session
+    finally:
+        if running is None:
+            session.stop()
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # of a failure in a worker, the last line of its traceback says more than the first of Java's
+        reason = next(
+            (line for line in lines if re.match(r"[A-Za-z.]+(?:Error|Exception): ", line)), "".join(lines[:1])
+        )
+        raise SparkFailedError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
