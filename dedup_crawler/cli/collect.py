@@ -27,13 +27,20 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     from dedup_crawler.pages.serving import RecordedSite
 
     # a shell ignores Ctrl-C in background jobs, so `kill` must end them
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt_once)
     with closing(RecordedSite(paths, port=port, host=host)) as site:
         with suppress(KeyboardInterrupt):
             say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
             site.serve_forever()
-        for again in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(again, signal.SIG_IGN)  # a second Ctrl-C must not leave the temporary store behind
+
+
+def _interrupt_once(*_: object) -> None:
+    """Raise KeyboardInterrupt, and ignore what follows: a second signal must not leave the temporary store behind."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 @main.command("import")
