@@ -30,10 +30,9 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt_once)
-    with closing(RecordedSite(paths, port=port, host=host)) as site:
-        with suppress(KeyboardInterrupt):
-            say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
-            site.serve_forever()
+    with closing(RecordedSite(paths, port=port, host=host)) as site, suppress(KeyboardInterrupt):
+        say(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
+        site.serve_forever()
 
 
 def _interrupt_once(*_: object) -> None:
