@@ -136,7 +136,7 @@ def site(
 ) -> Crawl:
     """Return a site in the order of *pages*, its first *n_learnt* (default: three quarters) labelled by us.
 
-    **labels* are cached labels of these.
+    *labels* are cached labels of these.
     """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
     return Crawl(

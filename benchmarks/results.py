@@ -62,7 +62,7 @@ def compare(title: str, compared: Sequence[str], page: str, names: Sequence[str]
 
 
 def script(title: str, name: str, page: str, shown: str = "") -> None:
-    """Write the output of a script of this folder; **shown* are its arguments, with folder names in capitals."""
+    """Write the output of a script of this folder; *shown* are its arguments, with folder names in capitals."""
     places = {"SITES": SITES, "WORK": WORK, "MIRRORS": MIRRORS, "LOGS": LOGS}
     arguments = [str(places.get(word, word)) for word in shown.split()]
     command = [sys.executable, f"benchmarks/{name}", *arguments]

@@ -2,7 +2,7 @@
 
     python benchmarks/same_page.py SITES DATABASES
 
-**same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one part of the path,
+*same*: two URLs of one true cluster. *different*: two URLs of different clusters that differ in one part of the path,
 one argument, or one additional argument, as a wrong rule would merge them; the hard pairs. *alike*: two URLs of
 different clusters with the most similar texts (fewest different bits of the simhash). The text of the site comes from
 200 of its pages. Milliseconds are for one comparison, including reading both pages.

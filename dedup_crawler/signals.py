@@ -11,7 +11,7 @@ request_dropped = object()
 """A request was not sent, because its page is fetched through another URL.
 
 Sent as ``handler(request, spider, reason, form, rules, owner)``: the reason is a sentence, *rules* are identifiers of
-the model's rules, **owner* is the URL that owns the form, or None if it is no longer remembered.
+the model's rules, *owner* is the URL that owns the form, or None if it is no longer remembered.
 """
 
 rule_switched_off = object()

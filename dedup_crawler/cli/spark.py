@@ -11,7 +11,8 @@ import click
 from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, print_json, say, verbosity, warn
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.spark.sampling import MAX_PAGES, MIN_PAGES
+from dedup_crawler.methods.model.folder import MIN_PAGES
+from dedup_crawler.spark.sampling import MAX_PAGES
 
 
 @main.command("spark-train")

@@ -147,7 +147,7 @@ Progress = Callable[[str, int, int], None]
 class LogMiner:
     """Learns the rules of one site from its logs.
 
-    **host* is that of the logged paths; None: that of *site*, or of most referrers. A rule needs the support of
+    *host* is that of the logged paths; None: that of *site*, or of most referrers. A rule needs the support of
     *min_support* pairs of URLs. *n_samples* pairs of pages are fetched from *site* for each likely rule; if both are
     None, nothing is fetched, and rules are tried on the sizes in the log. BadInputError if only one of them is given.
     """

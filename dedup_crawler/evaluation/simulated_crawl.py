@@ -93,7 +93,7 @@ def crawl_on(
 ) -> CrawlOutcome:
     """Continue a crawl as the live filter does, with referrers.
 
-    **urls*, *referrers* and *clusters*, of the same length, are the next URLs, the URL on which each was found, and the
+    *urls*, *referrers* and *clusters*, of the same length, are the next URLs, the URL on which each was found, and the
     page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. The *method* is fitted.
     """
     form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))

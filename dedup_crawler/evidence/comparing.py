@@ -104,7 +104,7 @@ class PageEvidence:
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
 
-        **n_same* further merge groups of the rule are known to show one page each.
+        *n_same* further merge groups of the rule are known to show one page each.
         """
         left = self._all_left(pairs)
         close = [(group, each.lines) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]

@@ -81,7 +81,7 @@ def all_habits(habits: Iterable[Habits]) -> Habits:
 class HabitCounts:
     """Counts the kinds of remaining lines in the merge groups of one rule.
 
-    **left* has the merge group and the remaining lines of each pair; *n_same* further groups have none.
+    *left* has the merge group and the remaining lines of each pair; *n_same* further groups have none.
     """
 
     def __init__(self, left: Sequence[tuple[int, Sequence[Line]]], n_same: int) -> None:

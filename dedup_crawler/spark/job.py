@@ -13,11 +13,11 @@ from pyspark.sql import functions as columns
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.errors import BadInputError, ModelError
-from dedup_crawler.methods.model.folder import folder_name, is_plain_host
+from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
 from dedup_crawler.spark.frames import batched, mapped, records
 from dedup_crawler.spark.hosts import TEXTS, learn_host, texts_of
-from dedup_crawler.spark.sampling import MAX_PAGES, MIN_PAGES, Shares, shares_of, sort_of
+from dedup_crawler.spark.sampling import MAX_PAGES, Shares, shares_of, sort_of
 
 _MAX_NAME = 200  # letters of a host: names of files are not longer than 255
 _TASKS_A_CORE = 32  # of learning, so that large and small hosts even out

@@ -16,8 +16,6 @@ import xxhash
 
 from dedup_crawler.urls.normal import host_of, normal_form
 
-MIN_PAGES = 50
-"""Least number of pages of a host with a model; of fewer no rule has enough evidence."""
 MAX_PAGES = 20_000
 """Most pages of a host that are learnt from; a larger host is sampled to about this number."""
 N_TEMPLATES = 1000

@@ -78,7 +78,7 @@ def read(page: FetchedPage) -> LabelledPage | None:
 def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[Sequence[FetchedPage]]) -> set[int]:
     """Return hashes of the lines shown by nearly all pages that were fetched around the time of either page.
 
-    **beside* are groups of pages fetched just before one of the two, or just after it, the nearest first.
+    *beside* are groups of pages fetched just before one of the two, or just after it, the nearest first.
     """
     from dedup_crawler.evidence.digests import PageDigests
     from dedup_crawler.evidence.frame_of_time import frame_of_time

@@ -120,7 +120,7 @@ class RuleEvidence:
     ) -> None:
         """Add the rules of another or newer model; rules of one *site* are evidence for each other.
 
-        **standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
+        *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
         """
         self._standard.update(standard)
         self._training.update(training)

@@ -22,14 +22,12 @@ from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
 from dedup_crawler.live.learning.refit_report import RefitReport
 from dedup_crawler.live.learning.swallowing import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
-from dedup_crawler.methods.model.folder import folder_name, is_plain_host
+from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
 METHOD = "verified"
-MIN_PAGES = 50
-"""Least number of pages that a host needs for its own model."""
 _MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
 _SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120

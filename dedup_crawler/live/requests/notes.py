@@ -24,7 +24,7 @@ _PORTION = 500
 class Notes:
     """Keeps requests without forms in *seen* until they are answered.
 
-    **text_of* writes a request as text, and *request_of* reads it; both return None if that is impossible.
+    *text_of* writes a request as text, and *request_of* reads it; both return None if that is impossible.
     """
 
     def __init__(

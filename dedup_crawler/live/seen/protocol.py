@@ -267,5 +267,5 @@ class SeenSet(ABC, Generic[T]):
     async def close(self, *, is_clean: bool) -> None:
         """Write pending changes and close the set.
 
-        **is_clean*: the crawl stopped in order, and all queued requests are still in its queue, or were fetched.
+        *is_clean*: the crawl stopped in order, and all queued requests are still in its queue, or were fetched.
         """

@@ -23,6 +23,8 @@ from dedup_crawler.json_values import JsonValue, read_json
 FORMAT = 1
 DESCRIPTION = "model.json"
 """The file that makes a folder a model."""
+MIN_PAGES = 50
+"""Least number of pages that a host needs for its own model; with fewer no rule has enough evidence."""
 is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
 """Hosts come from strangers and become names of folders: matches those that may."""
 _WEIGHTS = "weights.safetensors"
