@@ -7,6 +7,7 @@ conftest.py stops it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -19,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -232,7 +234,23 @@ def _main() -> None:
     module, *arguments = request["line"]
     sys.argv = [module, *arguments]
     sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        status = 0
+    except SystemExit as end:
+        if end.code is not None and not isinstance(end.code, int):
+            raise
+        status = end.code or 0
+    _leave(status)
+
+
+def _leave(status: int) -> None:
+    """End as an interpreter does, but leave the memory to the system: freeing it would copy all that forks share."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":
