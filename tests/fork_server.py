@@ -42,7 +42,8 @@ _OURS = (
     *("live.addon", "live.duplicate_filter", "live.spider_middleware", "live.collecting.collector"),
     *("live.collecting.recorder", "live.comparing.same_page", "live.seen.sqlite", "live.seen.redis_link"),
     *("labels.html", "evidence.comparing", "evidence.growing_text"),
-    *("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.joins"),
+    *("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.labelling", "labels.cosine"),
+    *("rules.learning.host_crawl", "evaluation.comparison"),
 )
 
 
@@ -141,7 +142,8 @@ class _Server:
             line = [*PYTHON, "-m", "tests.fork_server", str(listener.fileno())]
             pipes: dict[str, Any] = {"pass_fds": [listener.fileno()], "stdin": subprocess.PIPE}
             # Ctrl-C stops the tests, and crawls end in order
-            self._process = subprocess.Popen(line, cwd=ROOT, start_new_session=True, **pipes)
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # a process that forks should have one thread
+            self._process = subprocess.Popen(line, cwd=ROOT, env=environment, start_new_session=True, **pipes)
 
     def stop(self) -> None:
         assert self._process.stdin is not None
@@ -217,6 +219,7 @@ def load() -> None:
     for name in _OURS:
         import_module(f"dedup_crawler.{name}")
     import_module("sqlalchemy.dialects.sqlite")
+    import_module("sklearn.feature_extraction.text")
     assert "twisted.internet.reactor" not in sys.modules
     gc.collect()
     gc.freeze()
