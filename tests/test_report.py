@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.model.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.model.evidence_file import EvidenceFile, RuleCounts, evidence_path, write_evidence
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.store import PageStore
@@ -70,7 +70,7 @@ def work(tmp_path_factory):
     make_method("random-forest").fit(data.urls, data.clusters).save(folder / "forest")
     make_method("seq2seq", hidden=16, max_steps=60).fit(data.urls, data.clusters).save(folder / "translator")
     rule = next(rule for rule, sentence in verified.rule_sentences().items() if "sid" in sentence)
-    write_evidence(evidence_path(folder / "forum"), Evidence(verified.digest, {rule: RuleCounts(38, 2, False)}))
+    write_evidence(evidence_path(folder / "forum"), EvidenceFile(verified.digest, {rule: RuleCounts(38, 2, False)}))
     lines = [{"url": url, "form": "x", "rules": [rule], "owner": f"{HOST}/", "time": 1.7e9} for url in CRAWL.urls[:100]]
     (folder / "drops.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "truth.csv").write_text(
@@ -308,7 +308,7 @@ def hostile(tmp_path_factory):
     rules = list(model.rule_sentences())
     write_evidence(
         evidence_path(folder / "model<b>&amp;"),
-        Evidence("0", {rule[:64]: RuleCounts(1, 1, True) for rule in [*rules, *HOSTILE]}),
+        EvidenceFile("0", {rule[:64]: RuleCounts(1, 1, True) for rule in [*rules, *HOSTILE]}),
     )
     lines = [
         {"url": url, "owner": text, "rules": [rule, text], "time": 1e9}

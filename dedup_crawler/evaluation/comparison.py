@@ -54,7 +54,7 @@ class JudgedCrawl:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodResult:
     """Results of one method on one crawl."""
 
     method: str
@@ -112,7 +112,7 @@ def judged_crawl(
     )
 
 
-def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
+def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> MethodResult:
     """Fit *method* on the training part and judge it on the rest."""
     evidence = crawl.evidence
     start = time.perf_counter()
@@ -129,7 +129,7 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
         start = time.perf_counter()
         forms = method.canonicalize_many(crawl.test_urls)
         passes.append(time.perf_counter() - start)
-    return Row(
+    return MethodResult(
         method=label,
         cold=replay(forms, crawl.test_pages),
         warm=crawl_on(
@@ -147,7 +147,7 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
     )
 
 
-def read_comparison(path: Path) -> dict[str, list[Row]]:
+def read_comparison(path: Path) -> dict[str, list[MethodResult]]:
     """Read the output of ``evaluate --json``: site -> one row per method, at most 20 sites with 40 methods each.
 
     Only counts are read; rates are computed from them. BadInputError if the file cannot be read, or is anything else.
@@ -169,7 +169,7 @@ def read_comparison(path: Path) -> dict[str, list[Row]]:
         raise BadInputError(f"{path} is not what `dedup-crawler evaluate --json` prints ({error}) {way_out}") from None
 
 
-def _row(value: JsonValue) -> Row:
+def _row(value: JsonValue) -> MethodResult:
     times = value["fit_s"], value["canonicalize_us"]
     for time_taken in times:
         if time_taken.number() < 0:
@@ -178,7 +178,7 @@ def _row(value: JsonValue) -> Row:
     quality = NormalizationQuality(**_counts(value["normalization"], NormalizationQuality))
     if not 0 < quality.n_forms <= quality.n_urls:
         value["normalization"].refuse("as many forms as URLs at most")
-    return Row(
+    return MethodResult(
         method=value["method"].text(),
         cold=_outcome(value["cold"]),
         warm=_outcome(value["warm"]),

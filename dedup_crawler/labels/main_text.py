@@ -17,7 +17,7 @@ from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
-from dedup_crawler.labels.lines import decode, kind_of
+from dedup_crawler.labels.lines import content_kind, decode
 from dedup_crawler.labels.simhash import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
@@ -123,7 +123,7 @@ def clean_page(page: Page, language: str = "English") -> Outcome:
 
 
 def _read(page: Page, language: str) -> Outcome:
-    kind = "" if 300 <= page.status < 400 else kind_of(page.content, page.content_type)
+    kind = "" if 300 <= page.status < 400 else content_kind(page.content, page.content_type)
     if not kind:
         return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")

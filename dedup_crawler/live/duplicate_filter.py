@@ -35,7 +35,7 @@ from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
 from dedup_crawler.live.telling.drop_report import MAX_OWNERS, DropReport
 from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
-from dedup_crawler.live.telling.summary import progress, summary
+from dedup_crawler.live.telling.summary import progress_line, summary
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -382,7 +382,7 @@ class DuplicateFilter:
     def _say_progress(self) -> None:
         if self.answers.n_fetched != self._n_said:
             self._n_said = self.answers.n_fetched
-            self._report.inform(progress(self._crawler, self._models, self._n_said))
+            self._report.inform(progress_line(self._crawler, self._models, self._n_said))
 
     def _show_status(self, ended: str | None = None) -> None:
         if self._status is not None:

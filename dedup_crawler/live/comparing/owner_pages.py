@@ -17,13 +17,13 @@ MAX_BYTES = 32 * 2**20
 _OVERHEAD = 500
 """Approximate bytes of an entry besides its body and its texts."""
 
-pack = zstandard.ZstdCompressor(level=1).compress
-_unpack = zstandard.ZstdDecompressor().decompress
+compress = zstandard.ZstdCompressor(level=1).compress
+_decompress = zstandard.ZstdDecompressor().decompress
 
 
-def unpack(packed: bytes) -> bytes:
-    """Return the argument of :func:`pack`: at most :data:`MAX_BODY` bytes."""
-    return _unpack(packed, max_output_size=MAX_BODY)
+def decompress(packed: bytes) -> bytes:
+    """Return the argument of :func:`compress`: at most :data:`MAX_BODY` bytes."""
+    return _decompress(packed, max_output_size=MAX_BODY)
 
 
 class FetchedPage(NamedTuple):
@@ -45,12 +45,12 @@ class FetchedPage(NamedTuple):
     @classmethod
     def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
         """Reduce an answer to a page."""
-        return cls(url, final_url, content_type, pack(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
+        return cls(url, final_url, content_type, compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
 
     @property
     def body(self) -> bytes:
         """The kept part of the body."""
-        return unpack(self.packed)
+        return decompress(self.packed)
 
     @property
     def is_cut(self) -> bool:

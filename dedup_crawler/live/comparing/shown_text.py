@@ -46,7 +46,7 @@ class ShownText:
 
     def add(self, page: FetchedPage) -> None:
         """Add a page that was not fetched to test a coverage rule."""
-        texts = texts_of(page)
+        texts = shown_texts(page)
         self._shown.add(texts)
         if self._n_pages < FIRST_PAGES:
             self._n_pages += 1
@@ -64,7 +64,7 @@ class ShownText:
         return sum(own[text] for text in self._shown.among(own)) >= SHOWN_SHARE * n_own
 
 
-def texts_of(page: FetchedPage) -> dict[bytes, int]:
+def shown_texts(page: FetchedPage) -> dict[bytes, int]:
     """Return digest -> length in bytes of each text between two tags, of each line, or of the whole binary body."""
     body, kind = page.body, page.content_type.lower()
     if "html" in kind or not kind:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import xxhash
 
 from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
-from dedup_crawler.live.comparing.shown_text import ShownText, texts_of
+from dedup_crawler.live.comparing.shown_text import ShownText, shown_texts
 from dedup_crawler.live.exploration.alternatives import Alternatives
 from dedup_crawler.live.exploration.awaited_owners import Duplicate
 from dedup_crawler.live.exploration.comparisons import Comparisons
@@ -17,7 +17,7 @@ from dedup_crawler.live.exploration.reservoir import Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.unreached import Unreached, Waiting
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import url_of
+from dedup_crawler.live.requests.request_text import url_of_kept
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -174,7 +174,7 @@ class Explorer:
         elif expected == marks.REACHED_ALONE:
             self._wait(Waiting(self._n_answers, form, tuple(rules), None))  # a link may still come
         elif expected == marks.COVERED:
-            texts = texts_of(_page(request, response))
+            texts = shown_texts(_page(request, response))
             if self._has_shown(texts):
                 self._judged(form, rules, True)
             else:
@@ -351,7 +351,7 @@ class Explorer:
         by_url: dict[str, Kept] = {}
         for request, rules in kept:
             self.evidence.drops.dropped(rules, -1)
-            by_url[url_of(request)] = request
+            by_url[url_of_kept(request)] = request
         return [*by_url.values()]
 
     def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 
 WINDOW = 50
-"""Number of latest trials that are searched for runs."""
+"""Number of latest verdicts that are searched for runs."""
 SUSPECTED = 5
-"""A wrong trial among this many latest ones makes the rule suspected."""
+"""A wrong verdict among this many latest ones makes the rule suspected."""
 HELD = 3
 """Tests in this process that every rule needs; if none is wrong, the rule holds."""
 
 
-class Trial(NamedTuple):
-    """One exploration."""
+class Verdict(NamedTuple):
+    """Result of one exploration."""
 
     is_right: bool
     sharing: tuple[str, ...]
@@ -46,7 +46,7 @@ class Life:
     """Explorations that went wrong, or probably did."""
     n_undecided: int = 0
     """Explorations since the last decided one, including those whose verdict is still to come."""
-    recent: deque[Trial] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    recent: deque[Verdict] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @classmethod
     def of(cls, counts: RuleCounts) -> Life:
@@ -55,10 +55,10 @@ class Life:
         return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, n_wrong=n_disagreed)
 
     def runs(self) -> Iterator[tuple[int, int]]:
-        """Yield wrong trials and trials of each run from a wrong trial to the latest one, and of the whole life."""
+        """Yield wrong and all verdicts of each run from a wrong one to the latest, and those of the whole life."""
         n_wrong = 0
-        for n, trial in enumerate(reversed(self.recent), 1):
-            if not trial.is_right:
+        for n, verdict in enumerate(reversed(self.recent), 1):
+            if not verdict.is_right:
                 n_wrong += 1
                 yield n_wrong, n
         if self.n_disagreed:
@@ -73,5 +73,5 @@ class Life:
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
 
     def is_suspected(self) -> bool:
-        """Return True if one of the latest trials went wrong."""
-        return any(not trial.is_right for trial in list(self.recent)[-SUSPECTED:])
+        """Return True if one of the latest verdicts went wrong."""
+        return any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])

@@ -25,7 +25,7 @@ class Waiting(NamedTuple):
     """Digest of the form that it redirected to, or of its own form."""
     rules: tuple[str, ...]
     texts: dict[bytes, int] | None
-    """Its texts (:func:`~dedup_crawler.live.comparing.shown_text.texts_of`); None if it redirected."""
+    """Its texts (:func:`~dedup_crawler.live.comparing.shown_text.shown_texts`); None if it redirected."""
 
 
 class Unreached:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.live.learning.url_groups import MIN_URLS, Template, templates_of, varying_keys, written
+from dedup_crawler.live.learning.url_groups import MIN_URLS, Template, templates_of, varying_keys, written_template
 from dedup_crawler.urls.keyvalue import KeyValues, key_values, url_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -75,7 +75,7 @@ def newly_ignored(
                 continue
             n_protected += 1
             if not _is_kept(new, tries):
-                ignored.append(f"{key} of {written(template)}")
+                ignored.append(f"{key} of {written_template(template)}")
     return ignored, n_protected
 
 

@@ -34,11 +34,11 @@ def varying_keys(template: Template) -> list[str]:
     return [key for key, value in template if value == ANY or _is_query(key)]
 
 
-def written(template: Template) -> str:
+def written_template(template: Template) -> str:
     """Write a template as a URL with placeholders for varying parts.
 
     >>> from dedup_crawler.urls.keyvalue import key_values
-    >>> written(templates_of([key_values("http://a.example/topic/7?page=2")])[0])
+    >>> written_template(templates_of([key_values("http://a.example/topic/7?page=2")])[0])
     'http://a.example/<any>/<any>?page'
     """
     return url_of({key: None if _is_query(key) else value for key, value in template})

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from dedup_crawler.errors import EvidenceError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.methods.model.evidence_file import (
-    Evidence,
+    EvidenceFile,
     evidence_for,
     evidence_path,
     read_evidence,
@@ -118,7 +118,7 @@ class LiveModels:
             its_counts = {rule: counts[rule] for rule in sorted(rules & counts.keys())}
             if its_counts:
                 try:
-                    write_evidence(evidence_path(folder), Evidence(digest, its_counts))
+                    write_evidence(evidence_path(folder), EvidenceFile(digest, its_counts))
                 except EvidenceError as error:
                     self._on_trouble(str(error))
 

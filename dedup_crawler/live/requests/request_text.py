@@ -115,7 +115,7 @@ def _is_plain(told: Any) -> bool:
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
-def url_of(kept: Kept) -> str:
+def url_of_kept(kept: Kept) -> str:
     """Return the URL of a request, or of its text by :func:`request_text`."""
     return str(json.loads(kept)["url"]) if isinstance(kept, str) else kept.url
 

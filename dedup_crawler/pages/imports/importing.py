@@ -24,7 +24,7 @@ from dedup_crawler.pages.imports.items import (
     has_field,
     names_with,
     objects_of,
-    read_json,
+    read_json_pages,
     read_table,
 )
 from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
@@ -127,7 +127,7 @@ class Source:
             return read_warc(chunks, on_damage, start)
         if self.kind is Kind.ACCESS_LOG:
             return access_pages(chunks, on_damage, start, self.origin)
-        read = read_table if self.kind is Kind.TABLE else read_json
+        read = read_table if self.kind is Kind.TABLE else read_json_pages
         return read(chunks, on_damage, start, names_with(self.given))
 
     def digest(self) -> str:

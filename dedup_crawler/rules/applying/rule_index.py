@@ -30,7 +30,7 @@ class RuleIndex:
         self.need_query = all(any(key[:6] == "query[" for key in rule.required()) for _, rule in ordered)
         """True if no rule matches a URL without a query."""
         self._anywhere: list[_Ranked] = []
-        self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
+        self._waiting: dict[str, _FiledRules] = defaultdict(_FiledRules)
         n_asking = Counter((key, value) for _, rule in ordered for key, its in _literals(rule).items() for value in its)
         for rank, (number, rule) in enumerate(ordered):
             literals, required = _literals(rule), rule.required()
@@ -62,7 +62,7 @@ class RuleIndex:
         return None
 
 
-class _Waiting:
+class _FiledRules:
     """Rules that are filed under one key."""
 
     def __init__(self) -> None:

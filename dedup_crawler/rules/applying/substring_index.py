@@ -12,7 +12,7 @@ MAX_LENGTH = 4_096
 """Characters of the longest path and query to which substring rules are applied: more could take seconds."""
 
 
-class _Waiting(NamedTuple):
+class _FiledRule(NamedTuple):
     """A rule that is filed under its rarest token."""
 
     number: int
@@ -28,10 +28,10 @@ class SubstringIndex:
     def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
         rules = [(number, rule.new, list(rule.tokens())) for number, rule in sorted(numbered, key=lambda pair: pair[0])]
         n_rules = Counter(token for _, _, tokens in rules for token in set(tokens))
-        self._waiting: dict[str, list[_Waiting]] = defaultdict(list)
+        self._waiting: dict[str, list[_FiledRule]] = defaultdict(list)
         for number, new, tokens in rules:
             n_before = min(range(len(tokens)), key=lambda place: n_rules[tokens[place]])
-            self._waiting[tokens[n_before]].append(_Waiting(number, n_before, tokens, new))
+            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, new))
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
@@ -65,7 +65,7 @@ class SubstringIndex:
         return found
 
 
-def _replaced(rule: _Waiting, tokens: list[str], place: int) -> str | None:
+def _replaced(rule: _FiledRule, tokens: list[str], place: int) -> str | None:
     """Apply a rule whose rarest token is at *place* of a marked URL; None if it does not match, or no path is left."""
     start = place - rule.n_before
     end = start + len(rule.tokens)

@@ -11,7 +11,7 @@ _MAX_PATTERN = 2_000
 _MAX_MEMORY = 2**26
 
 
-def compiled(pattern: str) -> Any:
+def compiled_re2(pattern: str) -> Any:
     """Compile a pattern with :func:`re2.compile`, ignoring letter case.
 
     Raises
@@ -37,7 +37,7 @@ def compiled(pattern: str) -> Any:
 def why_not(pattern: str) -> str | None:
     """Reason why a pattern cannot be used; None if it can."""
     try:
-        compiled(pattern)
+        compiled_re2(pattern)
     except ValueError as error:
         return str(error)
     return None
@@ -49,7 +49,7 @@ class PatternSet:
     Parameters
     ----------
     patterns
-        Patterns that :func:`compiled` accepts.
+        Patterns that :func:`compiled_re2` accepts.
     is_whole
         True if a pattern has to match the whole text.
     """
