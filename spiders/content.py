@@ -21,7 +21,7 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import BadInputError, StoreError
-from dedup_crawler.live.collecting.items import REDIRECTED_KEY, REFERRER_KEY, page_item
+from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY, REFERRER_KEY, page_item
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.scrapy_compat import create_looping_call, is_start_refused, scheduler_of, sleep
 from dedup_crawler.live.stopping import mark_as_failed, refuse_to_start

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.collecting.items import redirect_target
+from dedup_crawler.live.collecting.response_page import redirect_target
 from dedup_crawler.live.comparing.empty_pages import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import request_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.collecting.items import REDIRECTED_KEY
+from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
 from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.notes import Notes

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
-from dedup_crawler.methods.model.answers import Asked, Explanation, KnownRule, Record, Referrer
+from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles, digest_of, read_model, write_model
-from dedup_crawler.methods.model.options import check_values
+from dedup_crawler.methods.model.method_options import check_values
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.refusals import Refusal

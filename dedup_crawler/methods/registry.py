@@ -10,7 +10,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.folder import method_of, read_model
-from dedup_crawler.methods.model.options import options_of, read_spec
+from dedup_crawler.methods.model.method_options import options_of, read_spec
 from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
 from dedup_crawler.rules.static_rules.layer import StaticLayer
 

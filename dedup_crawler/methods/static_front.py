@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form

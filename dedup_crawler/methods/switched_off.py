@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.urls.normal import normal_form
 
 

@@ -21,7 +21,7 @@ from dedup_crawler.report.drops import live_facts
 from dedup_crawler.report.figures import calibration_figure, curve_figure, growth_figure, promise_figure, saved_figure
 from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
-from dedup_crawler.report.patterns import examples_of, pattern_tree, shown_patterns, tokens_of
+from dedup_crawler.report.waste import examples_of, pattern_tree, shown_patterns, tokens_of
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
 from dedup_crawler.whole_file import write_whole

@@ -17,8 +17,8 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.collecting.crawl_database import database_of
-from dedup_crawler.live.collecting.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.collecting.recorder import PageRecorder
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.options import warn_of_unknown_settings
 from dedup_crawler.live.scrapy_compat import close_crawl
 from dedup_crawler.live.stopping import refuse_to_start
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 
 class StorePipeline:
-    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.items.PageItem`; other items pass.
+    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.response_page.PageItem`; other items pass.
 
     Such a spider only collects: when the database cannot be written any more, the crawl is closed
     (``finish_reason`` ``store_failed``).

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.collecting.items import REFERRER_KEY, referrer_of
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
 from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.seen.protocol import form_digest, owner_tag

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.training_history import (
     FILE,

@@ -13,7 +13,7 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.rule_ids import identifier
-from dedup_crawler.rules.static_rules.patterns import PatternSet, compiled_re2, why_not
+from dedup_crawler.rules.static_rules.re2_patterns import PatternSet, compiled_re2, why_not
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _NAME_RULES = ("rules", "referralMarketing")

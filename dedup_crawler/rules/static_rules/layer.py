@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.static_rules.clearurls import ClearUrls
-from dedup_crawler.rules.static_rules.discarder import DiscarderRules
+from dedup_crawler.rules.static_rules.discarder_rules import DiscarderRules
 
 EXPECTED = "data.min.json of ClearURLs, or a list of rules of duplicate-url-discarder"
 _MAX_PASSES = 10
