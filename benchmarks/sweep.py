@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
-from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality, pooled
+from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality, pooled
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
 from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.methods import METHODS, method_from_spec

@@ -1,6 +1,6 @@
 """Dropped requests, kept by their form."""
 
-from dedup_crawler.live.exploration.alternatives import Alternatives
+from dedup_crawler.live.exploration.dropped_requests import Alternatives
 
 
 def test_the_drops_of_a_form_come_back_oldest_first():

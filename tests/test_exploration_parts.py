@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.comparing.empty_pages import says_nothing
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.shown_text import MIN_PAGES, ShownText, shown_texts
-from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.covered_pages import (
+    MAX_WAITING,
+    MIN_PAGES,
+    PATIENCE,
+    ShownText,
+    Unreached,
+    Waiting,
+    shown_texts,
+)
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
-from dedup_crawler.live.exploration.unreached import MAX_WAITING, PATIENCE, Unreached, Waiting
 from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
+from dedup_crawler.live.walls.walls import says_nothing
 
 HTML = "text/html; charset=utf-8"
 

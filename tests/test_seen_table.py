@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen.bloom_filter import BloomFilter
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.protocol import Claim, form_digest
-from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
+from dedup_crawler.live.seen.table import MAX_VALUE, BloomFilter, DigestTable
 
 EDGES = [bytes(16), bytes([255]) * 16, bytes(15) + b"1"]
 digests = st.one_of(st.sampled_from(EDGES), st.binary(min_size=16, max_size=16))

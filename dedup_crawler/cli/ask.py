@@ -154,7 +154,7 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
 
     Example: dedup-crawler compare --model models/forum --pairs pairs.csv
     """
-    from dedup_crawler.evaluation.pair_quality import pair_quality
+    from dedup_crawler.evaluation.quality import pair_quality
 
     loaded = load_model(model)
     loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are for the URLs as given

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
+from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.json_values import JsonValue, read_json

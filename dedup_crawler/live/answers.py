@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collecting.response_page import redirect_target
-from dedup_crawler.live.comparing.empty_pages import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.walls.alike_answers import forms_left
-from dedup_crawler.live.walls.sinks import Sinks
+from dedup_crawler.live.walls.walls import Sinks, says_nothing
 
 if TYPE_CHECKING:
     from scrapy import Request

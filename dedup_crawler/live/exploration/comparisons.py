@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
 from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
-from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ _MAX_ASKED = 20_000
 _MAX_EARLY = 200
 _MAX_FRAMED = 50_000
 
-Verdict = Callable[[bytes, Sequence[str], "bool | None"], None]
+OnVerdict = Callable[[bytes, Sequence[str], "bool | None"], None]
 """Takes a form, the tested rules, and True if both pages are the same; None: undecided."""
+MAX_BYTES = 16 * 2**20
+_OVERHEAD = 500
 
 
 class Comparisons:
@@ -38,7 +40,7 @@ class Comparisons:
 
     def __init__(
         self,
-        on_verdict: Verdict,
+        on_verdict: OnVerdict,
         site_text_of: Callable[[str], SiteText | None],
         stored_beside: Callable[[str, int], Beside],
     ) -> None:
@@ -172,3 +174,48 @@ class Comparisons:
 
 def _host(page: FetchedPage) -> str:
     return host_of(normal_form(page.final_url))
+
+
+class Duplicate(NamedTuple):
+    """The page of an explored duplicate."""
+
+    rules: tuple[str, ...]
+    page: FetchedPage
+
+
+class AwaitedOwners:
+    """Form -> its waiting duplicates; when memory is full, those of the longest waiting form are given up."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
+        self._n_bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:
+        """Keep a page until the owner of *form* comes; return the pages given up for lack of room."""
+        self._of.setdefault(form, []).append(duplicate)
+        self._n_bytes += _size(duplicate)
+        given_up: list[Duplicate] = []
+        while self._n_bytes > self._max_bytes:
+            given_up += self.take(next(iter(self._of)))
+        return given_up
+
+    def take(self, form: bytes) -> list[Duplicate]:
+        """Remove and return the duplicates of *form*."""
+        taken = self._of.pop(form, [])
+        self._n_bytes -= sum(map(_size, taken))
+        return taken
+
+    def take_all(self) -> list[Duplicate]:
+        """Remove and return all duplicates: no owner will come any more."""
+        taken = [duplicate for each in self._of.values() for duplicate in each]
+        self._of.clear()
+        self._n_bytes = 0
+        return taken
+
+
+def _size(duplicate: Duplicate) -> int:
+    return len(duplicate.page.packed) + _OVERHEAD

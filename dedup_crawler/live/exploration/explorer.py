@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import xxhash
 
 from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
-from dedup_crawler.live.comparing.shown_text import ShownText, shown_texts
-from dedup_crawler.live.exploration.alternatives import Alternatives
-from dedup_crawler.live.exploration.awaited_owners import Duplicate
-from dedup_crawler.live.exploration.comparisons import Comparisons
-from dedup_crawler.live.exploration.reservoir import Reservoir
+from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
+from dedup_crawler.live.exploration.covered_pages import ShownText, Unreached, Waiting, shown_texts
+from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.exploration.unreached import Unreached, Waiting
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import url_of_kept
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers

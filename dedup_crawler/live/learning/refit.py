@@ -4,8 +4,8 @@ The texts of the pages are written to the crawl's database, a hundred at a time,
 often the crawl learns. Clusters stay in memory, because each new page may change them.
 
 A new model replaces an existing one if it was learnt from at least as many pages, unless one page has swallowed the
-crawl (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many keys that the old one keeps
-(:mod:`~dedup_crawler.live.learning.protected_keys`).
+crawl (:mod:`~dedup_crawler.live.learning.objections`) or the new model ignores too many keys that the old one keeps
+(:mod:`~dedup_crawler.live.learning.objections`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
-from dedup_crawler.live.learning.refit_report import RefitReport
-from dedup_crawler.live.learning.swallowing import swallowing_cluster
+from dedup_crawler.live.learning.learner import RefitReport
+from dedup_crawler.live.learning.objections import is_refused, newly_ignored, swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData

@@ -9,10 +9,9 @@ import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dedup_crawler.live.seen.bloom_filter import BloomFilter
 from dedup_crawler.live.seen.protocol import form_digest
 from dedup_crawler.live.seen.sqlite_file import SeenFile, Writes, portions
-from dedup_crawler.live.seen.table import DigestTable
+from dedup_crawler.live.seen.table import BloomFilter, DigestTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,10 +1,14 @@
-"""A hash table from digests to small integers, packed into byte strings: about 30 bytes per entry.
+"""Digests in little memory: a hash table from digests to small integers, and a Bloom filter.
 
-Linear hashing: the table grows by splitting one bucket at a time, so no insertion is slow. Python's own keyed hash
-chooses the buckets, so that an attacker cannot predict them.
+The table is packed into byte strings, about 30 bytes per entry. Linear hashing: the table grows by splitting one bucket
+at a time, so no insertion is slow. The filter skips the look-up of forms that are surely not in a file (B. H. Bloom,
+CACM 13(7), 1970). It has one hash function: with a million digests in it, the rate of false positives is 3 %; with ten
+million 26 %. Python's own keyed hash chooses buckets and bits, so that an attacker cannot predict them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 
@@ -20,6 +24,8 @@ N_RUNS = (1 << 15) - 1
 
 OWNER_MASK = 0xFFFF
 """The bits of an owner's tag that are kept, to save memory."""
+_N_BITS = 1 << 25  # 4 MiB
+_MASK = _N_BITS - 1
 
 
 def pack(run: int, rules: int, owner: int) -> int:
@@ -108,3 +114,22 @@ def _find(bucket: bytearray, digest: bytes) -> int:
     while place > 0 and place % _SIZE:
         place = bucket.find(digest, place + 1)
     return place
+
+
+class BloomFilter:
+    """A set of digests with false positives, but no false negatives."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(_N_BITS >> 3)
+
+    def add(self, digests: Iterable[bytes]) -> None:
+        """Add all *digests*."""
+        bits = self._bits
+        for digest in digests:
+            bit = hash(digest) & _MASK
+            bits[bit >> 3] |= 1 << (bit & 7)
+
+    def among(self, digests: Iterable[bytes]) -> list[bytes]:
+        """Return those *digests*, in order, that may have been added; all others were not."""
+        bits = self._bits
+        return [each for each in digests if bits[(hash(each) & _MASK) >> 3] >> (hash(each) & 7) & 1]

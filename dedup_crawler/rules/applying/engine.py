@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from dedup_crawler.rules.applying.rule_index import RuleIndex
-from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
 from dedup_crawler.rules.language.rule import KEY_VALUES, Cut, Drop, Rule, Set, Star, UrlMap
 from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule

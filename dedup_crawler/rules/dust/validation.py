@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.applying.indexes import SubstringIndex
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
