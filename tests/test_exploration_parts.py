@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.exploration import comparisons
 from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.covered_pages import (
     MAX_WAITING,
@@ -125,9 +126,10 @@ def test_the_pages_that_wait_are_bounded():
     assert [page.n_answers for page, _ in unreached.due(0, is_idle=False)] == [0, 1, 2]
 
 
-def test_duplicates_wait_for_their_owner_within_bounds():
+def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):
     """All duplicates of the longest waiting form are given up together."""
-    awaited = AwaitedOwners(max_bytes=3_000)
+    monkeypatch.setattr(comparisons, "MAX_BYTES", 3_000)
+    awaited = AwaitedOwners()
     duplicate = Duplicate(("r",), article(1))
     assert not awaited
     given_up = [awaited.add(b"%d" % n, duplicate) for n in (0, 0, 1, 2, 3, 4)]

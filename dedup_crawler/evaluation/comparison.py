@@ -44,8 +44,6 @@ class JudgedCrawl:
     training_pages: Sequence[Hashable]
     """Pages of the training URLs, by the judge."""
     test_pages: Sequence[Hashable]
-    n_unjudged: int
-    """Number of pages left out because the judge does not know their URL."""
 
     @cached_property
     def evidence(self) -> PageEvidence:
@@ -108,7 +106,6 @@ def judged_crawl(
         test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
-        n_unjudged=len(pages) - len(known),
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from dedup_crawler.live.exploration.explorer import Explorer
+    from dedup_crawler.live.models.live_models import LiveModels
     from dedup_crawler.live.seen.protocol import SeenSet
     from dedup_crawler.live.telling.drop_report import DropReport
 
@@ -45,12 +46,10 @@ class Answers:
         Compares explored pages and tests the rules.
     report
         Receives the log lines and counts.
+    models
+        Gives the forms of redirect targets.
     on_failing
         Called with each rule that must be switched off.
-    form_of
-        Returns the digest of a URL's form, and the rules that lead to it.
-    is_covered
-        Returns True if a coverage rule skips the URL.
     """
 
     def __init__(
@@ -59,9 +58,8 @@ class Answers:
         seen: SeenSet[Any],
         explorer: Explorer,
         report: DropReport,
+        models: LiveModels,
         on_failing: Callable[[str], None],
-        form_of: Callable[[str], tuple[bytes, tuple[str, ...]]],
-        is_covered: Callable[[str], bool],
     ) -> None:
         self.has_spider_side = False
         """True if the spider middleware reports processed pages; otherwise a page is processed when it is answered."""
@@ -71,8 +69,7 @@ class Answers:
         self._explorer = explorer
         self._report = report
         self._on_failing = on_failing
-        self._form_of = form_of
-        self._is_covered = is_covered
+        self._models = models
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self.is_resumed = False
@@ -132,10 +129,10 @@ class Answers:
         if target is None:
             self._explorer.not_answered(explores)
         elif explores[1] in marks.OF_COVERED:
-            form, _ = self._form_of(target)
-            self._explorer.led_behind(explores, form, is_covered=self._is_covered(target))
+            form, _ = self._models.form_of(target)
+            self._explorer.led_behind(explores, form, is_covered=self._models.is_covered(target))
         else:
-            self._explorer.led_on(explores, target, *self._form_of(target))
+            self._explorer.led_on(explores, target, *self._models.form_of(target))
 
     def _switch_off_failing(self) -> None:
         for rule in self._explorer.take_failing():
@@ -167,8 +164,8 @@ class Answers:
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
         if marks.EXPLORES in request.meta:
-            form, _ = self._form_of(request.url)
-            self._explorer.swallowed(request, form, is_covered=self._is_covered(request.url))
+            form, _ = self._models.form_of(request.url)
+            self._explorer.swallowed(request, form, is_covered=self._models.is_covered(request.url))
         self._switch_off_failing()
         forms = marks.forms_of(request)
         if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:

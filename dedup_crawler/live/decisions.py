@@ -20,7 +20,7 @@ from dedup_crawler.urls.normal import normal_form
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from dedup_crawler.live.comparing.owner_pages import FetchedPage
+    from dedup_crawler.live.collecting.seeding import EarlierPages
     from dedup_crawler.live.exploration.explorer import Explorer
     from dedup_crawler.live.telling.drop_report import DropReport
 
@@ -49,8 +49,8 @@ class Decisions:
         Reads a request from its text; None if that is impossible.
     fetch
         Downloads a request past the queue, without a callback.
-    stored_page
-        Returns the page of a URL that an earlier crawl stored; None if there is none.
+    earlier
+        The pages of earlier crawls.
     is_dry_run
         If True, decide and count, but drop nothing.
     """
@@ -65,7 +65,7 @@ class Decisions:
         report: DropReport,
         request_of: Callable[[str], Request | None],
         fetch: Callable[[Request], None],
-        stored_page: Callable[[str], FetchedPage | None],
+        earlier: EarlierPages,
         *,
         is_dry_run: bool,
     ) -> None:
@@ -77,7 +77,7 @@ class Decisions:
         self._report = report
         self._request_of = request_of
         self._fetch = fetch
-        self._stored_page = stored_page
+        self._earlier = earlier
         self._count = report.count
         self._is_dry_run = is_dry_run
         self._n_kept = 0  # since the last count; counting every link would be slower
@@ -293,7 +293,7 @@ class Decisions:
         if owner is None:
             self._explorer.comparisons.has_no_owner(question.digest)
             return False
-        if (stored := self._stored_page(owner.url)) is not None:
+        if (stored := self._earlier.page(owner.url)) is not None:
             self._explorer.comparisons.owner_came(question.digest, stored)
             return False
         self._count("explored/owners")

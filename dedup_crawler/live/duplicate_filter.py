@@ -19,7 +19,6 @@ from dedup_crawler.live.collecting.crawl_database import database_of, models_fol
 from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.exploration.explorer import Explorer
-from dedup_crawler.live.exploration.shared_tests import SharedTests
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.models.live_models import LiveModels
@@ -31,7 +30,7 @@ from dedup_crawler.live.requests.question import Questions
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
 from dedup_crawler.live.seen.opening import open_seen
-from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import SeenSet, owner_tag
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
 from dedup_crawler.live.telling.drop_report import MAX_OWNERS, DropReport
 from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
@@ -67,17 +66,12 @@ class DuplicateFilter:
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._status = StatusPage(options.status) if options.status else None
+        self._database = database_of(crawler)
+        self._earlier = EarlierPages(self._database)
         self._explorer = Explorer(
-            models.evidence,
-            self._report,
-            models.site_text_of,
-            lambda url, n: self._earlier.beside(url, n),
-            options.exploration,
-            is_dry_run=options.is_dry_run,
+            models, self._report, self._earlier, options.exploration, is_dry_run=options.is_dry_run
         )
-        self.answers = Answers(
-            crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
-        )
+        self.answers = Answers(crawler, seen, self._explorer, self._report, models, self._switch_off)
         writer = RequestWriter()
 
         def text_of(request: Request) -> str | None:
@@ -97,14 +91,11 @@ class DuplicateFilter:
             self._report,
             read,
             lambda request: download(crawler, request),
-            lambda url: self._earlier.page(url),
+            self._earlier,
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = questions.is_decided
         self.decide = self._decisions.decide
-        self._database = database_of(crawler)
-        self._earlier = EarlierPages(self._database)
-        self._shared_tests = SharedTests(models.evidence, seen)
         self._learner = self._new_learner(options)
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
@@ -220,7 +211,7 @@ class DuplicateFilter:
         self._report.close()
         self._show_status(ended=reason)
         await self._note_facts()
-        await self._shared_tests.exchange()
+        await self._models.share_tests(self.seen)
         if reason == "finished":
             self.seen.forget_dropped()  # all verification is done
             await self.answers.forget_rows()
@@ -274,26 +265,12 @@ class DuplicateFilter:
             for url in map(normal_form, earlier_urls(self._database)):
                 n_pages += 1
                 if self._models.of(host_of(url)) is not None:
-                    form, rules = self._form_of(url)
+                    form, rules = self._models.form_of(url)
                     self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
                     self._report.restored(form, url)
         except StoreError as error:
             self._report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
         return n_pages
-
-    def _form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
-        """Return the digest of a URL's form, and the rules that lead to it."""
-        url = normal_form(url)
-        model = self._models.of(host_of(url))
-        if model is None:
-            return form_digest(url), ()
-        form = model.canonicalize(url)
-        return form_digest(form), model.leading(url, None, form) if form != url else ()
-
-    def _is_covered(self, url: str) -> bool:
-        """Return True if a coverage rule skips the URL."""
-        model = self._models.of(host_of(normal_form(url)))
-        return model is not None and model.is_covered(url)
 
     def _new_learner(self, options: Options) -> Learner | None:
         folder = _learning_folder(self._crawler, options)
@@ -351,7 +328,7 @@ class DuplicateFilter:
         self.go_on(self._share_tests())
 
     async def _share_tests(self) -> None:
-        for rule in await self._shared_tests.exchange():
+        for rule in await self._models.share_tests(self.seen):
             self._switch_off(rule)
 
     def _flush(self) -> None:

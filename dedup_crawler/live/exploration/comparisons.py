@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
-from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.collecting.seeding import EarlierPages
+    from dedup_crawler.live.models.live_models import LiveModels
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
@@ -32,21 +33,16 @@ class Comparisons:
     ----------
     on_verdict
         Called with the result of each comparison.
-    site_text_of
-        Returns the site text in the model of a host; None if it has none.
-    stored_beside
-        Returns up to the given number of pages stored just before that of a URL, and just after it.
+    models
+        The models, with the text of their sites.
+    earlier
+        The pages of earlier crawls.
     """
 
-    def __init__(
-        self,
-        on_verdict: OnVerdict,
-        site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Beside],
-    ) -> None:
+    def __init__(self, on_verdict: OnVerdict, models: LiveModels, earlier: EarlierPages) -> None:
         self._on_verdict = on_verdict
-        self._stored_beside = stored_beside
-        self._site_text_of = site_text_of
+        self._models = models
+        self._earlier = earlier
         self._owners = OwnerPages()
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
@@ -151,12 +147,12 @@ class Comparisons:
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
-            if (learnt := self._site_text_of(host)) is not None:
+            if (learnt := self._models.site_text_of(host)) is not None:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
             # for a stored owner, the database knows the pages of its time
-            before, after = self._stored_beside(owner.url, N_BESIDE)
+            before, after = self._earlier.beside(owner.url, N_BESIDE)
             if not before and not after:
                 before, after = self._owners.beside(form)
             beside = [before, after, self._owners.latest()]
@@ -186,8 +182,7 @@ class Duplicate(NamedTuple):
 class AwaitedOwners:
     """Form -> its waiting duplicates; when memory is full, those of the longest waiting form are given up."""
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
         self._n_bytes = 0
 
@@ -199,7 +194,7 @@ class AwaitedOwners:
         self._of.setdefault(form, []).append(duplicate)
         self._n_bytes += _size(duplicate)
         given_up: list[Duplicate] = []
-        while self._n_bytes > self._max_bytes:
+        while self._n_bytes > MAX_BYTES:
             given_up += self.take(next(iter(self._of)))
         return given_up
 

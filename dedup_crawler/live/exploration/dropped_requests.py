@@ -152,16 +152,9 @@ def _n_between(n: int, longest: int) -> int:
 
 
 class Alternatives(Generic[T]):
-    """Form -> dropped duplicates by URL, oldest first; the forms with the least recent drops lose theirs first.
+    """Form -> dropped duplicates by URL, oldest first; the forms with the least recent drops lose theirs first."""
 
-    Parameters
-    ----------
-    max_all
-        Maximum of kept requests over all forms, 1 or more.
-    """
-
-    def __init__(self, max_all: int = MAX_ALL) -> None:
-        self._max_all = max_all
+    def __init__(self) -> None:
         self._of: OrderedDict[bytes, dict[str, T]] = OrderedDict()
         self._n = 0
 
@@ -181,7 +174,7 @@ class Alternatives(Generic[T]):
         if url not in kept:
             kept[url] = dropped
             self._n += 1
-        while self._n > self._max_all:
+        while self._n > MAX_ALL:
             if len(self._of) > 1:
                 self._n -= len(self._of.popitem(last=False)[1])
             else:

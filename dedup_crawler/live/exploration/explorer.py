@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_pages import ShownText, Unreached, Waiting, shown_texts
 from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
-from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import url_of_kept
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.collecting.seeding import EarlierPages
+    from dedup_crawler.live.models.live_models import LiveModels
     from dedup_crawler.live.requests.request_text import Kept
     from dedup_crawler.live.telling.drop_report import DropReport
 
@@ -40,34 +40,28 @@ class Explorer:
 
     Parameters
     ----------
-    evidence
-        Evidence for each rule.
+    models
+        The models, with the evidence for each rule.
     report
         Receives the log lines and counts.
-    site_text_of
-        Returns the site text in the model of a host; None if it has none.
-    stored_beside
-        Returns the pages stored just before that of a URL, and just after it.
+    earlier
+        The pages of earlier crawls.
     epsilon
         Share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages.
     is_dry_run
         If True, all would-be drops are fetched and compared.
-    seed
-        Seed of the random choice.
     """
 
     def __init__(
         self,
-        evidence: RuleEvidence,
+        models: LiveModels,
         report: DropReport,
-        site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Beside],
+        earlier: EarlierPages,
         epsilon: float,
         *,
         is_dry_run: bool,
-        seed: int = 0,
     ) -> None:
-        self.evidence = evidence
+        self.evidence = models.evidence
         self.walls = Walls(report)
         self.alternatives: Alternatives[Kept] = Alternatives()
         """Dropped requests, by form."""
@@ -78,9 +72,9 @@ class Explorer:
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self.comparisons = Comparisons(self._judged, site_text_of, stored_beside)
+        self.comparisons = Comparisons(self._judged, models, earlier)
         self._reservoir: Reservoir[Kept] = Reservoir()
-        self._random = random.Random(seed)  # noqa: S311 - only chooses the tests
+        self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
         self._credit: dict[tuple[str, ...], float] = {}

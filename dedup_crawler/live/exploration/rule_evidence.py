@@ -76,22 +76,12 @@ class RuleEvidence:
     ----------
     epsilon
         Share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
-    training
-        Rule -> number of merge groups and of contradictions in training.
-    known
-        Counts of earlier crawls.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        training: Mapping[str, tuple[int, int]] | None = None,
-        known: Mapping[str, RuleCounts] | None = None,
-    ) -> None:
+    def __init__(self, epsilon: float) -> None:
         self._epsilon = epsilon
-        self._training = dict(training or {})
-        self._lives = {rule: Life.of(counts) for rule, counts in (known or {}).items()}
-        self._foreign = dict(known or {})  # counts of earlier crawls, or of the other crawlers of this one
+        self._training: dict[str, tuple[int, int]] = {}
+        self._lives: dict[str, Life] = {}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
@@ -109,17 +99,15 @@ class RuleEvidence:
 
     def counts(self) -> dict[str, RuleCounts]:
         """Return the counts to save, by rule."""
-        return {
-            rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
-            for rule, life in self._lives.items()
-            if life.n_agreed or life.n_disagreed or life.is_switched_off
-        }
+        counts = {rule: life.counts() for rule, life in self._lives.items()}
+        return {rule: its for rule, its in counts.items() if any(its)}
 
     def add_training(
         self, training: Mapping[str, tuple[int, int]], site: str = "", standard: Iterable[str] = ()
     ) -> None:
-        """Add the rules of another or newer model; rules of one *site* are evidence for each other.
+        """Add the rules of a model, each with its merge groups and contradictions in training.
 
+        Rules of one *site* are evidence for each other.
         *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
         """
         self._standard.update(standard)
@@ -130,18 +118,12 @@ class RuleEvidence:
         """Add counts of earlier crawls; a rule that this crawl has explored keeps its own counts."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule], self._foreign[rule] = Life.of(counts), counts
+                self._lives[rule] = Life.of(counts)
 
     def own_counts(self) -> dict[str, RuleCounts]:
         """Return the counts of this process alone, by rule."""
-        own = {}
-        for rule, counts in self.counts().items():
-            foreign = self._foreign.get(rule, RuleCounts())
-            n_agreed = max(0, counts.n_agreed - foreign.n_agreed)
-            n_disagreed = max(0, counts.n_disagreed - foreign.n_disagreed)
-            if n_agreed or n_disagreed or counts.is_switched_off:
-                own[rule] = RuleCounts(n_agreed, n_disagreed, counts.is_switched_off)
-        return own
+        own = {rule: life.own_counts() for rule, life in self._lives.items()}
+        return {rule: counts for rule, counts in own.items() if any(counts)}
 
     def take_in(self, others: Mapping[str, RuleCounts]) -> list[str]:
         """Take in the tests of the other crawlers of this crawl; return the rules that they switched off.
@@ -152,17 +134,9 @@ class RuleEvidence:
         for rule, counts in others.items():
             if rule not in self._training:
                 continue
-            life, known = self._life_of(rule), self._foreign.get(rule, RuleCounts())
-            n_agreed = max(0, counts.n_agreed - known.n_agreed)
-            n_disagreed = max(0, counts.n_disagreed - known.n_disagreed)
-            life.n_agreed += n_agreed
-            life.n_disagreed += n_disagreed
-            life.n_wrong += n_disagreed
-            life.n_here += n_agreed + n_disagreed
-            life.n_explored += n_agreed + n_disagreed
-            if n_agreed or n_disagreed:
+            life = self._life_of(rule)
+            if life.take_in(counts):
                 self._held_and_failed.clear()
-            self._foreign[rule] = RuleCounts(known.n_agreed + n_agreed, known.n_disagreed + n_disagreed)
             if counts.is_switched_off and not life.is_switched_off:
                 self.switch_off(rule)
                 off.append(rule)

@@ -34,6 +34,8 @@ class Life:
     is_switched_off: bool
     n_explored: int
     """All explorations, including repeated ones of a form."""
+    foreign: RuleCounts
+    """Counts of earlier crawls, or of the other crawlers of this one."""
     n_under_way: int = 0
     """Explorations without a verdict yet."""
     n_here: int = 0
@@ -52,7 +54,30 @@ class Life:
     def of(cls, counts: RuleCounts) -> Life:
         """Start from the counts of earlier processes."""
         n_agreed, n_disagreed, is_switched_off = counts
-        return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, n_wrong=n_disagreed)
+        return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, counts, n_wrong=n_disagreed)
+
+    def counts(self) -> RuleCounts:
+        """Return the counts to save."""
+        return RuleCounts(self.n_agreed, self.n_disagreed, self.is_switched_off)
+
+    def own_counts(self) -> RuleCounts:
+        """Return the counts of this process alone."""
+        n_agreed, n_disagreed, _ = self.foreign
+        return RuleCounts(
+            max(0, self.n_agreed - n_agreed), max(0, self.n_disagreed - n_disagreed), self.is_switched_off
+        )
+
+    def take_in(self, others: RuleCounts) -> bool:
+        """Take in the tests of the other crawlers; return True if there are new ones."""
+        n_agreed = max(0, others.n_agreed - self.foreign.n_agreed)
+        n_disagreed = max(0, others.n_disagreed - self.foreign.n_disagreed)
+        self.n_agreed += n_agreed
+        self.n_disagreed += n_disagreed
+        self.n_wrong += n_disagreed
+        self.n_here += n_agreed + n_disagreed
+        self.n_explored += n_agreed + n_disagreed
+        self.foreign = RuleCounts(self.foreign.n_agreed + n_agreed, self.foreign.n_disagreed + n_disagreed)
+        return n_agreed + n_disagreed > 0
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield wrong and all verdicts of each run from a wrong one to the latest, and those of the whole life."""

@@ -104,11 +104,6 @@ class Learner:
         self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
-    @property
-    def is_learning(self) -> bool:
-        """Return True if a job was told to learn and has not ended."""
-        return self._job is not None and self._job.n_pages > 0
-
     def pages(self, n: int) -> None:
         """Take the number of pages fetched so far, those of earlier runs into the same database included."""
         self._n_pages = n
