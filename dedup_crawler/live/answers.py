@@ -36,20 +36,7 @@ _SENT_AT_ONCE = 1_000  # requests left over by an earlier process are sent in po
 class Answers:
     """Confirms and releases forms; sends a substitute when an owner failed.
 
-    Parameters
-    ----------
-    crawler
-        The crawl.
-    seen
-        The seen set.
-    explorer
-        Compares explored pages and tests the rules.
-    report
-        Receives the log lines and counts.
-    models
-        Gives the forms of redirect targets.
-    on_failing
-        Called with each rule that must be switched off.
+    *on_failing* is called with each rule that must be switched off.
     """
 
     def __init__(

@@ -31,28 +31,8 @@ _MAX_URL = 1_000  # characters; longer URLs are not remembered
 class Decisions:
     """Decides about requests.
 
-    Parameters
-    ----------
-    questions
-        Finds the model, the form and the rules of a request.
-    notes
-        Keeps requests that have no form.
-    seen
-        The seen set.
-    codes
-        Rules by their code in the seen set.
-    explorer
-        Chooses the duplicates to fetch as tests.
-    report
-        Receives the drops.
-    request_of
-        Reads a request from its text; None if that is impossible.
-    fetch
-        Downloads a request past the queue, without a callback.
-    earlier
-        The pages of earlier crawls.
-    is_dry_run
-        If True, decide and count, but drop nothing.
+    *request_of* reads a request from its text; None if that is impossible. *fetch* downloads a request past the queue,
+    without a callback. A dry run decides and counts, but drops nothing.
     """
 
     def __init__(

@@ -24,15 +24,7 @@ _MAX_PASSES = 10
 
 
 class StaticFront(Canonicalizer):
-    """A fitted model behind static rules; both are saved together.
-
-    Parameters
-    ----------
-    model
-        The model.
-    layer
-        The static rules in front of it.
-    """
+    """A fitted model behind a layer of static rules; both are saved together."""
 
     name = "static-front"
 

@@ -37,12 +37,7 @@ class SwitchedOff(Canonicalizer):
     them, but only if all rules that lead to it fired before, too. Otherwise another rule has stepped in, about which
     nobody knows more, and the URL keeps its normal form. It also does so if the new form would not be its own form.
 
-    Parameters
-    ----------
-    whole
-        The model with all its rules.
-    off
-        Identifiers of the rules that are switched off.
+    *whole* is the model with all its rules, *off* the identifiers of those that are switched off.
     """
 
     name = "switched-off"

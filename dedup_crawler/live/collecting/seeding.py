@@ -32,13 +32,7 @@ def earlier_urls(database: str) -> Iterator[str]:
 
 
 class EarlierPages:
-    """The stored pages of a database, to compare with.
-
-    Parameters
-    ----------
-    database
-        A path or an SQLAlchemy URL; None: no stored pages.
-    """
+    """The stored pages of a *database* (a path or an SQLAlchemy URL; None: no pages), to compare with."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database

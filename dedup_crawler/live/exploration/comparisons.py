@@ -29,14 +29,7 @@ _OVERHEAD = 500
 class Comparisons:
     """Keeps the owners' pages and the duplicates that wait for them.
 
-    Parameters
-    ----------
-    on_verdict
-        Called with the result of each comparison.
-    models
-        The models, with the text of their sites.
-    earlier
-        The pages of earlier crawls.
+    *on_verdict* is called with the result of each comparison. The *models* know the text of their sites.
     """
 
     def __init__(self, on_verdict: OnVerdict, models: LiveModels, earlier: EarlierPages) -> None:

@@ -52,10 +52,7 @@ class Waiting(NamedTuple):
 class Unreached:
     """Queue of waiting pages, the oldest first.
 
-    Parameters
-    ----------
-    has_shown
-        Returns True if other fetched pages show the texts of a page; None if unknown.
+    *has_shown* returns True if other fetched pages show the texts of a page; None if unknown.
     """
 
     def __init__(self, has_shown: Callable[[dict[bytes, int]], bool | None]) -> None:

@@ -38,18 +38,8 @@ _NEEDS_OWNER = 0.5  # such a test costs two pages
 class Explorer:
     """Chooses the explorations, compares each with the page it was taken for, and counts the verdicts.
 
-    Parameters
-    ----------
-    models
-        The models, with the evidence for each rule.
-    report
-        Receives the log lines and counts.
-    earlier
-        The pages of earlier crawls.
-    epsilon
-        Share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages.
-    is_dry_run
-        If True, all would-be drops are fetched and compared.
+    *epsilon* is the share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages. In a dry run, all
+    would-be drops are fetched and compared.
     """
 
     def __init__(

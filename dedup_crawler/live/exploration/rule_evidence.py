@@ -72,10 +72,7 @@ class RuleState(NamedTuple):
 class RuleEvidence:
     """Counts explorations by rule; decides how much to explore and which rule fails.
 
-    Parameters
-    ----------
-    epsilon
-        Share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
+    *epsilon* is the share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
     """
 
     def __init__(self, epsilon: float) -> None:

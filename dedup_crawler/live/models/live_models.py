@@ -35,14 +35,8 @@ if TYPE_CHECKING:
 class LiveModels:
     """Host -> model.
 
-    Parameters
-    ----------
-    shelf
-        Source of the models.
-    epsilon
-        Share (0-1) of a well-tested rule's drops that is explored.
-    on_trouble
-        Called with a line for the user.
+    *epsilon* is the share (0-1) of a well-tested rule's drops that is explored. *on_trouble* is called with a line for
+    the user.
     """
 
     def __init__(self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None]) -> None:

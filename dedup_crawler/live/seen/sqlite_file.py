@@ -69,12 +69,7 @@ _WAYS_OUT = {
 
 
 class SeenFile:
-    """One open file; every failure is a :class:`SeenUnavailableError` that names the file and the way out.
-
-    Parameters
-    ----------
-    path
-        The file; created if missing.
+    """One open file, created if missing; every failure is a :class:`SeenUnavailableError` that names the way out.
 
     Raises
     ------

@@ -33,15 +33,7 @@ class Entry(NamedTuple):
 
 
 class Forms:
-    """Form -> entry. Seen forms are only in the file; the places of awaited ones are also in memory.
-
-    Parameters
-    ----------
-    file
-        The file.
-    run
-        The number of this run.
-    """
+    """Form -> entry. Seen forms are only in the file; the places of awaited ones are also in memory."""
 
     def __init__(self, file: SeenFile, run: int) -> None:
         self._file = file

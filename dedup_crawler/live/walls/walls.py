@@ -31,13 +31,7 @@ _LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE
 
 
 class Walls:
-    """The walls in front of the sites of a crawl.
-
-    Parameters
-    ----------
-    report
-        Receives a log line when a wall begins or ends.
-    """
+    """The walls in front of the sites of a crawl; the log tells when one begins or ends."""
 
     def __init__(self, report: DropReport) -> None:
         self._report = report

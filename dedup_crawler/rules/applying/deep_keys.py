@@ -36,10 +36,7 @@ class Pieces(NamedTuple):
 class DeepMap(UrlMap):
     """Key-value map with some values in pieces.
 
-    Parameters
-    ----------
-    cuts
-        Key -> how its values are cut. The key of a piece must come after the key of the whole value.
+    *cuts* says for each key how its values are cut. The key of a piece must come after the key of the whole value.
     """
 
     def __init__(self, cuts: Mapping[str, Pieces]) -> None:

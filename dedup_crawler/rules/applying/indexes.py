@@ -22,13 +22,7 @@ MAX_LENGTH = 4_096
 
 
 class RuleIndex:
-    """The rules of one host.
-
-    Parameters
-    ----------
-    numbered
-        Numbers and rules. Of two equally specific rules, the one with the smaller number is tried first.
-    """
+    """The numbered rules of one host. Of two equally specific rules, the one with the smaller number is tried first."""
 
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))

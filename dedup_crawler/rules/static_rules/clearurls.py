@@ -22,14 +22,7 @@ _MAX_PROVIDERS = 10_000
 
 
 class ClearUrls:
-    """The rules of one file.
-
-    Parameters
-    ----------
-    value
-        JSON of the file.
-    file
-        Name of the file, for messages about its rules.
+    """The rules of one file: *value* is its JSON, *file* its name, for messages about its rules.
 
     Raises
     ------

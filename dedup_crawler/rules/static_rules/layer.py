@@ -36,15 +36,7 @@ class RuleFile(Protocol):
 
 
 class StaticLayer:
-    """Gives URLs their forms by static rules.
-
-    Parameters
-    ----------
-    files
-        Files in the order in which they are applied.
-    off
-        Identifiers of rules that are not used.
-    """
+    """Gives URLs their forms by the static rules of *files*, in this order, except those with the identifiers *off*."""
 
     def __init__(self, files: Sequence[RuleFile], off: frozenset[str] = frozenset()) -> None:
         self.files = tuple(files)

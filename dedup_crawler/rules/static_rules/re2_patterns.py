@@ -44,14 +44,9 @@ def why_not(pattern: str) -> str | None:
 
 
 class PatternSet:
-    """Matches several patterns at once.
+    """Matches several patterns at once; :func:`compiled_re2` accepts each of them.
 
-    Parameters
-    ----------
-    patterns
-        Patterns that :func:`compiled_re2` accepts.
-    is_whole
-        True if a pattern has to match the whole text.
+    With *is_whole*, a pattern has to match the whole text.
     """
 
     def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
