@@ -2,7 +2,8 @@
 
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
-from dedup_crawler.rules.language.rule import Drop, KeyValueMap, Literal, NoneOf, Star
+from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.decision_tree import TreeRow, leaves_of, rows_of_cluster
 from planted_site import HOST, session_ids, slugs
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.collecting.response_page import redirect_target
+from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
@@ -83,7 +83,8 @@ class Answers:
         is_formed = marks.UNFORMED not in request.meta
         if response.status in _NOTHING_THERE and explores is not None and explores[1] != marks.OWNER:
             del request.meta[marks.EXPLORES]  # dropping it loses nothing, so it does not contradict its rule
-        if response.status >= 400 or (response.status < 300 and is_formed and _says_nothing(response)):
+        is_page = response.status < 300 and is_formed
+        if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
             return self.failed(request)
         if response.status >= 300 and is_formed:
             marks.answers_for(request, ())  # the request for the target will answer
@@ -117,7 +118,7 @@ class Answers:
             self._explorer.not_answered(explores)
         elif explores[1] in marks.OF_COVERED:
             form, _ = self._models.form_of(target)
-            self._explorer.led_behind(explores, form, is_covered=self._models.is_covered(target))
+            self._explorer.covered.led_behind(explores, form, is_covered=self._models.is_covered(target))
         else:
             self._explorer.led_on(explores, target, *self._models.form_of(target))
 
@@ -296,7 +297,3 @@ class Answers:
         if request is None:
             self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
         return request
-
-
-def _says_nothing(response: Response) -> bool:
-    return says_nothing(response.body, (response.headers.get("Content-Type") or b"").decode("latin-1"))

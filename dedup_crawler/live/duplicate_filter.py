@@ -19,6 +19,7 @@ from dedup_crawler.live.collecting.crawl_database import database_of, models_fol
 from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.exploration.explorer import Explorer
+from dedup_crawler.live.exploration.owner_fetches import OwnerFetches
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import Learner, check_learning
 from dedup_crawler.live.models.live_models import LiveModels
@@ -89,9 +90,14 @@ class DuplicateFilter:
             self._codes,
             self._explorer,
             self._report,
-            read,
-            lambda request: download(crawler, request),
-            self._earlier,
+            OwnerFetches(
+                self._explorer.comparisons,
+                seen,
+                self._report,
+                self._earlier,
+                read,
+                lambda request: download(crawler, request),
+            ),
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = questions.is_decided
@@ -171,8 +177,8 @@ class DuplicateFilter:
         await self.answers.recall_rows()
         self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
-        self._explorer.is_resumed = len(self.seen) > 0
-        self._explorer.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
+        self._explorer.covered.is_resumed = len(self.seen) > 0
+        self._explorer.covered.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
         if self._job is not None:

@@ -20,8 +20,8 @@ from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.language.rule import KeyValueMap, UrlMap
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_maps import KeyValueMap, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Digests in little memory: a hash table from digests to small integers, and a Bloom filter.
+"""Digests in little memory: a hash table from digests to small integers, a Bloom filter, and a set of URLs.
 
 The table is packed into byte strings, about 30 bytes per entry. Linear hashing: the table grows by splitting one bucket
 at a time, so no insertion is slow. The filter skips the look-up of forms that are surely not in a file (B. H. Bloom,
@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import xxhash
+
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 
+_MAX_URLS = 200_000
 _VALUE_SIZE = 6
 _SIZE = DIGEST_SIZE + _VALUE_SIZE
 _ENTRIES_PER_BUCKET = 16
@@ -133,3 +136,31 @@ class BloomFilter:
         """Return those *digests*, in order, that may have been added; all others were not."""
         bits = self._bits
         return [each for each in digests if bits[(hash(each) & _MASK) >> 3] >> (hash(each) & 7) & 1]
+
+
+class UrlSet:
+    """A set of URLs by hash; it is cleared when it grows too large."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return bool(self._hashes) and _hash(url) in self._hashes
+
+    def add(self, url: str) -> None:
+        """Add a URL."""
+        if len(self._hashes) >= _MAX_URLS:
+            self._hashes.clear()
+        self._hashes.add(_hash(url))
+
+    def discard(self, url: str) -> None:
+        """Remove a URL."""
+        self._hashes.discard(_hash(url))
+
+    def clear(self) -> None:
+        """Remove all URLs."""
+        self._hashes.clear()
+
+
+def _hash(url: str) -> int:
+    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))

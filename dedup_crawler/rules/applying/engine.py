@@ -15,9 +15,10 @@ from functools import cached_property
 from operator import itemgetter
 
 from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
-from dedup_crawler.rules.language.rule import KEY_VALUES, Cut, Drop, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star
 from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
 from dedup_crawler.urls.keyvalue import KeyValues, is_other_query_order
 from dedup_crawler.urls.normal import host_of, normal_form
 

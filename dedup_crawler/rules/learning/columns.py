@@ -15,8 +15,9 @@ import xxhash
 
 from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Rule, values_of
+from dedup_crawler.rules.language.rule import ANY, Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.url_maps import KEY_VALUES, values_of
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]
