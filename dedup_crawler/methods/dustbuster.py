@@ -63,17 +63,14 @@ class DustBuster(RuleBased):
     def fit_sizes(self, urls: Sequence[str], sizes: Sequence[tuple[int, int]]) -> Self:
         """Learn from the sizes of pages.
 
+        BadInputError if the lengths differ, there is no URL, or an option is out of range.
+
         Parameters
         ----------
         urls
             URLs in any order; URLs with only empty answers are ignored.
         sizes
             ``sizes[i]`` is the smallest and the largest size (bytes) of the answers to ``urls[i]``.
-
-        Raises
-        ------
-        BadInputError
-            If the lengths differ, there is no URL, or an option is out of range.
         """
         if len(urls) != len(sizes):
             raise BadInputError(f"{len(urls)} URLs and {len(sizes)} sizes; give one range of sizes per URL.")

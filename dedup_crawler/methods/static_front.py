@@ -127,12 +127,7 @@ class StaticFront(Canonicalizer):
 def with_static_files(model: Canonicalizer, paths: Iterable[str | Path]) -> Canonicalizer:
     """The model behind the rules of some files; the model itself without files.
 
-    Raises
-    ------
-    BadInputError
-        If a file cannot be read.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if a file cannot be read. MissingExtraError if a package that applies the rules is not installed.
     """
     files = [Path(path) for path in paths]
     return StaticFront(model, read_rule_files(files)) if files else model

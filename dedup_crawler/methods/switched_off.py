@@ -19,10 +19,7 @@ def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer
     A URL on which none of these rules fired keeps its form. Any other URL gets a form by the remaining rules that fired
     on it; no other rule steps in. Unknown identifiers are ignored.
 
-    Raises
-    ------
-    NotFittedError
-        If the model has learnt nothing yet.
+    NotFittedError if the model has learnt nothing yet.
     """
     model._check_fitted()
     if isinstance(model, SwitchedOff):

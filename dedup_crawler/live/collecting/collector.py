@@ -159,10 +159,7 @@ class PageRecorder:
     The first failing write ends the recording: *on_error* is called once with the error, and later pages are ignored.
     The recorder never stops the crawl.
 
-    Raises
-    ------
-    StoreError
-        If the database cannot be opened.
+    StoreError if the database cannot be opened.
     """
 
     def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def earlier_urls(database: str) -> Iterator[str]:
     """Yield the URLs of *database* with a good answer (status below 300: a redirect shows no page), in crawl order.
 
-    Raises
-    ------
-    StoreError
-        If the database does not exist or cannot be read.
+    StoreError if the database does not exist or cannot be read.
     """
     from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
 

@@ -239,9 +239,6 @@ class RefitReport:
     def from_text(cls, text: str) -> RefitReport:
         """Read what :meth:`to_text` wrote.
 
-        Raises
-        ------
-        ValueError, TypeError
-            If *text* is anything else.
+        ValueError or TypeError if *text* is anything else.
         """
         return cls(**json.loads(text))

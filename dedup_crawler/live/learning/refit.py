@@ -35,6 +35,9 @@ _SHOWN_LENGTH = 120
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
     """Learn models from the pages in *database*, and save them.
 
+    DedupError or OSError if the database cannot be read, nothing can be learnt from it, or a model cannot be written.
+    Existing models stay.
+
     Parameters
     ----------
     database
@@ -44,12 +47,6 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         folder for each host with at least 50 pages, named as ``dedup-crawler train`` names it.
     n_workers
         Number of processes that read pages; by default one per core.
-
-    Raises
-    ------
-    DedupError, OSError
-        If the database cannot be read, nothing can be learnt from it, or a model cannot be written. Existing models
-        stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:
@@ -66,10 +63,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
 def read_texts(database: str, *, n_workers: int | None = None) -> None:
     """Read the texts of the pages in *database* in advance of :func:`refit`.
 
-    Raises
-    ------
-    DedupError, OSError
-        If the database cannot be read or written.
+    DedupError or OSError if the database cannot be read or written.
     """
     with PageStore(database, create=False) as store:
         _read_texts(store, n_workers)

@@ -98,10 +98,7 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
 def _method_name(request: Request, attribute: str, spider: Spider | None) -> str:
     """Name of the spider's method that is the callback, or the errback.
 
-    Raises
-    ------
-    ValueError
-        If it is no method of the spider.
+    ValueError if it is no method of the spider.
     """
     method = getattr(request, attribute)
     name = getattr(method, "__name__", "")

@@ -71,10 +71,7 @@ _WAYS_OUT = {
 class SeenFile:
     """One open file, created if missing; every failure is a :class:`SeenUnavailableError` that names the way out.
 
-    Raises
-    ------
-    SeenError
-        If it is damaged, or not a seen set.
+    SeenError if it is damaged, or not a seen set.
     """
 
     def __init__(self, path: Path) -> None:

@@ -33,10 +33,7 @@ class DropReport:
     The drops go to the file *path*, if there is one, in JSON lines. *is_debug* logs every drop, not only the first of
     each rule.
 
-    Raises
-    ------
-    BadInputError
-        If the file cannot be opened.
+    BadInputError if the file cannot be opened.
     """
 
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:

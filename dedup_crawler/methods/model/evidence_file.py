@@ -52,10 +52,8 @@ def evidence_path(model_folder: Path) -> Path:
 def read_evidence(path: Path) -> EvidenceFile | None:
     """Read a file; None if there is none.
 
-    Raises
-    ------
-    EvidenceError
-        If it cannot be read, is damaged, or was written by another program or version. The file is not changed.
+    EvidenceError if it cannot be read, is damaged, or was written by another program or version. The file is not
+    changed.
     """
     try:
         with path.open("rb") as file:
@@ -81,10 +79,7 @@ def read_evidence(path: Path) -> EvidenceFile | None:
 def write_evidence(path: Path, evidence: EvidenceFile) -> None:
     """Write a file in one step: even if the process is killed, a reader sees the old file or the new one.
 
-    Raises
-    ------
-    EvidenceError
-        If it cannot be written; the old file stays.
+    EvidenceError if it cannot be written; the old file stays.
     """
     contents = {
         "application": _APPLICATION,

@@ -55,10 +55,7 @@ class SavedModel(ABC):
     def load(cls, folder: str | Path) -> Self:
         """Read a folder that :meth:`save` wrote.
 
-        Raises
-        ------
-        ModelError
-            If the folder is missing, damaged, of a newer format, or of another method.
+        ModelError if the folder is missing, damaged, of a newer format, or of another method.
         """
         return cls.from_files(*read_model(Path(folder), cls.name))
 
@@ -66,10 +63,7 @@ class SavedModel(ABC):
     def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
         """Restore a model from the verified contents of its folder.
 
-        Raises
-        ------
-        DamagedModelError
-            If a table is missing, or a value in it is impossible.
+        DamagedModelError if a table is missing, or a value in it is impossible.
         """
         try:
             check_values(cls, description["options"])

@@ -52,10 +52,7 @@ class PairClassifier(Canonicalizer):
     def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
         """Learn from labelled pairs instead of a crawl.
 
-        Raises
-        ------
-        BadInputError
-            If there are no pairs, all are of one kind, or an option is out of range.
+        BadInputError if there are no pairs, all are of one kind, or an option is out of range.
         """
         check_kinds(pairs, "the list given to fit_pairs")
         self._check_options()

@@ -93,12 +93,8 @@ def import_files(
     the name of a file, the number of bytes read, and its size in bytes. *fields* maps our fields to their names in JSON
     and CSV (an empty name leaves the field out). *host* is the host of paths in access logs, with or without scheme.
 
-    Raises
-    ------
-    BadInputError
-        If a file is missing or of an unknown kind; nothing is read then.
-    StoreError
-        If the store cannot be written.
+    BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
+    written.
     """
     given, origin = dict(fields or {}), _origin(host) if host else ""
     names = names_with(given)  # check names and files before anything is read

@@ -163,10 +163,7 @@ Operation = Set | Copy | Drop | Star | Cut | Unordered
 class Rule:
     """A rule for the URLs of one host.
 
-    Raises
-    ------
-    BadInputError
-        If a key is unknown, or the result of an operation would be no URL of the same host.
+    BadInputError if a key is unknown, or the result of an operation would be no URL of the same host.
     """
 
     host: str

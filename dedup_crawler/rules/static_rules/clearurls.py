@@ -24,10 +24,7 @@ _MAX_PROVIDERS = 10_000
 class ClearUrls:
     """The rules of one file: *value* is its JSON, *file* its name, for messages about its rules.
 
-    Raises
-    ------
-    BadInputError
-        If *value* is not in this format.
+    BadInputError if *value* is not in this format.
     """
 
     kind = "ClearURLs"

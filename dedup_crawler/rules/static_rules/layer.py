@@ -96,12 +96,8 @@ class StaticLayer:
 def rules_of(value: Any, file: str) -> RuleFile:
     """Rules in the JSON of a file.
 
-    Raises
-    ------
-    BadInputError
-        If *value* is in no known format.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if *value* is in no known format. MissingExtraError if a package that applies the rules is not
+    installed.
     """
     if isinstance(value, list):
         return DiscarderRules(value, file)
@@ -113,12 +109,8 @@ def rules_of(value: Any, file: str) -> RuleFile:
 def read_rule_files(paths: Sequence[Path]) -> StaticLayer:
     """Read the rules of some files.
 
-    Raises
-    ------
-    BadInputError
-        If a file cannot be read, or is in no known format.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if a file cannot be read, or is in no known format. MissingExtraError if a package that applies the
+    rules is not installed.
     """
     return StaticLayer([rules_of(_json_of(path), path.name) for path in paths])
 

@@ -14,12 +14,8 @@ _MAX_MEMORY = 2**26
 def compiled_re2(pattern: str) -> Any:
     """Compile a pattern with :func:`re2.compile`, ignoring letter case.
 
-    Raises
-    ------
-    ValueError
-        If the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
-    MissingExtraError
-        If RE2 is not installed.
+    ValueError if the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
+    MissingExtraError if RE2 is not installed.
     """
     re2 = _re2()
     if len(pattern) > _MAX_PATTERN:
