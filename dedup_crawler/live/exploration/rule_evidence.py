@@ -284,7 +284,8 @@ class RuleEvidence:
 
     def expected_error(self, rule: str) -> float:
         """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
-        return expected_error(*self._known(rule, self._life_of(rule)))
+        life, (n_groups, n_wrong) = self._life_of(rule), self._training.get(rule, (0, 0))
+        return expected_error(n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed)
 
     def is_doubted(self, rule: str) -> bool:
         """Return True if a rule that is not switched off has been wrong, and breaks its promise."""
@@ -314,11 +315,6 @@ class RuleEvidence:
         if life is None:
             life = self._lives[rule] = Life.of(RuleCounts())
         return life
-
-    def _known(self, rule: str, life: Life) -> tuple[int, int]:
-        """Return the number of a rule's merge groups and verdicts, and how many of them were wrong."""
-        n_groups, n_wrong = self._training.get(rule, (0, 0))
-        return n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed
 
     def _rate(self, rule: str) -> float:
         life = self._life_of(rule)
