@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from dedup_crawler.live.exploration.explorer import Explorer
-    from dedup_crawler.live.exploration.owner_fetches import OwnerFetches
+    from dedup_crawler.live.requests.owner_fetches import OwnerFetches
     from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_OWNERS = 10_000

@@ -17,11 +17,11 @@ from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.exploration.explorer import Explorer
-from dedup_crawler.live.exploration.owner_fetches import OwnerFetches
 from dedup_crawler.live.learning.learner import Learner
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.requests.notes import Notes
+from dedup_crawler.live.requests.owner_fetches import OwnerFetches
 from dedup_crawler.live.requests.question import Questions
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
