@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from dedup_crawler.evaluation.pair_quality import pair_quality
+from dedup_crawler.evaluation.quality import pair_quality
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs
 from dedup_crawler.methods.registry import method_from_spec

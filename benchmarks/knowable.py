@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from recorded import Continued, Crawl
 
 from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
-from dedup_crawler.rules.language.rule import KeyValueMap, UrlMap
 from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.language.url_maps import KeyValueMap, UrlMap
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.urls.keyvalue import KeyValues
 

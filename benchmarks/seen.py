@@ -53,23 +53,21 @@ def measure_dupefilter(n_forms: int) -> dict[str, float]:
 
     seen: set[bytes] = set()
     assert RFPDupeFilter is not None
-    before, claim_s, again_s = resident(), 0.0, 0.0
-    for numbers in batches(n_forms):
-        fingerprints = [fingerprint(n) for n in numbers]
-        start = time.perf_counter()
-        for value in fingerprints:
-            if value not in seen:
-                seen.add(value)
-        claim_s += time.perf_counter() - start
-    size = resident() - before
-    for numbers in batches(n_forms):
-        fingerprints = [fingerprint(n) for n in numbers]
-        start = time.perf_counter()
-        for value in fingerprints:
-            if value not in seen:
-                seen.add(value)
-        again_s += time.perf_counter() - start
-    return costs(n_forms, size, claim_s, 0.0, again_s)
+
+    def ask_all() -> float:
+        taken_s = 0.0
+        for numbers in batches(n_forms):
+            fingerprints = [fingerprint(n) for n in numbers]
+            start = time.perf_counter()
+            for value in fingerprints:
+                if value not in seen:
+                    seen.add(value)
+            taken_s += time.perf_counter() - start
+        return taken_s
+
+    before = resident()
+    claim_s = ask_all()
+    return costs(n_forms, resident() - before, claim_s, 0.0, ask_all())
 
 
 async def measure_set(kind: str, n_forms: int, folder: Path) -> dict[str, float]:

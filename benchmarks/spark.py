@@ -237,6 +237,11 @@ PARTS: dict[str, Callable[[Path, Path], dict[str, Any]]] = {
 }
 
 
+def row(*cells: float | str, load: float) -> str:
+    """A row of a table; seconds and MiB without decimals."""
+    return f"| {' | '.join(f'{each:.0f}' if isinstance(each, float) else str(each) for each in cells)} | {load:.1f} |"
+
+
 def page(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
     """The page, of the parts that were measured."""
     yield "Seconds of the whole command, starting Spark included; memory is the most that all its processes held."
@@ -248,10 +253,8 @@ def page(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
     for n in SIZES:
         if found := parts.get(f"size-{n}"):
             rules, merged = (sum(row[key] for row in found["hosts"]) for key in ("n_rules", "n_merged"))
-            yield (
-                f"| {n} | {n * URLS} | {found['s']:.0f} | {found['cpu']:.0f} | {found['cpu'] / n:.2f} "
-                f"| {found['mib']:.0f} | {rules} | {merged} | {found['load']:.1f} |"
-            )
+            a_host = f"{found['cpu'] / n:.2f}"
+            yield row(n, n * URLS, found["s"], found["cpu"], a_host, found["mib"], rules, merged, load=found["load"])
     yield "\n## The same hosts by other ways\n"
     yield "*The same models*: byte for byte those of 2 cores. The plain loop is one process that calls the functions"
     yield "host by host. In the last row all Python workers were killed with SIGKILL, once, after five hosts.\n"
@@ -266,33 +269,26 @@ def page(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
             same = "yes" if found["digest"] == two["digest"] else "no"
             if name == "one-core":
                 shares = found["s"] / 2 / two["s"], found["cpu"] / two["cpu"]
-            yield (
-                f"| {told} | {n} | {found['s']:.0f} | {found['cpu']:.0f} | {two['s']:.0f} | {two['cpu']:.0f} | {same} "
-                f"| {found['load']:.1f} |"
-            )
+            yield row(told, n, found["s"], found["cpu"], two["s"], two["cpu"], same, load=found["load"])
     if "one-core" in parts:
         yield f"\nEfficiency of two cores: {shares[0]:.2f} by the clock, which other work distorts in each run. CPU of"
         yield f"one core by that of two: {shares[1]:.2f}. This says what the second core costs, and not how long both"
         yield "wait, as at the start of Spark."
     if found := parts.get("large"):
-        (row,) = found["hosts"]
+        (host,) = found["hosts"]
         yield "\n## One large host, 2 cores\n"
         yield "| URLs | learnt from | s | of these learning | MiB | rules | load |\n|---|---|---|---|---|---|---|"
-        yield (
-            f"| {row['n_found']} | {row['n_pages']} | {found['s']:.0f} | {row['seconds']:.0f} | {found['mib']:.0f} "
-            f"| {row['n_rules']} | {found['load']:.1f} |"
-        )
+        seconds = found["s"], float(host["seconds"])
+        yield row(host["n_found"], host["n_pages"], *seconds, found["mib"], host["n_rules"], load=found["load"])
     yield "\n## The recorded sites, 2 cores\n"
     yield "One machine: `import`, `label` (two processes) and `train`, without starting Python.\n"
     yield "| site | URLs | rules | Spark s | one machine s | the same models | load |\n|---|---|---|---|---|---|---|"
     for name in SITES:
         if found := parts.get(f"site-{name}"):
-            (row,) = found["hosts"]
+            (host,) = found["hosts"]
             same = "yes" if found["digest"] == found["one_digest"] else "no"
-            yield (
-                f"| {name} | {row['n_pages']} | {row['n_rules']} | {found['s']:.0f} | {found['one_s']:.0f} | {same} "
-                f"| {found['load']:.1f} |"
-            )
+            seconds = found["s"], found["one_s"]
+            yield row(name, host["n_pages"], host["n_rules"], *seconds, same, load=found["load"])
 
 
 def estimate(parts: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -84,12 +84,8 @@ class _Steps:
 def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
     """Run the demo in *folder* (None: a temporary one); return the outcome and the seconds of each step.
 
-    Raises
-    ------
-    BadInputError
-        If the example site is missing: it is part of the repository, not of the wheel.
-    CrawlFailedError
-        If one of the crawls fails.
+    BadInputError if the example site is missing: it is part of the repository, not of the wheel. CrawlFailedError if
+    one of the crawls fails.
     """
     for path in (_RECORDING, _TRUTH):
         if not path.is_file():

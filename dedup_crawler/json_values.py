@@ -109,10 +109,7 @@ class JsonValue:
 def read_json(data: bytes, place: str) -> JsonValue:
     """Read JSON, at most :data:`MAX_DEPTH` deep and without NaN and Infinity, which are not JSON.
 
-    Raises
-    ------
-    BadInputError
-        If *data* is anything else; the message begins with *place*.
+    BadInputError if *data* is anything else; the message begins with *place*.
     """
     try:
         value = json.loads(data, parse_constant=_no_constant)

@@ -10,7 +10,7 @@ from scrapy.utils.response import get_base_url
 from w3lib.html import get_meta_refresh
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.collecting.items import absolute_url
+from dedup_crawler.live.collecting.response_page import absolute_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

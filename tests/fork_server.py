@@ -40,7 +40,7 @@ _HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlie
 _MAX_REQUEST = 2**17
 _OURS = (
     *("live.addon", "live.duplicate_filter", "live.spider_middleware", "live.collecting.collector"),
-    *("live.collecting.recorder", "live.comparing.same_page", "live.seen.sqlite", "live.seen.redis_link"),
+    *("live.comparing.same_page", "live.seen.sqlite", "live.seen.redis_link"),
     *("labels.html", "evidence.comparing", "evidence.growing_text"),
     *("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.labelling", "labels.cosine"),
     *("rules.learning.host_crawl", "evaluation.comparison"),

@@ -6,8 +6,6 @@ import asyncio
 import itertools
 from typing import NamedTuple
 
-import pytest
-
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
 
@@ -85,8 +83,3 @@ def sets_of(request, tmp_path):
     yield made
     made.close()
     made.loop.close()
-
-
-def needs_durable(seen):
-    if not seen.is_durable:
-        pytest.skip("dies with its process")

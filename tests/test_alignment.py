@@ -1,6 +1,6 @@
 """Multiple alignment of the URLs of a page."""
 
-from dedup_crawler.rules.language.rule import KeyValueMap
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.duster import align
 
 

@@ -1,6 +1,7 @@
 """Dropped requests, kept by their form."""
 
-from dedup_crawler.live.exploration.alternatives import Alternatives
+from dedup_crawler.live.exploration import dropped_requests
+from dedup_crawler.live.exploration.dropped_requests import Alternatives
 
 
 def test_the_drops_of_a_form_come_back_oldest_first():
@@ -26,9 +27,10 @@ def test_what_is_on_its_way_is_forgotten():
     assert [alternatives.take(b"a") for _ in range(3)] == [0, 2, None]
 
 
-def test_the_bound_is_on_all_of_them():
+def test_the_bound_is_on_all_of_them(monkeypatch):
     """The forms with the oldest drops lose theirs first; a single form that is too large loses its oldest."""
-    alternatives = Alternatives(max_all=10)
+    monkeypatch.setattr(dropped_requests, "MAX_ALL", 10)
+    alternatives = Alternatives()
     for n in range(8):
         alternatives.add(n.to_bytes(4, "big"), "/", n)
         alternatives.add(b"kept", f"/{n}", n)

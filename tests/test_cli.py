@@ -6,9 +6,8 @@ import signal
 import subprocess
 
 import pytest
-from click.testing import CliRunner
 
-from dedup_crawler.cli import main
+from command_line import run, told
 from dedup_crawler.methods import METHODS, make_method
 from planted_forum import forum
 from planted_site import HOST, session_ids
@@ -23,19 +22,6 @@ def page(url, cluster):
     words = " ".join(f"word{cluster}x{i}" for i in range(60))
     body = f"<html><head><title>Page {cluster}</title></head><body><p>{words}.</p></body></html>"
     return {"url": url, "content": body, "referrer": f"{HOST}/"}
-
-
-def run(*arguments, stdin=None):
-    return CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
-
-
-def told(result):
-    """The one line on stderr of a command that failed."""
-    assert result.exit_code == 1, result.output
-    assert "Traceback" not in result.output
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.judging.judge import UNKNOWN
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, KeyValueMap, Literal, Rule
+from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls

@@ -3,23 +3,11 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from dedup_crawler.cli import main
+from command_line import run, told
 
 HOST = "http://forum.example"
 LINES = [(f"{HOST}/t/{i}", f"{HOST}/{'t' if i % 3 else 'u'}/{i * 7 % 50}", int(i % 3 == 0)) for i in range(150)]
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, list(map(str, arguments)))
-
-
-def told(result):
-    assert result.exit_code == 1, result.output
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def test_a_truth_judges_and_pages_it_does_not_know_are_counted():
 
     crawl = judged_crawl("forum", pages, truth, 0.5)
 
-    assert (len(crawl.training), len(crawl.test_urls), crawl.n_unjudged) == (3, 3, 2)
+    assert (len(crawl.training), len(crawl.test_urls)) == (3, 3)
     assert crawl.test_pages == ["cluster0", "cluster1", "cluster2"]
 
 

@@ -2,8 +2,9 @@
 
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
-from dedup_crawler.rules.language.rule import Drop, KeyValueMap, Literal, NoneOf, Star
-from dedup_crawler.rules.miners.decision_tree import Row, generalized, rows_of_cluster
+from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
+from dedup_crawler.rules.language.url_maps import KeyValueMap
+from dedup_crawler.rules.miners.decision_tree import TreeRow, leaves_of, rows_of_cluster
 from planted_site import HOST, session_ids, slugs
 
 STAY = frozenset()
@@ -13,31 +14,31 @@ DROP_ID = frozenset({("query[id]", Drop())})
 def test_a_context_is_the_path_of_tests_to_a_leaf():
     """``id`` is dropped only if ``do`` is ``login``; a key with a value for every row is no condition."""
     rows = [
-        Row({"query[do]": do, "query[id]": f"{do}{i}"}, DROP_ID if do == "login" else STAY)
+        TreeRow({"query[do]": do, "query[id]": f"{do}{i}"}, DROP_ID if do == "login" else STAY)
         for do in ("login", "edit", "show")
         for i in range(40)
     ]
 
-    (leaf,) = generalized(rows)
+    (leaf,) = leaves_of(rows)
 
     assert (leaf.context, leaf.absent, leaf.transformation) == ({"query[do]": Literal("login")}, frozenset(), DROP_ID)
 
 
 def test_a_missing_key_and_rare_values_are_branches_too():
     """Rows without the key, or with the frequent value, stay; the pooled rest takes any other value."""
-    rows = [Row({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
-    rows += [Row({"query[v]": "keep"}, STAY)] * 60 + [Row({}, STAY)] * 60
+    rows = [TreeRow({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
+    rows += [TreeRow({"query[v]": "keep"}, STAY)] * 60 + [TreeRow({}, STAY)] * 60
 
-    (leaf,) = generalized(rows)
+    (leaf,) = leaves_of(rows)
 
     assert leaf.context == {"query[v]": NoneOf(frozenset({"keep"}))}
 
 
 def test_an_impure_leaf_gives_no_rule():
     """Half of the rows drop the id, half do not, and no key separates them."""
-    rows = [Row({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
+    rows = [TreeRow({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
 
-    assert list(generalized(rows)) == []
+    assert list(leaves_of(rows)) == []
 
 
 def rows_of(maps, cluster=0):

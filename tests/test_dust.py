@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.parameters import likely_parameters
-from dedup_crawler.rules.dust.trials import Trial
 from dedup_crawler.rules.dust.url_list import UrlList
+from dedup_crawler.rules.dust.validation import PairTally
 
 ORIGIN = "http://a.example"
 SEARCH = DustSearch("dustbuster", min_support=5, max_tokens=35, max_bucket=11, n_tried=20, epsilon=0.05, seed=0)
@@ -65,7 +65,7 @@ def test_more_general_rules_stand_for_what_they_imply():
 
 
 def test_what_fails_too_often_is_no_rule():
-    """A substring that changes the page in a third of the cases is likely, but fails its trial and is not kept."""
+    """A substring that changes the page in a third of the cases is likely, but its sample fails, and it is not kept."""
     pages = [(f"/p{n}{end}", n if n % 3 else 100 + n + len(end)) for n in range(60) for end in ("", "/print")]
     untried = DustSearch("dustbuster", 5, 35, 11, n_tried=0, epsilon=0.05, seed=0)
 
@@ -84,13 +84,13 @@ def test_what_fails_too_often_is_no_rule():
         ([], False, False),
     ],
 )
-def test_a_trial_ends_when_it_is_certain(outcomes, is_decided, is_passed):
+def test_validation_ends_when_it_is_certain(outcomes, is_decided, is_passed):
     """One of twenty pairs may fail: nineteen successes or two failures decide."""
-    trial = Trial(20, 0.05)
+    tally = PairTally(20, 0.05)
     for outcome in outcomes:
-        trial.add(outcome)
+        tally.add(outcome)
 
-    assert (trial.is_decided, trial.is_passed) == (is_decided, is_passed)
+    assert (tally.is_decided, tally.is_passed) == (is_decided, is_passed)
 
 
 @settings(max_examples=50)

@@ -8,19 +8,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.deep_keys import DeepMap, Pieces
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    Copy,
-    Cut,
-    Drop,
-    KeyValueMap,
-    Literal,
-    OfClass,
-    OneOf,
-    Rule,
-    Set,
-    Star,
-)
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, OfClass, OneOf, Rule, Set, Star
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.urls.normal import host_of, normal_form
 from rule_strategies import FREE_KEYS, rules, site_urls
 from rule_strategies import HOST as STRATEGY_HOST

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import EvidenceError
 from dedup_crawler.methods.model.evidence_file import (
-    Evidence,
+    EvidenceFile,
     RuleCounts,
     evidence_for,
     evidence_path,
@@ -20,7 +20,7 @@ from dedup_crawler.methods.model.evidence_file import (
     write_evidence,
 )
 
-SOME = Evidence("0123abcd", {"a": RuleCounts(10, 1, False), "b": RuleCounts(2, 4, True)})
+SOME = EvidenceFile("0123abcd", {"a": RuleCounts(10, 1, False), "b": RuleCounts(2, 4, True)})
 
 
 def written(**changes):
@@ -46,8 +46,8 @@ def test_it_stands_beside_the_model(tmp_path, monkeypatch):
 def test_what_was_written_is_read(tmp_path_factory, rules):
     """Law: any counts come back unchanged; and nothing else is left in the folder."""
     path = tmp_path_factory.mktemp("models") / "m.evidence.json"
-    write_evidence(path, Evidence("d", rules))
-    assert read_evidence(path) == Evidence("d", rules)
+    write_evidence(path, EvidenceFile("d", rules))
+    assert read_evidence(path) == EvidenceFile("d", rules)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
@@ -131,7 +131,7 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fails)
     with pytest.raises(EvidenceError, match="No space left on device"):
-        write_evidence(path, Evidence("other", {}))
+        write_evidence(path, EvidenceFile("other", {}))
     assert read_evidence(path) == SOME
     assert list(tmp_path.iterdir()) == [path]
 

@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.comparing.empty_pages import says_nothing
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.shown_text import MIN_PAGES, ShownText, texts_of
-from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration import comparisons
+from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.covered_pages import (
+    MAX_WAITING,
+    MIN_PAGES,
+    PATIENCE,
+    ShownText,
+    Unreached,
+    Waiting,
+    shown_texts,
+)
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
-from dedup_crawler.live.exploration.unreached import MAX_WAITING, PATIENCE, Unreached, Waiting
 from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
+from dedup_crawler.live.walls.walls import says_nothing
 
 HTML = "text/html; charset=utf-8"
 
@@ -44,41 +52,41 @@ def crawled(n_pages: int = 40) -> ShownText:
 def test_a_page_whose_text_others_show_says_nothing_new():
     """A printed view with its own title, and a feed with the paragraphs of three articles, show nothing new."""
     shown = crawled()
-    assert shown.has_shown(texts_of(article(3, title="Article 3, printed"))) is True
+    assert shown.has_shown(shown_texts(article(3, title="Article 3, printed"))) is True
     feed = "".join(f"<entry><text>{words((n, i))}</text></entry>" for i in range(5) for n in (7, 2, 9))
-    assert shown.has_shown(texts_of(page(f"<feed>{feed}</feed>", "application/atom+xml"))) is True
+    assert shown.has_shown(shown_texts(page(f"<feed>{feed}</feed>", "application/atom+xml"))) is True
     cdata = "".join(f"<text><![CDATA[<p>{words((4, i))}</p>]]></text>" for i in range(5))
-    assert shown.has_shown(texts_of(page(f"<rss>{cdata}</rss>", "application/rss+xml"))) is True
+    assert shown.has_shown(shown_texts(page(f"<rss>{cdata}</rss>", "application/rss+xml"))) is True
 
 
 def test_a_page_with_a_text_of_its_own_says_something_new():
     """Another article, or an additional paragraph, is not shown; the menu of all pages does not count."""
     shown = crawled()
-    assert shown.has_shown(texts_of(article(99))) is False
-    assert shown.has_shown(texts_of(article(3, more=f"<p>{words('a comment')}</p>"))) is False
+    assert shown.has_shown(shown_texts(article(99))) is False
+    assert shown.has_shown(shown_texts(article(3, more=f"<p>{words('a comment')}</p>"))) is False
 
 
 def test_what_cannot_be_told_of_a_page():
     """A page with only the menu is undecided. Before enough pages were seen, nothing counts as shown."""
     menu = page("<ul><li>Home of the example</li><li>All of our articles</li></ul><p>Sorry</p>")
-    assert crawled().has_shown(texts_of(menu)) is None
+    assert crawled().has_shown(shown_texts(menu)) is None
     young = crawled(MIN_PAGES - 1)
     assert not young.knows_frame
-    assert young.has_shown(texts_of(article(3))) is False
+    assert young.has_shown(shown_texts(article(3))) is False
 
 
 def test_a_picture_is_one_text():
     """Equal bytes count as shown, other bytes do not."""
     shown = crawled()
     shown.add(page("GIF89a" + 100 * "x", "image/gif"))
-    assert shown.has_shown(texts_of(page("GIF89a" + 100 * "x", "image/gif"))) is True
-    assert shown.has_shown(texts_of(page("GIF89a" + 100 * "y", "image/gif"))) is False
+    assert shown.has_shown(shown_texts(page("GIF89a" + 100 * "x", "image/gif"))) is True
+    assert shown.has_shown(shown_texts(page("GIF89a" + 100 * "y", "image/gif"))) is False
 
 
 @given(st.binary(max_size=300), st.sampled_from(["", "text/html", "text/plain", "application/xml", "image/png"]))
 def test_texts_of_anything(body: bytes, content_type: str):
     """For any body, texts are counted in bytes, and never exceed the body."""
-    texts = texts_of(FetchedPage.of("", "", content_type, body))
+    texts = shown_texts(FetchedPage.of("", "", content_type, body))
     assert sum(texts.values()) <= max(len(body), 1)
 
 
@@ -118,9 +126,10 @@ def test_the_pages_that_wait_are_bounded():
     assert [page.n_answers for page, _ in unreached.due(0, is_idle=False)] == [0, 1, 2]
 
 
-def test_duplicates_wait_for_their_owner_within_bounds():
+def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):
     """All duplicates of the longest waiting form are given up together."""
-    awaited = AwaitedOwners(max_bytes=3_000)
+    monkeypatch.setattr(comparisons, "MAX_BYTES", 3_000)
+    awaited = AwaitedOwners()
     duplicate = Duplicate(("r",), article(1))
     assert not awaited
     given_up = [awaited.add(b"%d" % n, duplicate) for n in (0, 0, 1, 2, 3, 4)]

@@ -15,7 +15,7 @@ from dedup_crawler.cli import main
 from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.evidence_file import Evidence, evidence_path, write_evidence
+from dedup_crawler.methods.model.evidence_file import EvidenceFile, evidence_path, write_evidence
 from dedup_crawler.methods.static_front import StaticFront
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.discarder import to_discarder
@@ -245,7 +245,7 @@ def test_rules_that_a_crawl_switched_off_stay_here(tmp_path, models):
     folder = model.save(tmp_path / "model")
     wrong = model.engine_.identifiers[0]
     counts = {wrong: RuleCounts(1, 9, True)}
-    write_evidence(evidence_path(folder), Evidence(model.digest, counts))
+    write_evidence(evidence_path(folder), EvidenceFile(model.digest, counts))
     told = run("--model", folder, "--format", "duplicate-url-discarder")
 
     assert json.loads(told.stdout) == []

@@ -18,7 +18,7 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.compression import Gap
 from dedup_crawler.pages.imports import import_files
-from dedup_crawler.pages.imports.items import names_with, read_json, read_table
+from dedup_crawler.pages.imports.items import names_with, read_json_pages, read_table
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from planted_site import HOST, session_ids
@@ -30,14 +30,14 @@ ODD = [
     for i in range(5)
 ]
 FILES = {
-    "jsonl": (read_json, scrapy_feed("jsonl", ODD)),
-    "json": (read_json, scrapy_feed("json", ODD, 0)),
-    "json in a line": (read_json, scrapy_feed("json", ODD)),
+    "jsonl": (read_json_pages, scrapy_feed("jsonl", ODD)),
+    "json": (read_json_pages, scrapy_feed("json", ODD, 0)),
+    "json in a line": (read_json_pages, scrapy_feed("json", ODD)),
     "json, items a line without a line of brackets": (
-        read_json,
+        read_json_pages,
         json.dumps(ODD).replace("]}, {", "]},\r\n {").encode(),
     ),
-    "json in utf-16": (read_json, json.dumps(ODD).encode("utf-16")),
+    "json in utf-16": (read_json_pages, json.dumps(ODD).encode("utf-16")),
     "csv": (read_table, scrapy_feed("csv", ODD)),
     "frog": (read_table, frog_csv(frog_rows(CRAWL)[:5])),
     "frog with semicolons in utf-16": (read_table, frog_csv(frog_rows(CRAWL)[:5], separator=";", encoding="utf-16")),
@@ -92,7 +92,7 @@ def imported(tmp_path, content: bytes, name: str = "export", **options):
 )
 def test_fields(fields: dict[str, object], expected: Page):
     """Each field under each of its names; text is stored as UTF-8, and the content type says so."""
-    assert read(read_json, line(url="http://a/", **fields)) == ([expected], [], 1)
+    assert read(read_json_pages, line(url="http://a/", **fields)) == ([expected], [], 1)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_fields(fields: dict[str, object], expected: Page):
 def test_a_broken_line_is_told_by_its_number(broken: bytes, reason: str):
     """Line number, offset and reason of the damage; the lines around it are read."""
     before = line(url="http://a/")
-    pages, [(offset, told)], n_entries = read(read_json, before + broken + b"\r\n" + line(url="http://b/"))
+    pages, [(offset, told)], n_entries = read(read_json_pages, before + broken + b"\r\n" + line(url="http://b/"))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
     assert (offset, n_entries) == (len(before), 3)
     assert told.startswith(reason)
@@ -124,7 +124,7 @@ def test_a_broken_line_is_told_by_its_number(broken: bytes, reason: str):
 def test_line_ends_empty_lines_and_marks_do_not_matter():
     """A byte order mark, empty lines, Windows line ends, no line end at the end."""
     a, b, c = (line(url=f"http://{name}/") for name in "abc")
-    pages, damage, n_entries = read(read_json, b"\xef\xbb\xbf" + a + b"\r\n\n" + b.strip() + b"\r\n" + c.strip())
+    pages, damage, n_entries = read(read_json_pages, b"\xef\xbb\xbf" + a + b"\r\n\n" + b.strip() + b"\r\n" + c.strip())
     assert [page.url for page in pages] == ["http://a/", "http://b/", "http://c/"]
     assert (damage, n_entries) == ([], 3)
 
@@ -132,7 +132,9 @@ def test_line_ends_empty_lines_and_marks_do_not_matter():
 def test_a_gap_costs_the_line_it_lies_in():
     """A text around a gap is reported as damaged; whole JSON lines are read, but no row after a gap."""
     lost = Gap("damaged zstd frame")
-    pages, damage, _ = read(read_json, line(url="http://a/") + b'{"url":', lost, b'"x"}\n' + line(url="http://b/"))
+    pages, damage, _ = read(
+        read_json_pages, line(url="http://a/") + b'{"url":', lost, b'"x"}\n' + line(url="http://b/")
+    )
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
     assert "damaged zstd frame" in damage[0][1]
     assert len(damage) == 2

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from dedup_crawler.cli import main
+from command_line import run
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
 from dedup_crawler.pages.fetcher import PoliteFetcher
@@ -24,10 +23,6 @@ N_TOPICS = 24
 def text(n):
     words = " ".join(f"word{n}x{i}" for i in range(150))
     return f"<html><head><title>Topic {n}</title></head><body><p>{words}.</p></body></html>".encode()
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.live.comparing import owner_pages
 from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
 
 
@@ -34,9 +36,10 @@ def test_a_huge_body_is_cut_and_still_told_from_another():
     assert pages.get(b"form") == one
 
 
-def test_the_least_recently_used_go_first():
+def test_the_least_recently_used_go_first(monkeypatch):
     """A used page is kept."""
-    pages = OwnerPages(max_bytes=8000)
+    monkeypatch.setattr(owner_pages, "MAX_BYTES", 8000)
+    pages = OwnerPages()
     for name in (b"a", b"b", b"c"):
         pages.put(name, page(os.urandom(2000)))
     assert pages.get(b"a") is not None
@@ -58,9 +61,10 @@ def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
     assert pages.beside(b"unknown") == ([], [])
 
 
-def test_a_page_larger_than_all_memory_is_not_kept():
+def test_a_page_larger_than_all_memory_is_not_kept(monkeypatch):
     """And it removes no other page, only the earlier page of its own form."""
-    pages = OwnerPages(max_bytes=5000)
+    monkeypatch.setattr(owner_pages, "MAX_BYTES", 5000)
+    pages = OwnerPages()
     pages.put(b"a", page(b"small"))
     pages.put(b"b", page(b"earlier"))
     pages.put(b"b", page(os.urandom(10_000)))
@@ -70,22 +74,24 @@ def test_a_page_larger_than_all_memory_is_not_kept():
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3000), st.booleans()), max_size=40))
 def test_memory_is_bounded_and_counted(steps):
     """Law: never more bytes than allowed, and none after clearing."""
-    pages = OwnerPages(max_bytes=10_000)
-    for number, size, is_forgotten in steps:
-        name = bytes([number])
-        if is_forgotten:
-            pages.forget(name)
-        else:
-            pages.put(name, page(os.urandom(size)))
-        assert pages.n_bytes <= 10_000
+    pages = OwnerPages()
+    with patch.object(owner_pages, "MAX_BYTES", 10_000):
+        for number, size, is_forgotten in steps:
+            name = bytes([number])
+            if is_forgotten:
+                pages.forget(name)
+            else:
+                pages.put(name, page(os.urandom(size)))
+            assert pages.n_bytes <= 10_000
     for number in range(6):
         pages.forget(bytes([number]))
     assert (pages.n_bytes, len(pages)) == (0, 0)
 
 
-def test_html_takes_a_fraction():
+def test_html_takes_a_fraction(monkeypatch):
     """A thousand pages with much boilerplate fit, though their bodies would not."""
-    pages = OwnerPages(max_bytes=2_000_000)
+    monkeypatch.setattr(owner_pages, "MAX_BYTES", 2_000_000)
+    pages = OwnerPages()
     for i in range(1000):
         pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))
     assert len(pages) == 1000

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from dedup_crawler.evaluation.pair_quality import area_under_curve, pair_quality
+from dedup_crawler.evaluation.quality import area_under_curve, pair_quality
 
 ANSWERS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0]), st.booleans()), min_size=1, max_size=60)
 

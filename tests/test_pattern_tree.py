@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 from dedup_crawler.methods.miners import PatternTree
-from dedup_crawler.rules.language.rule import Copy, Drop, KeyValueMap, Rule, Set, Star
+from dedup_crawler.rules.language.rule import Copy, Drop, Rule, Set, Star
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners import node_rules
 from dedup_crawler.rules.miners.graph_selection import _energy, chained
 from dedup_crawler.rules.miners.pattern_tree import Node, build_tree, salient

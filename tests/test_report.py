@@ -10,12 +10,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
-from dedup_crawler.cli import main
+from command_line import run, told
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.model.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.model.evidence_file import EvidenceFile, RuleCounts, evidence_path, write_evidence
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.store import PageStore
@@ -28,17 +27,8 @@ CRAWL = session_ids()
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, ["report", *map(str, arguments)])
-
-
-def told(result):
-    """The one line on stderr of a command that failed."""
-    assert result.exit_code == 1, result.output
-    assert "Traceback" not in result.output
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
+def report(*arguments):
+    return run("report", *arguments)
 
 
 def store_of(path, visits, *, title="Page {}", body=b"<p>x</p>" * 20):
@@ -70,14 +60,14 @@ def work(tmp_path_factory):
     make_method("random-forest").fit(data.urls, data.clusters).save(folder / "forest")
     make_method("seq2seq", hidden=16, max_steps=60).fit(data.urls, data.clusters).save(folder / "translator")
     rule = next(rule for rule, sentence in verified.rule_sentences().items() if "sid" in sentence)
-    write_evidence(evidence_path(folder / "forum"), Evidence(verified.digest, {rule: RuleCounts(38, 2, False)}))
+    write_evidence(evidence_path(folder / "forum"), EvidenceFile(verified.digest, {rule: RuleCounts(38, 2, False)}))
     lines = [{"url": url, "form": "x", "rules": [rule], "owner": f"{HOST}/", "time": 1.7e9} for url in CRAWL.urls[:100]]
     (folder / "drops.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "truth.csv").write_text(
         "url,cluster\n" + "".join(f"{url},{page}\n" for url, page in zip(CRAWL.urls, CRAWL.clusters, strict=True))
     )
     command = ["evaluate", "--db", str(folder / "crawl.db"), "--method", "keep-all", "--method", "verified", "--json"]
-    (folder / "comparison.json").write_text(CliRunner().invoke(main, command).stdout)
+    (folder / "comparison.json").write_text(run(*command).stdout)
     return folder
 
 
@@ -89,7 +79,7 @@ def everything(work):
 
 @pytest.fixture(scope="module")
 def full(work):
-    result = run(*everything(work), "--output", work / "full.html")
+    result = report(*everything(work), "--output", work / "full.html")
     assert result.exit_code == 0, result.output
     assert re.fullmatch(r".*full\.html: [\d,]+ kB\n", result.stdout)
     return ReportHtml(work / "full.html")
@@ -154,7 +144,7 @@ def test_a_live_crawl_is_told_with_its_suspected_losses(full):
 
 def test_a_truth_judges_instead_of_our_labels(work):
     """With a truth the report says so, and has the quality of the labels."""
-    result = run(*everything(work), "--truth", work / "truth.csv", "--output", work / "truth.html")
+    result = report(*everything(work), "--truth", work / "truth.csv", "--output", work / "truth.html")
     assert result.exit_code == 0, result.output
     text = ReportHtml(work / "truth.html").text
 
@@ -191,14 +181,14 @@ def test_every_figure_is_a_plain_svg(full):
 def test_the_same_input_gives_the_same_file(work):
     """The same input gives the same bytes: two reports can be compared."""
     for name in ("one.html", "two.html"):
-        assert run(*everything(work), "--output", work / name).exit_code == 0
+        assert report(*everything(work), "--output", work / name).exit_code == 0
 
     assert (work / "one.html").read_bytes() == (work / "two.html").read_bytes()
 
 
 def test_numbers_for_a_program(work):
     """--json has the place of the report and its counts."""
-    printed = json.loads(run("--db", work / "crawl.db", "--output", work / "json.html", "--json").stdout)
+    printed = json.loads(report("--db", work / "crawl.db", "--output", work / "json.html", "--json").stdout)
 
     assert printed == {
         "report": str(work / "json.html"),
@@ -229,7 +219,7 @@ def test_a_section_without_data_says_what_would_fill_it(work, tmp_path, monkeypa
         "--comparison": work / "comparison.json",
         "--dropped": work / "drops.jsonl",
     }
-    result = run(*(part for name in given for part in (name, values[name])))
+    result = report(*(part for name in given for part in (name, values[name])))
     assert result.exit_code == 0, result.output
     texts = ReportHtml(tmp_path / "report.html").texts
 
@@ -243,7 +233,7 @@ def test_an_unlabelled_crawl_says_how_to_label_it(tmp_path):
     """Fetches are counted; duplicates are not known yet."""
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(Page(f"{HOST}/{n}", content=b"x" * 100) for n in range(30))
-    assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
+    assert report("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
     texts = ReportHtml(tmp_path / "r.html").texts
 
     assert "URLs fetched" in texts["site"]
@@ -255,7 +245,7 @@ def test_an_empty_database_is_no_trouble(tmp_path):
     """A crawl that has just begun shows nothing, without a division by zero."""
     PageStore(tmp_path / "crawl.db").close()
 
-    assert run("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
+    assert report("--db", tmp_path / "crawl.db", "--output", tmp_path / "r.html").exit_code == 0
 
 
 HOSTILE = [
@@ -308,7 +298,7 @@ def hostile(tmp_path_factory):
     rules = list(model.rule_sentences())
     write_evidence(
         evidence_path(folder / "model<b>&amp;"),
-        Evidence("0", {rule[:64]: RuleCounts(1, 1, True) for rule in [*rules, *HOSTILE]}),
+        EvidenceFile("0", {rule[:64]: RuleCounts(1, 1, True) for rule in [*rules, *HOSTILE]}),
     )
     lines = [
         {"url": url, "owner": text, "rules": [rule, text], "time": 1e9}
@@ -320,10 +310,10 @@ def hostile(tmp_path_factory):
         store.add_many(Page(url) for url in crawl.urls)
         store.write_clusters(dict(zip(crawl.urls, crawl.clusters, strict=True)))
     command = ["evaluate", "--db", str(folder / "plain.db"), "--method", "keep-all", "--json"]
-    (row,) = json.loads(CliRunner().invoke(main, command).stdout)["plain"]
+    (row,) = json.loads(run(*command).stdout)["plain"]
     (folder / "comparison").write_text(json.dumps({text: [{**row, "method": text}] * 2 for text in HOSTILE}))
     given = ("--db", folder / "crawl.db", "--model", folder / "model<b>&amp;", "--dropped", folder / "drops")
-    result = run(*given, "--comparison", folder / "comparison", "--output", folder / "report.html")
+    result = report(*given, "--comparison", folder / "comparison", "--output", folder / "report.html")
     assert result.exit_code == 0, result.output
     return folder / "report.html"
 
@@ -372,7 +362,7 @@ def test_mistakes_are_one_line_each(work, tmp_path):
     (tmp_path / "broken" / "model.json").write_text("{")
 
     def fails(*arguments):
-        return told(run("--output", output, *arguments))
+        return told(report("--output", output, *arguments))
 
     assert "nowhere.db" in fails("--db", tmp_path / "nowhere.db")
     assert "dedup-crawler train" in fails("--db", work / "crawl.db", "--model", tmp_path / "none")
@@ -382,11 +372,11 @@ def test_mistakes_are_one_line_each(work, tmp_path):
     assert "evaluate --json" in fails("--comparison", tmp_path / "photo.jpg")
     assert "not a database" in fails("--db", tmp_path / "photo.jpg")
     assert not output.exists()
-    assert "no report and would be overwritten" in told(run("--db", work / "crawl.db", "-o", tmp_path / "photo.jpg"))
+    assert "no report and would be overwritten" in told(report("--db", work / "crawl.db", "-o", tmp_path / "photo.jpg"))
     assert (tmp_path / "photo.jpg").read_bytes() == b"meow"
-    assert "not a regular file" in told(run("--db", work / "crawl.db", "-o", "/dev/null"))
-    assert "is a folder" in told(run("--db", work / "crawl.db", "-o", tmp_path))
-    assert "no folder" in told(run("--db", work / "crawl.db", "-o", tmp_path / "none" / "report.html"))
+    assert "not a regular file" in told(report("--db", work / "crawl.db", "-o", "/dev/null"))
+    assert "is a folder" in told(report("--db", work / "crawl.db", "-o", tmp_path))
+    assert "no folder" in told(report("--db", work / "crawl.db", "-o", tmp_path / "none" / "report.html"))
     many = [part for _ in range(MAX_MODELS + 1) for part in ("--model", work / "forum")]
     assert "too many" in fails("--db", work / "crawl.db", *many)
 
@@ -395,7 +385,7 @@ def test_a_database_is_never_overwritten(work):
     """--output crawl.db is refused as a mistake."""
     before = (work / "crawl.db").read_bytes()
 
-    assert "give another --output" in told(run("--db", work / "crawl.db", "--output", work / "crawl.db"))
+    assert "give another --output" in told(report("--db", work / "crawl.db", "--output", work / "crawl.db"))
     assert (work / "crawl.db").read_bytes() == before
 
 
@@ -404,14 +394,14 @@ def test_a_truth_of_another_site_is_said(work, tmp_path):
     (tmp_path / "truth.csv").write_text("url,cluster\nhttp://other.example/,1\n")
 
     assert "none of the" in told(
-        run("--db", work / "crawl.db", "--truth", tmp_path / "truth.csv", "-o", tmp_path / "r")
+        report("--db", work / "crawl.db", "--truth", tmp_path / "truth.csv", "-o", tmp_path / "r")
     )
 
 
 def test_an_interrupted_report_leaves_the_old_one(work, tmp_path):
     """It is written to a temporary file and renamed; a failure leaves no partial file."""
     output = tmp_path / "report.html"
-    assert run("--db", work / "crawl.db", "--output", output).exit_code == 0
+    assert report("--db", work / "crawl.db", "--output", output).exit_code == 0
     before = output.read_bytes()
 
     class Stopped(Exception):  # noqa: N818 - represents Ctrl-C

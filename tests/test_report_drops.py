@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.model.evidence_file import Evidence, RuleCounts, evidence_path, write_evidence
+from dedup_crawler.methods.model.evidence_file import EvidenceFile, RuleCounts, evidence_path, write_evidence
 from dedup_crawler.report.drops import MAX_RULES, MAX_SHOWN, N_EXAMPLES, N_SUSPECTED, live_facts
 
 HOST = "http://forum.example"
@@ -33,7 +33,7 @@ def read(path, folders=(), truth=None, sentences=SENTENCES):
 def evidence(folder, **rules):
     folder.mkdir(exist_ok=True)
     write_evidence(
-        evidence_path(folder), Evidence("0123", {rule: RuleCounts(*counts) for rule, counts in rules.items()})
+        evidence_path(folder), EvidenceFile("0123", {rule: RuleCounts(*counts) for rule, counts in rules.items()})
     )
     return folder
 

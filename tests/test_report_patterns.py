@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import crawl_facts, first_shown
-from dedup_crawler.report.patterns import (
+from dedup_crawler.report.waste import (
     MAX_CHILDREN,
     MAX_SHOWN,
     N_EXAMPLES,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup_crawler.report.text import MAX_SHOWN, percent, printable, shortened, web_link
+from dedup_crawler.report.page import MAX_SHOWN, percent, printable, shortened, web_link
 from dedup_crawler.urls.normal import normal_form
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration.reservoir import Reservoir
+from dedup_crawler.live.exploration.dropped_requests import Reservoir
 
 
 def taken(reservoir, rule):

@@ -1,7 +1,8 @@
 """The rewrite approach of KDD'08."""
 
 from dedup_crawler.methods.miners import RewriteRules
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, KeyValueMap, Literal, Set, Star
+from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Set, Star
+from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairwise_rules
 from dedup_crawler.urls.keyvalue import key_values
 from planted_site import HOST, session_ids

@@ -15,6 +15,14 @@ from dedup_crawler.methods.model.evidence_file import RuleCounts
 N_CRAWLS = 300
 
 
+def evidence_of(training=None, known=None):
+    """Return the evidence of rules with these merge groups in training, and counts of earlier crawls."""
+    evidence = RuleEvidence(0.02)
+    evidence.add_training(training or {})
+    evidence.add_known(known or {})
+    return evidence
+
+
 def form(i):
     return i.to_bytes(16, "big")
 
@@ -22,7 +30,7 @@ def form(i):
 def after(outcomes):
     """Return the evidence of rule r after trials on different forms, without a switch-off meanwhile."""
     counts = RuleCounts(sum(outcomes[:-50]), len(outcomes[:-50]) - sum(outcomes[:-50]))
-    evidence = RuleEvidence(0.02, known={"r": counts})
+    evidence = evidence_of(known={"r": counts})
     for i, is_right in enumerate(outcomes[-50:]):
         evidence.record(("r",), form(i), is_same=is_right)
         evidence._lives["r"].is_switched_off = False
@@ -32,7 +40,7 @@ def after(outcomes):
 def failed_at(shares, seed, training=None):
     """Return the trial (from 1) at which a rule with these error rates is switched off, or None."""
     draw = random.Random(seed).random
-    evidence = RuleEvidence(0.02, training)
+    evidence = evidence_of(training)
     for i, share in enumerate(shares):
         if evidence.record(("r",), form(i), is_same=draw() >= share):
             return i + 1
@@ -65,7 +73,7 @@ def test_what_is_doubted(outcomes, is_doubted):
 
 def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
     """One wrong comparison may be an error, two are not: until then every link that the rule would drop is a test."""
-    evidence = RuleEvidence(0.02, {"r": (5, 0)})
+    evidence = evidence_of({"r": (5, 0)})
     assert evidence.record(("r",), form(1), is_same=False) is None
     assert evidence.rate(["r"]) == 1
     assert not evidence.is_verified(["r"])
@@ -78,9 +86,9 @@ def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
 
 def test_a_rule_that_was_doubted_by_mistake_drops_again():
     """Thirty right tests outweigh a wrong one; the doubt survives a kill."""
-    evidence = RuleEvidence(0.02, {"r": (5, 0)})
+    evidence = evidence_of({"r": (5, 0)})
     explored(evidence, [False] + [True] * 4)
-    resumed = RuleEvidence(0.02, {"r": (5, 0)}, evidence.counts())
+    resumed = evidence_of({"r": (5, 0)}, evidence.counts())
     for each in (evidence, resumed):
         assert each.rate(["r"]) == 1
         explored(each, [True] * 30, first=10)
@@ -141,7 +149,7 @@ def test_one_more_agreement_never_makes_a_rule_doubted(outcomes):
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_the_promise_is_bounded_whatever_the_training_says(n_groups, n_wrong):
     """Law: the promised error is 2 to 10 %, so no training evidence makes a rule invulnerable."""
-    evidence = RuleEvidence(0.02, {"r": (n_groups, n_wrong)})
+    evidence = evidence_of({"r": (n_groups, n_wrong)})
     assert rule_evidence.MIN_ERROR <= evidence.promised_error("r") <= rule_evidence.MAX_ERROR
 
 
@@ -159,13 +167,13 @@ def test_a_rule_that_gives_all_pages_one_form_is_found_out():
     """It has only one form, which counts against it more than once."""
     evidence = RuleEvidence(0.02)
     assert [evidence.record(("r",), form(1), is_same=False) for _ in range(2)] == [None, "r"]
-    old = RuleEvidence(0.02, known={"r": RuleCounts(5000, 0)})
+    old = evidence_of(known={"r": RuleCounts(5000, 0)})
     assert [old.record(("r",), form(1), is_same=False) for _ in range(4)] == [None, None, None, "r"]
 
 
 def test_one_form_cannot_speak_for_ever():
     """A page that changes with each fetch counts against an old rule four times, not forty."""
-    evidence = RuleEvidence(0.02, known={"r": RuleCounts(1000, 0)})
+    evidence = evidence_of(known={"r": RuleCounts(1000, 0)})
     for i in range(40):
         evidence.record(("r",), form(0), is_same=False)
         evidence.record(("r",), form(i + 1), is_same=True)
@@ -220,7 +228,7 @@ def test_the_young_are_explored_more():
 
 def test_a_shared_drop_is_explored_as_the_younger_rule_asks():
     """A drop without rules is explored at the setting's rate."""
-    evidence = RuleEvidence(0.02, known={"old": RuleCounts(1000, 0)})
+    evidence = evidence_of(known={"old": RuleCounts(1000, 0)})
     explored(evidence, [True] * 3, "old")
     assert evidence.rate(["old"]) == 0.02
     assert evidence.rate(["old", "new"]) == 0.99
@@ -239,7 +247,7 @@ def test_a_rate_is_a_share_and_never_below_the_setting(epsilon, outcomes):
 
 def test_the_counts_of_earlier_crawls_count():
     """A known rule is new for three explorations, a failed one stays off, and the counts continue."""
-    evidence = RuleEvidence(0.02, known={"old": RuleCounts(200, 3), "off": RuleCounts(5, 4, True)})
+    evidence = evidence_of(known={"old": RuleCounts(200, 3), "off": RuleCounts(5, 4, True)})
     assert evidence.rate(["old"]) == 0.99
     assert evidence.switched_off == {"off"}
     explored(evidence, [True] * 3, "old")
@@ -259,7 +267,7 @@ def test_memory_is_bounded(monkeypatch):
 
 def test_when_a_rule_is_verified():
     """Three explorations in this crawl for any past, and as many more as its drops are worth."""
-    evidence = RuleEvidence(0.02, {}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
+    evidence = evidence_of({}, {"r": RuleCounts(100, 0), "new": RuleCounts()})
     evidence.add_training({"r": (40, 0)}, "a.example")
     evidence.add_training({"new": (0, 0)}, "b.example")
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 3)
@@ -303,7 +311,7 @@ def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
 
 def test_a_rule_that_goes_on_dropping_is_tested_again():
     """Tests of early drops are no evidence for later pages: those of the last half count."""
-    evidence = RuleEvidence(0.02, {"r": (400, 0)})
+    evidence = evidence_of({"r": (400, 0)})
     explored(evidence, [True] * 15)
     for _ in range(64):
         evidence.dropped(("r",))
@@ -317,7 +325,7 @@ def test_a_rule_that_goes_on_dropping_is_tested_again():
 
 def test_after_a_wrong_one_a_rule_is_tested_again():
     """An old rule that was wrong once needs five right tests before its drops are forgotten."""
-    evidence = RuleEvidence(0.02, {"r": (400, 0)})
+    evidence = evidence_of({"r": (400, 0)})
     explored(evidence, [True] * 24 + [False])
     assert evidence.n_missing("r") == 5
     explored(evidence, [True] * 5, first=30)

@@ -14,7 +14,7 @@ from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Holder, form_digest, owner_tag
-from seen_sets import AWAITED, KINDS, NEW, OWN, SEEN, A, B, needs_durable, sets_of
+from seen_sets import AWAITED, KINDS, NEW, OWN, SEEN, A, B, sets_of
 
 
 @pytest.fixture(params=KINDS)
@@ -23,10 +23,22 @@ def sets(request, tmp_path):
     yield from sets_of(request, tmp_path)
 
 
-def test_the_first_url_owns_the_form(sets):
-    """Repeats of the owner differ from other URLs of the form; when the page comes, the others find a seen form."""
-    seen = sets.fresh()
+@pytest.fixture
+def seen(sets):
+    """An empty set."""
+    return sets.fresh()
 
+
+@pytest.fixture
+def durable(sets, seen):
+    """The sets that outlive their process."""
+    if not seen.is_durable:
+        pytest.skip("dies with its process")
+    return sets
+
+
+def test_the_first_url_owns_the_form(sets, seen):
+    """Repeats of the owner differ from other URLs of the form; when the page comes, the others find a seen form."""
     assert sets.claim(seen, A, "/a?1", rules=7) == (NEW, 7)
     assert sets.claim(seen, A, "/a?1") == (OWN, 7)
     assert sets.claim(seen, A, "/a?2", rules=9) == (AWAITED, 7)
@@ -38,26 +50,22 @@ def test_the_first_url_owns_the_form(sets):
     assert len(seen) == 1
 
 
-def test_claims_of_one_call_meet_each_other(sets):
+def test_claims_of_one_call_meet_each_other(sets, seen):
     """The second link of a page to a form finds that the first one owns it."""
-    seen = sets.fresh()
     claims = [Claim(A, 1), Claim(A, 2), Claim(B, 3), Claim(A, 1)]
 
     assert [holder.standing for holder in sets.run(seen.claim(claims))] == [NEW, AWAITED, NEW, OWN]
     assert sets.run(seen.claim([])) == []
 
 
-def test_a_local_set_answers_at_once(sets):
+def test_a_local_set_answers_at_once(sets, seen):
     """A local set needs no event loop."""
-    seen = sets.fresh()
-
     if seen.is_local:
         assert at_once(seen.claim([Claim(A, 1, 5)])) == [Holder(NEW, 5)]
 
 
-def test_nobody_waits_for_a_form_that_is_seen_or_free(sets):
+def test_nobody_waits_for_a_form_that_is_seen_or_free(sets, seen):
     """A URL may be dropped if its form was answered meanwhile; not if it was freed meanwhile."""
-    seen = sets.fresh()
     assert not sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
     sets.claim(seen, A, "/a?1")
     seen.answered(A)
@@ -66,9 +74,8 @@ def test_nobody_waits_for_a_form_that_is_seen_or_free(sets):
     assert not sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
 
 
-def test_a_seen_form_can_be_forgotten(sets):
+def test_a_seen_form_can_be_forgotten(sets, seen):
     """A form whose page turned out to be a captcha is free again, for its own URL too."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     seen.answered(A)
     seen.processed([A])
@@ -78,9 +85,8 @@ def test_a_seen_form_can_be_forgotten(sets):
     assert sets.claim(seen, A, "/a?1").standing is NEW
 
 
-def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
+def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets, seen):
     """A freed form that is claimed again is awaited, so that another URL waits in case it fails too."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.run(seen.release(A))
     seen.answered(A)
@@ -92,9 +98,8 @@ def test_an_answer_that_comes_late_says_nothing_of_the_next_owner(sets):
     assert sets.run(seen.release(A)) == "/a?3"
 
 
-def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
+def test_a_form_of_a_rule_that_was_switched_off_is_free(sets, seen):
     """The next URL takes the form over, awaited or seen, and substitutes go on waiting."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1", rules=7)
     sets.run(seen.wait(A, "/a?3", owner_tag("/a?3")))
     assert sets.claim(seen, A, "/a?2", invalid=[8, 65535]) == (AWAITED, 7)
@@ -110,9 +115,8 @@ def test_a_form_of_a_rule_that_was_switched_off_is_free(sets):
     assert sets.claim(seen, B, "/b?1") == (AWAITED, 1)
 
 
-def test_owners_that_were_swallowed_give_up_their_substitutes(sets):
+def test_owners_that_were_swallowed_give_up_their_substitutes(sets, seen):
     """When nothing is in flight, every substitute is returned and its form is free; answered forms stay."""
-    seen = sets.fresh()
     forms = [form_digest(letter) for letter in "abc"]
     for form, letter in zip(forms, "abc", strict=True):
         sets.claim(seen, form, f"{letter}1")
@@ -128,9 +132,8 @@ def test_owners_that_were_swallowed_give_up_their_substitutes(sets):
     assert sets.claim(seen, forms[0], "a3").standing is NEW
 
 
-def test_asking_for_the_abandoned_ends(sets):
+def test_asking_for_the_abandoned_ends(sets, seen):
     """Substitutes that are never answered are not returned for ever."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
 
@@ -142,9 +145,8 @@ def test_asking_for_the_abandoned_ends(sets):
     assert sets.run(seen.abandoned()) == []
 
 
-def test_a_restored_form_is_seen(sets):
+def test_a_restored_form_is_seen(sets, seen):
     """The form is seen; a local crawl may fetch its own URL again; an owner of this crawl keeps its form."""
-    seen = sets.fresh()
     sets.claim(seen, B, "/b?1")
     seen.restore(A, owner_tag("/a?1"), 3)
     seen.restore(B, owner_tag("/b?2"))
@@ -156,12 +158,11 @@ def test_a_restored_form_is_seen(sets):
     assert len(seen) == 2
 
 
-def test_facts_are_kept_and_forms_can_be_forgotten(sets):
+def test_facts_are_kept_and_forms_can_be_forgotten(sets, seen):
     """
     Clearing forgets seen, awaited and waiting forms, not the facts; a durable set returns the awaited requests, every
     set the substitutes of unanswered forms, including free ones.
     """
-    seen = sets.fresh()
     forms = [form_digest(letter) for letter in "abcd"]
     assert sets.run(seen.noted("model")) is None
     sets.run(seen.note("model", "ünïcode 'quoted'; DROP TABLE seen"))
@@ -189,42 +190,39 @@ def test_facts_are_kept_and_forms_can_be_forgotten(sets):
     assert sets.run(seen.clear()).waiting == []
 
 
-def test_the_owner_of_a_seen_form(sets):
+def test_the_owner_of_a_seen_form(durable, seen):
     """A durable set keeps the request that brought the page, also in the next run; none for a form without one."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.claim(seen, B, "/b?1")
-    assert sets.run(seen.owner(A)) is None
+    durable.claim(seen, A, "/a?1")
+    durable.claim(seen, B, "/b?1")
+    assert durable.run(seen.owner(A)) is None
     seen.answered(A)
-    assert sets.run(seen.owner(A)) == "/a?1"
+    assert durable.run(seen.owner(A)) == "/a?1"
     seen.processed([A])
-    assert sets.run(seen.owner(A)) == "/a?1"
-    assert sets.run(seen.owner(form_digest("/c"))) is None
+    assert durable.run(seen.owner(A)) == "/a?1"
+    assert durable.run(seen.owner(form_digest("/c"))) is None
     seen.restore(form_digest("/d"), 1)
-    assert sets.run(seen.owner(form_digest("/d"))) is None
-    sets.stop(seen, is_clean=True)
+    assert durable.run(seen.owner(form_digest("/d"))) is None
+    durable.stop(seen, is_clean=True)
 
-    seen = sets.again()
+    seen = durable.again()
 
-    assert sets.run(seen.owner(A)) == "/a?1"
-    assert sets.run(seen.owner(B)) is None
-    sets.run(seen.release(A))
-    assert sets.run(seen.owner(A)) is None
-    sets.claim(seen, A, "/a?2")
-    assert sets.run(seen.owner(A)) is None
+    assert durable.run(seen.owner(A)) == "/a?1"
+    assert durable.run(seen.owner(B)) is None
+    durable.run(seen.release(A))
+    assert durable.run(seen.owner(A)) is None
+    durable.claim(seen, A, "/a?2")
+    assert durable.run(seen.owner(A)) is None
     seen.answered(A)
     seen.processed([A])
-    assert sets.run(seen.owner(A)) == "/a?2"
+    assert durable.run(seen.owner(A)) == "/a?2"
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
-def test_drops_are_kept_until_they_are_forgotten(sets, is_clean):
+def test_drops_are_kept_until_they_are_forgotten(sets, seen, is_clean):
     """
     Every run receives the drops of earlier runs, each once, also after a clean stop, until its rules are verified;
     forgetting all includes received drops. Clearing leaves them alone.
     """
-    seen = sets.fresh()
     options = {"queue_survives": True}
     for rules, text in [(5, "five"), (6, "six"), (5, "five"), (65535, "last"), (0, "none")]:
         seen.keep_dropped(rules, text)
@@ -249,9 +247,8 @@ def test_drops_are_kept_until_they_are_forgotten(sets, is_clean):
     assert texts == (["kept"] if seen.is_durable else [])
 
 
-def test_digests_that_look_alike_are_told_apart(sets):
+def test_digests_that_look_alike_are_told_apart(sets, seen):
     """Forms whose digests share first or last bytes stay different."""
-    seen = sets.fresh()
     alike = [bytes(15) + bytes([n]) for n in range(200)] + [bytes([n]) + bytes(15) for n in range(1, 200)]
 
     first = sets.run(seen.claim([Claim(digest, 1, 0, "x") for digest in alike]))
@@ -269,36 +266,33 @@ def test_a_clock_that_goes_backwards_changes_nothing(sets, monkeypatch):
     """No decision depends on the time of day."""
     hours = itertools.count(2_000_000_000, -3600)
     monkeypatch.setattr(time, "time", lambda: float(next(hours)))
-    test_the_first_url_owns_the_form(sets)
-    test_owners_that_were_swallowed_give_up_their_substitutes(sets)
+    test_the_first_url_owns_the_form(sets, sets.fresh())
+    test_owners_that_were_swallowed_give_up_their_substitutes(sets, sets.fresh())
 
 
-def test_the_next_run_knows_what_was_seen(sets):
+def test_the_next_run_knows_what_was_seen(durable, seen):
     """A processed page is seen in the next run, for its own URL too, with its rules; facts are there."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1", rules=300)
+    durable.claim(seen, A, "/a?1", rules=300)
     seen.answered(A)
     seen.processed([A])
     seen.restore(B, 1)
-    sets.run(seen.note("model", "abc"))
-    sets.stop(seen, is_clean=True)
+    durable.run(seen.note("model", "abc"))
+    durable.stop(seen, is_clean=True)
 
-    seen, texts = sets.open()
+    seen, texts = durable.open()
 
     assert texts == []
-    assert sets.run(seen.noted("model")) == "abc"
-    assert sets.claim(seen, A, "/a?1") == (SEEN, 300)
-    assert sets.claim(seen, B, "/b").standing is SEEN
+    assert durable.run(seen.noted("model")) == "abc"
+    assert durable.claim(seen, A, "/a?1") == (SEEN, 300)
+    assert durable.claim(seen, B, "/b").standing is SEEN
     assert len(seen) == 2
 
 
-def test_substitutes_take_over_one_after_the_other(sets):
+def test_substitutes_take_over_one_after_the_other(sets, seen):
     """
     Of the URLs dropped while the answer is awaited the oldest is returned when the owner fails, then the next
     one; a URL that waits twice is returned once. Releasing a free form does nothing.
     """
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3", "/a?2", "/a?4")
 
@@ -310,12 +304,11 @@ def test_substitutes_take_over_one_after_the_other(sets):
     assert sets.claim(seen, A, "/a?5").standing is NEW
 
 
-def test_substitutes_stay_with_a_free_form(sets):
+def test_substitutes_stay_with_a_free_form(sets, seen):
     """
     While a form is free its other substitutes stay with it, whichever URL claims it: a new one, or one of those that
     wait, which then waits no more. The answer ends the waiting of all.
     """
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3", "/a?4", "/a?5")
     assert sets.run(seen.release(A)) == "/a?2"
@@ -332,9 +325,8 @@ def test_substitutes_stay_with_a_free_form(sets):
     assert sets.claim(seen, A, "/a?7").standing is SEEN
 
 
-def test_no_substitute_is_lost_with_the_one_that_was_given(sets):
+def test_no_substitute_is_lost_with_the_one_that_was_given(sets, seen):
     """If a returned request is never claimed, the idle crawler receives the others, one after the other."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3", "/a?4")
     given = [sets.run(seen.release(A))]
@@ -345,9 +337,8 @@ def test_no_substitute_is_lost_with_the_one_that_was_given(sets):
     assert len(given) <= 6
 
 
-def test_a_substitute_that_was_given_may_wait_again(sets):
+def test_a_substitute_that_was_given_may_wait_again(sets, seen):
     """Another URL was faster than the returned one, which then waits behind the others, and is returned again."""
-    seen = sets.fresh()
     sets.claim(seen, A, "/a?1")
     sets.wait(seen, A, "/a?2", "/a?3")
     assert sets.run(seen.release(A)) == "/a?2"
@@ -359,9 +350,8 @@ def test_a_substitute_that_was_given_may_wait_again(sets):
     assert sets.run(seen.release(A)) == "/a?2"
 
 
-def test_urls_of_a_form_are_told_apart_by_32_bits(sets):
+def test_urls_of_a_form_are_told_apart_by_32_bits(sets, seen):
     """Two URLs that share the 16 bits of an owner are two substitutes, and neither replaces the other."""
-    seen = sets.fresh()
     alike = [(1 << 16) + 7, (2 << 16) + 7]
     sets.claim(seen, A, "/a?1")
     for tag in alike:
@@ -372,9 +362,8 @@ def test_urls_of_a_form_are_told_apart_by_32_bits(sets):
     assert sets.run(seen.release(A)) == f"tag {alike[1]}"
 
 
-def test_many_substitutes_of_one_form(sets):
+def test_many_substitutes_of_one_form(sets, seen):
     """A rule that gives a whole template one form has hundreds wait for one answer; none is lost."""
-    seen = sets.fresh()
     urls = [f"/a?{n}" for n in range(300)]
     sets.claim(seen, A, "/a")
     sets.wait(seen, A, *urls)
@@ -384,129 +373,115 @@ def test_many_substitutes_of_one_form(sets):
     assert sets.run(seen.release(A)) is None
 
 
-def test_what_was_not_finished_is_given_until_it_is_claimed(sets):
+def test_what_was_not_finished_is_given_until_it_is_claimed(durable, seen):
     """
     After a kill the requests without a processed page are returned, run after run, until they are claimed;
     their forms are free, and substitutes go on waiting.
     """
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-    sets.claim(seen, B, "/b?1")
+    durable.claim(seen, A, "/a?1")
+    durable.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
+    durable.claim(seen, B, "/b?1")
     seen.answered(B)
     for _ in range(2):
-        sets.stop(seen)
-        seen, texts = sets.open()
+        durable.stop(seen)
+        seen, texts = durable.open()
         assert sorted(texts) == ["/a?1", "/b?1"]
 
-    assert sets.claim(seen, A, "/a?1").standing is NEW
-    assert sets.claim(seen, B, "/b?2").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?2"
-    assert sets.run(seen.release(B)) == "/b?1"  # came from the earlier run, and another URL was faster
+    assert durable.claim(seen, A, "/a?1").standing is NEW
+    assert durable.claim(seen, B, "/b?2").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?2"
+    assert durable.run(seen.release(B)) == "/b?1"  # came from the earlier run, and another URL was faster
 
 
-def test_a_substitute_that_takes_the_form_over_leaves_the_owner_waiting(sets):
+def test_a_substitute_that_takes_the_form_over_leaves_the_owner_waiting(durable, seen):
     """After a stop the substitute's link comes first. It fails, and the earlier owner's request comes back."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-    sets.stop(seen)
-    seen = sets.again()
+    durable.claim(seen, A, "/a?1")
+    durable.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
+    durable.stop(seen)
+    seen = durable.again()
 
-    assert sets.claim(seen, A, "/a?2").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?1"
-    assert sets.claim(seen, A, "/a?1").standing is NEW
-    assert sets.run(seen.release(A)) is None
+    assert durable.claim(seen, A, "/a?2").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?1"
+    assert durable.claim(seen, A, "/a?1").standing is NEW
+    assert durable.run(seen.release(A)) is None
 
 
-def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(sets):
+def test_a_substitute_whose_owner_cannot_be_written_is_given_itself(durable, seen):
     """If the owner's request has no text, the next run receives the substitute instead."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.run(seen.claim([Claim(A, 1, 0, None), Claim(B, 1, 0, None)]))
-    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-    sets.stop(seen)
+    durable.run(seen.claim([Claim(A, 1, 0, None), Claim(B, 1, 0, None)]))
+    durable.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
+    durable.stop(seen)
 
-    seen, texts = sets.open()
+    seen, texts = durable.open()
 
     assert texts == ["/a?2"]
-    assert sets.claim(seen, B, "/b").standing is NEW
+    assert durable.claim(seen, B, "/b").standing is NEW
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
 @pytest.mark.parametrize("queue_survives", [True, False])
-def test_all_substitutes_outlive_the_process(sets, is_clean, queue_survives):
+def test_all_substitutes_outlive_the_process(durable, seen, is_clean, queue_survives):
     """
     Three URLs wait for the answer. The owner and the first of them fail, the crawl is stopped and resumed, again and
     again: each of the others comes when the previous one has failed, none earlier.
     """
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.wait(seen, A, "/a?2", "/a?3", "/a?4")
+    durable.claim(seen, A, "/a?1")
+    durable.wait(seen, A, "/a?2", "/a?3", "/a?4")
     urls = ["/a?2", "/a?3", "/a?4"]
     for url in urls:
-        assert sets.run(seen.release(A)) == url
-        sets.stop(seen, is_clean=is_clean)
-        seen, texts = sets.open(queue_survives=queue_survives)
+        assert durable.run(seen.release(A)) == url
+        durable.stop(seen, is_clean=is_clean)
+        seen, texts = durable.open(queue_survives=queue_survives)
         assert texts == [url]
-        assert sets.claim(seen, A, url).standing is NEW
-    assert sets.run(seen.release(A)) is None
-    sets.stop(seen, is_clean=is_clean)
-    seen, texts = sets.open(queue_survives=queue_survives)
+        assert durable.claim(seen, A, url).standing is NEW
+    assert durable.run(seen.release(A)) is None
+    durable.stop(seen, is_clean=is_clean)
+    seen, texts = durable.open(queue_survives=queue_survives)
     assert texts == []
-    assert sets.claim(seen, A, "/a?5").standing is NEW
+    assert durable.claim(seen, A, "/a?5").standing is NEW
 
 
-def test_substitutes_wait_for_an_owner_in_the_queue(sets):
+def test_substitutes_wait_for_an_owner_in_the_queue(durable, seen):
     """After a clean stop the queue brings the owner. It fails, and the substitutes of the earlier run are returned."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.wait(seen, A, "/a?2", "/a?3")
-    sets.stop(seen, is_clean=True)
-    seen, texts = sets.open(queue_survives=True)
+    durable.claim(seen, A, "/a?1")
+    durable.wait(seen, A, "/a?2", "/a?3")
+    durable.stop(seen, is_clean=True)
+    seen, texts = durable.open(queue_survives=True)
     assert texts == ([] if seen.is_local else ["/a?1"])  # other crawlers do not have this one's queue
-    assert sets.claim(seen, A, "/a?1").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?2"
-    assert sets.claim(seen, A, "/a?2").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?3"
+    assert durable.claim(seen, A, "/a?1").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?2"
+    assert durable.claim(seen, A, "/a?2").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?3"
 
 
-def test_a_request_that_the_queue_does_not_bring_is_given_when_the_crawl_runs_dry(sets):
+def test_a_request_that_the_queue_does_not_bring_is_given_when_the_crawl_runs_dry(durable, seen):
     """Some queued requests cannot be written to disk: the owner comes back, and all its substitutes."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.wait(seen, A, "/a?2", "/a?3")
-    sets.claim(seen, B, "/b")
-    sets.stop(seen, is_clean=True)
-    seen, _ = sets.open(queue_survives=True)
+    durable.claim(seen, A, "/a?1")
+    durable.wait(seen, A, "/a?2", "/a?3")
+    durable.claim(seen, B, "/b")
+    durable.stop(seen, is_clean=True)
+    seen, _ = durable.open(queue_survives=True)
 
     given = []
-    while texts := sets.run(seen.abandoned()):
+    while texts := durable.run(seen.abandoned()):
         given += texts
     assert set(given) == {"/a?1", "/a?2", "/a?3", "/b"}
     assert len(given) <= 8
 
 
-def test_a_form_that_was_answered_and_not_processed_keeps_its_substitutes(sets):
+def test_a_form_that_was_answered_and_not_processed_keeps_its_substitutes(durable, seen):
     """The process dies before the page is processed, which fails in the next process."""
-    seen = sets.fresh()
-    needs_durable(seen)
-    sets.claim(seen, A, "/a?1")
-    sets.wait(seen, A, "/a?2", "/a?3")
+    durable.claim(seen, A, "/a?1")
+    durable.wait(seen, A, "/a?2", "/a?3")
     seen.answered(A)
-    assert sets.run(seen.abandoned()) == []
-    sets.stop(seen)
-    seen, texts = sets.open()
+    assert durable.run(seen.abandoned()) == []
+    durable.stop(seen)
+    seen, texts = durable.open()
     assert texts == ["/a?1"]
-    assert sets.claim(seen, A, "/a?1").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?2"
-    assert sets.claim(seen, A, "/a?2").standing is NEW
-    assert sets.run(seen.release(A)) == "/a?3"
+    assert durable.claim(seen, A, "/a?1").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?2"
+    assert durable.claim(seen, A, "/a?2").standing is NEW
+    assert durable.run(seen.release(A)) == "/a?3"
 
 
 def test_without_a_setting_a_crawl_that_can_be_resumed_has_a_file(tmp_path):

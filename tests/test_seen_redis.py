@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import signal
 import subprocess
@@ -32,6 +33,11 @@ def own_server(tmp_path, request):
     server = RedisServer(tmp_path, is_persistent=getattr(request, "param", False))
     yield server
     server.stop()
+
+
+def on_a_loop(test):
+    """Run a coroutine function as a test."""
+    return functools.wraps(test)(lambda *given, **named: asyncio.run(test(*given, **named)))
 
 
 async def opened(url, **options):
@@ -127,139 +133,124 @@ def test_what_a_killed_crawler_awaits_is_free_and_handed_to_one(redis_server):
     dying.communicate()
 
 
-def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
+@on_a_loop
+async def test_a_claim_of_a_dead_crawler_is_free_before_anybody_looks(redis_server):
     """A claim takes over the form of a dead crawler, whose request becomes a substitute."""
+    url = redis_server.url("dead")
+    dead = await opened(url, heartbeat_s=HEARTBEAT_S)
+    await dead.claim([Claim(A, 1, 0, "/a?1")])
+    dead._task.cancel()
+    other = await opened(url)
+    assert await standing(other, A, 2) is AWAITED
 
-    async def crawl():
-        url = redis_server.url("dead")
-        dead = await opened(url, heartbeat_s=HEARTBEAT_S)
-        await dead.claim([Claim(A, 1, 0, "/a?1")])
-        dead._task.cancel()
-        other = await opened(url)
-        assert await standing(other, A, 2) is AWAITED
+    async def takes():
+        return await standing(other, A, 2) is NEW
 
-        async def takes():
-            return await standing(other, A, 2) is NEW
-
-        await until(takes)
-        assert not await other.abandoned(is_idle=False)
-        dead.answered(A)  # it was only slow, so its answer counts
-        assert await standing(dead, A, 3) is SEEN
-        assert await dead.release(A) is None
-        assert await other.release(A) == "/a?1"
-        await dead._link.close()
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    await until(takes)
+    assert not await other.abandoned(is_idle=False)
+    dead.answered(A)  # it was only slow, so its answer counts
+    assert await standing(dead, A, 3) is SEEN
+    assert await dead.release(A) is None
+    assert await other.release(A) == "/a?1"
+    await dead._link.close()
+    await other.close(is_clean=True)
 
 
-def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
+@on_a_loop
+async def test_a_page_is_seen_by_all_once_it_is_processed(redis_server):
     """One crawler's page is another's duplicate; a failing owner of one crawler returns the substitute of the other."""
+    one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
+    assert await standing(one, A, 1) is NEW
+    assert await standing(other, A, 1) is AWAITED  # the same URL, in another process
+    assert await other.wait(A, "of the other", 3)
+    assert await other.release(A) is None
+    assert await other.abandoned() == []
+    assert await one.release(A) == "of the other"
+    assert await standing(one, A, 1) is NEW
+    one.answered(A)
+    assert await standing(other, A, 2) is AWAITED
+    one.processed([A])
 
-    async def crawl():
-        one, other = [await opened(redis_server.url("shared")) for _ in range(2)]
-        assert await standing(one, A, 1) is NEW
-        assert await standing(other, A, 1) is AWAITED  # the same URL, in another process
-        assert await other.wait(A, "of the other", 3)
-        assert await other.release(A) is None
-        assert await other.abandoned() == []
-        assert await one.release(A) == "of the other"
-        assert await standing(one, A, 1) is NEW
-        one.answered(A)
-        assert await standing(other, A, 2) is AWAITED
-        one.processed([A])
+    async def is_seen():
+        return await standing(other, A, 1) is SEEN
 
-        async def is_seen():
-            return await standing(other, A, 1) is SEEN
-
-        await until(is_seen)
-        assert len(other) == 1
-        assert await other.release(A) is None
-        assert await standing(other, A, 1) is NEW
-        await one.close(is_clean=True)
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    await until(is_seen)
+    assert len(other) == 1
+    assert await other.release(A) is None
+    assert await standing(other, A, 1) is NEW
+    await one.close(is_clean=True)
+    await other.close(is_clean=True)
 
 
-def test_a_claim_that_redis_lost_does_not_make_a_page_seen(redis_server):
+@on_a_loop
+async def test_a_claim_that_redis_lost_does_not_make_a_page_seen(redis_server):
     """Redis lost its data while a page was in flight.
 
     The rules of the owner are lost, so no rule could be blamed for drops by that form: the next
     URL of the form is fetched.
     """
-
-    async def crawl():
-        seen = await opened(redis_server.url("lost"))
-        await seen.claim([Claim(A, 1, 7, "/a?1")])
-        await seen._link.command("FLUSHDB")
-        seen.answered(A)
-        seen.processed([A])
-        await seen._beat()
-        assert await standing(seen, A, 2) is NEW
-        await seen.close(is_clean=True)
-
-    asyncio.run(crawl())
+    seen = await opened(redis_server.url("lost"))
+    await seen.claim([Claim(A, 1, 7, "/a?1")])
+    await seen._link.command("FLUSHDB")
+    seen.answered(A)
+    seen.processed([A])
+    await seen._beat()
+    assert await standing(seen, A, 2) is NEW
+    await seen.close(is_clean=True)
 
 
-def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
+@on_a_loop
+async def test_drops_that_a_dead_crawler_kept_are_handed_to_one(redis_server):
     """
     A crawler dies, another one stops in order; their drops by unverified rules are returned once, to one
     of the others, which keeps them from then on. Drops of a living crawler stay its own.
     """
+    url = redis_server.url("drops")
+    dead = await opened(url, heartbeat_s=HEARTBEAT_S)
+    stopped, living, heir = [await opened(url) for _ in range(3)]
+    for number, crawler in enumerate((dead, stopped, living)):
+        for n in range(1_500 if crawler is stopped else 2):
+            crawler.keep_dropped(n % 3, f"{n} of {number}")
+    dead.forget_dropped([1])
+    await living._beat()
+    await dead._beat()
+    dead._is_closing = True  # stop its heartbeat
+    await dead._task
+    await stopped.close(is_clean=True)
+    assert await heir.may_be_given_more()
+    given = []
 
-    async def crawl():
-        url = redis_server.url("drops")
-        dead = await opened(url, heartbeat_s=HEARTBEAT_S)
-        stopped, living, heir = [await opened(url) for _ in range(3)]
-        for number, crawler in enumerate((dead, stopped, living)):
-            for n in range(1_500 if crawler is stopped else 2):
-                crawler.keep_dropped(n % 3, f"{n} of {number}")
-        dead.forget_dropped([1])
-        await living._beat()
-        await dead._beat()
-        dead._is_closing = True  # stop its heartbeat
-        await dead._task
-        await stopped.close(is_clean=True)
-        assert await heir.may_be_given_more()
-        given = []
+    async def is_all_given():
+        given.extend(await heir.abandoned(is_idle=False))
+        return len(given) == 1_501
 
-        async def is_all_given():
-            given.extend(await heir.abandoned(is_idle=False))
-            return len(given) == 1_501
-
-        await until(is_all_given)
-        assert sorted(given) == sorted(["0 of 0", *(f"{n} of 1" for n in range(1_500))])
-        assert await heir.abandoned() == await living.abandoned() == []
-        heir.forget_dropped([0, 2])
-        await heir.close(is_clean=True)
-        last = RedisSeenSet(url, timeout_s=2.0)
-        assert sorted(await last.open()) == sorted(f"{n} of 1" for n in range(1, 1_500, 3))
-        last.forget_dropped()
-        await last.close(is_clean=True)
-        await dead._link.close()
-        await living.close(is_clean=True)
-
-    asyncio.run(crawl())
+    await until(is_all_given)
+    assert sorted(given) == sorted(["0 of 0", *(f"{n} of 1" for n in range(1_500))])
+    assert await heir.abandoned() == await living.abandoned() == []
+    heir.forget_dropped([0, 2])
+    await heir.close(is_clean=True)
+    last = RedisSeenSet(url, timeout_s=2.0)
+    assert sorted(await last.open()) == sorted(f"{n} of 1" for n in range(1, 1_500, 3))
+    last.forget_dropped()
+    await last.close(is_clean=True)
+    await dead._link.close()
+    await living.close(is_clean=True)
 
 
-def test_owners_of_the_forms_seen_last_are_known_to_all(redis_server):
+@on_a_loop
+async def test_owners_of_the_forms_seen_last_are_known_to_all(redis_server):
     """One crawler reads the request that brought another one's page; the oldest of more than 20,000 is forgotten."""
-
-    async def crawl():
-        one, other = [await opened(redis_server.url("owners")) for _ in range(2)]
-        digests = [form_digest(f"/{n}") for n in range(20_500)]
-        await one.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(digests)])
-        one.processed(digests)
-        await one._beat()
-        assert await other.owner(digests[-1]) == "/20499"
-        assert await other.owner(digests[500]) == "/500"
-        assert await other.owner(digests[499]) is None
-        assert redis_server.ask("LLEN owners:owned") == ":20000"
-        await one.close(is_clean=True)
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    one, other = [await opened(redis_server.url("owners")) for _ in range(2)]
+    digests = [form_digest(f"/{n}") for n in range(20_500)]
+    await one.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(digests)])
+    one.processed(digests)
+    await one._beat()
+    assert await other.owner(digests[-1]) == "/20499"
+    assert await other.owner(digests[500]) == "/500"
+    assert await other.owner(digests[499]) is None
+    assert redis_server.ask("LLEN owners:owned") == ":20000"
+    await one.close(is_clean=True)
+    await other.close(is_clean=True)
 
 
 def test_clearing_leaves_no_key_behind(redis_server):
@@ -288,112 +279,100 @@ def test_clearing_leaves_no_key_behind(redis_server):
     assert sorted(keys) == [b"cleared:facts", b"cleared:substitute"]
 
 
-def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
+@on_a_loop
+async def test_who_has_run_dry_waits_until_it_knows_who_lives(redis_server):
     """
     A crawler with unfinished forms may be dead: this is known when it gives a sign of life, or its time is over.
     """
+    url = redis_server.url("dry")
+    dead, living = [await opened(url, heartbeat_s=heartbeat_s) for heartbeat_s in (4 * HEARTBEAT_S, HEARTBEAT_S)]
+    dry = await opened(url)
+    assert not await dry.may_be_given_more()
+    await standing(dead, A)
+    await standing(living, B)
+    dead._task.cancel()
+    assert await dry.may_be_given_more()
+    await asyncio.sleep(2 * HEARTBEAT_S)
+    assert await dry.may_be_given_more()
+    assert await dry.abandoned() == []
 
-    async def crawl():
-        url = redis_server.url("dry")
-        dead, living = [await opened(url, heartbeat_s=heartbeat_s) for heartbeat_s in (4 * HEARTBEAT_S, HEARTBEAT_S)]
-        dry = await opened(url)
-        assert not await dry.may_be_given_more()
-        await standing(dead, A)
-        await standing(living, B)
-        dead._task.cancel()
-        assert await dry.may_be_given_more()
-        await asyncio.sleep(2 * HEARTBEAT_S)
-        assert await dry.may_be_given_more()
-        assert await dry.abandoned() == []
+    given = []
 
-        given = []
+    async def knows():
+        given.extend(await dry.abandoned())
+        return not await dry.may_be_given_more()
 
-        async def knows():
-            given.extend(await dry.abandoned())
-            return not await dry.may_be_given_more()
-
-        await until(knows)
-        assert "request 1" in given
-        assert await standing(dry, B, 2) is AWAITED
-        await dead._link.close()
-        await living.close(is_clean=True)
-        await dry.close(is_clean=True)
-
-    asyncio.run(crawl())
+    await until(knows)
+    assert "request 1" in given
+    assert await standing(dry, B, 2) is AWAITED
+    await dead._link.close()
+    await living.close(is_clean=True)
+    await dry.close(is_clean=True)
 
 
-def test_a_crawler_that_is_known_to_be_dead_is_not_waited_for(redis_server):
+@on_a_loop
+async def test_a_crawler_that_is_known_to_be_dead_is_not_waited_for(redis_server):
     """The next crawler receives at once its unfinished requests."""
-
-    async def crawl():
-        url = redis_server.url("known_dead")
-        dead = await opened(url)
-        await standing(dead, A)
-        dead._task.cancel()
-        other = RedisSeenSet(url, timeout_s=2.0)
-        assert await other.open(killed=dead.process) == ["request 1"]
-        await dead._link.close()
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    url = redis_server.url("known_dead")
+    dead = await opened(url)
+    await standing(dead, A)
+    dead._task.cancel()
+    other = RedisSeenSet(url, timeout_s=2.0)
+    assert await other.open(killed=dead.process) == ["request 1"]
+    await dead._link.close()
+    await other.close(is_clean=True)
 
 
-def test_a_living_crawler_stays_alive(redis_server):
+@on_a_loop
+async def test_a_living_crawler_stays_alive(redis_server):
     """A crawler that is silent for several heartbeat lifetimes keeps its forms, because it sends heartbeats."""
-
-    async def crawl():
-        url = redis_server.url("quiet")
-        quiet, other = await opened(url, heartbeat_s=HEARTBEAT_S), await opened(url)
-        await standing(quiet, A)
-        await asyncio.sleep(3 * HEARTBEAT_S)
-        assert await other.abandoned(is_idle=False) == []
-        assert await standing(other, A, 2) is AWAITED
-        await quiet.close(is_clean=True)
-        assert await other.abandoned(is_idle=False) == ["request 1"]  # it left without waiting for the answer
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    url = redis_server.url("quiet")
+    quiet, other = await opened(url, heartbeat_s=HEARTBEAT_S), await opened(url)
+    await standing(quiet, A)
+    await asyncio.sleep(3 * HEARTBEAT_S)
+    assert await other.abandoned(is_idle=False) == []
+    assert await standing(other, A, 2) is AWAITED
+    await quiet.close(is_clean=True)
+    assert await other.abandoned(is_idle=False) == ["request 1"]  # it left without waiting for the answer
+    await other.close(is_clean=True)
 
 
+@on_a_loop
 @pytest.mark.parametrize("own_server", [True, False], ids=["persistent", "forgetful"], indirect=True)
-def test_redis_is_stopped_and_started_again(own_server, request):
+async def test_redis_is_stopped_and_started_again(own_server, request):
     """
     While Redis is unavailable a claim fails soon, and processed pages are remembered. Afterwards claims work again, the
     processed page is seen if Redis remembers its claim, and a missing key is no error.
     """
     is_persistent = "persistent" in request.node.name
+    seen, other = await opened(own_server.url("away")), await opened(own_server.url("away"))
+    assert [await standing(seen, digest) for digest in (A, B)] == [NEW, NEW]
+    seen.answered(A)
+    own_server.stop()
+    for _ in range(3):
+        with pytest.raises(SeenUnavailableError, match="start Redis"):
+            await standing(seen, C)
+    with pytest.raises(SeenUnavailableError):
+        await seen.wait(B, "/b?2", 2)
+    seen.processed([A])
+    assert await seen.wait(A, "/a?2", 2)
+    own_server.start()
 
-    async def crawl():
-        seen, other = await opened(own_server.url("away")), await opened(own_server.url("away"))
-        assert [await standing(seen, digest) for digest in (A, B)] == [NEW, NEW]
-        seen.answered(A)
-        own_server.stop()
-        for _ in range(3):
-            with pytest.raises(SeenUnavailableError, match="start Redis"):
-                await standing(seen, C)
-        with pytest.raises(SeenUnavailableError):
-            await seen.wait(B, "/b?2", 2)
-        seen.processed([A])
-        assert await seen.wait(A, "/a?2", 2)
-        own_server.start()
+    async def is_back():
+        try:
+            await standing(seen, form_digest("/probe"))
+            return not seen._news  # the pages processed meanwhile were sent
+        except SeenUnavailableError:
+            return False
 
-        async def is_back():
-            try:
-                await standing(seen, form_digest("/probe"))
-                return not seen._news  # the pages processed meanwhile were sent
-            except SeenUnavailableError:
-                return False
-
-        await until(is_back)
-        assert await standing(other, A, 2) is (SEEN if is_persistent else NEW)
-        assert await standing(other, B, 2) is (AWAITED if is_persistent else NEW)
-        assert await seen.release(B) is None
-        assert await standing(seen, C) is NEW
-        assert await seen.abandoned() == []
-        await seen.close(is_clean=True)
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    await until(is_back)
+    assert await standing(other, A, 2) is (SEEN if is_persistent else NEW)
+    assert await standing(other, B, 2) is (AWAITED if is_persistent else NEW)
+    assert await seen.release(B) is None
+    assert await standing(seen, C) is NEW
+    assert await seen.abandoned() == []
+    await seen.close(is_clean=True)
+    await other.close(is_clean=True)
 
 
 def test_a_crawl_ends_without_its_redis(own_server, caplog):
@@ -412,21 +391,18 @@ def test_a_crawl_ends_without_its_redis(own_server, caplog):
     assert "1 pages are not noted" in caplog.text
 
 
-def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
+@on_a_loop
+async def test_what_cannot_be_sent_is_bounded(own_server, monkeypatch):
     """If Redis is unavailable for long, the oldest processed pages are forgotten; they will be fetched again."""
     monkeypatch.setattr("dedup_crawler.live.seen.redis._MAX_NEWS", 10)
-
-    async def crawl():
-        seen = await opened(own_server.url("long"))
-        own_server.stop()
-        for n in range(100):
-            digest = form_digest(str(n))
-            seen.answered(digest)
-            seen.processed([digest])
-        assert len(seen._news) == len(seen._answered) == 10
-        await seen.close(is_clean=False)
-
-    asyncio.run(crawl())
+    seen = await opened(own_server.url("long"))
+    own_server.stop()
+    for n in range(100):
+        digest = form_digest(str(n))
+        seen.answered(digest)
+        seen.processed([digest])
+    assert len(seen._news) == len(seen._answered) == 10
+    await seen.close(is_clean=False)
 
 
 def test_a_crawler_does_not_wait_for_a_redis_that_hangs(own_server):
@@ -464,35 +440,29 @@ def test_a_redis_that_cannot_be_used(own_server):
             RedisLink(url, timeout_s=1.0)
 
 
-def test_tests_of_rules_are_told_to_the_others(redis_server):
+@on_a_loop
+async def test_tests_of_rules_are_told_to_the_others(redis_server):
     """Each receives the sum of the others, including ended ones; repeating the same results changes nothing."""
-
-    async def main():
-        one, two, three = [await opened(redis_server.url("tests")) for _ in range(3)]
-        await one.share_tests({"a": (3, 0, False), "b": (1, 1, False)})
-        await two.share_tests({"a": (2, 1, False)})
-        assert await three.share_tests({}) == {"a": (5, 1, False), "b": (1, 1, False)}
-        await one.share_tests({"a": (4, 0, False)})
-        await one.share_tests({"a": (4, 0, False), "b": (1, 2, True)})
-        await one.close(is_clean=True)
-        assert await two.share_tests({}) == {"a": (4, 0, False), "b": (1, 2, True)}
-        assert await three.share_tests({}) == {"a": (6, 1, False), "b": (1, 2, True)}
-        await two.close(is_clean=True)
-        await three.close(is_clean=True)
-
-    asyncio.run(main())
+    one, two, three = [await opened(redis_server.url("tests")) for _ in range(3)]
+    await one.share_tests({"a": (3, 0, False), "b": (1, 1, False)})
+    await two.share_tests({"a": (2, 1, False)})
+    assert await three.share_tests({}) == {"a": (5, 1, False), "b": (1, 1, False)}
+    await one.share_tests({"a": (4, 0, False)})
+    await one.share_tests({"a": (4, 0, False), "b": (1, 2, True)})
+    await one.close(is_clean=True)
+    assert await two.share_tests({}) == {"a": (4, 0, False), "b": (1, 2, True)}
+    assert await three.share_tests({}) == {"a": (6, 1, False), "b": (1, 2, True)}
+    await two.close(is_clean=True)
+    await three.close(is_clean=True)
 
 
-def test_crawls_with_different_names_share_nothing(redis_server):
+@on_a_loop
+async def test_crawls_with_different_names_share_nothing(redis_server):
     """The name in the URL is the prefix of all keys."""
-
-    async def crawl():
-        one, other = await opened(redis_server.url("name1")), await opened(redis_server.url("name2"))
-        assert await standing(one, A) is NEW
-        assert await standing(other, A) is NEW
-        await one.clear()
-        assert await standing(other, A) is OWN
-        await one.close(is_clean=True)
-        await other.close(is_clean=True)
-
-    asyncio.run(crawl())
+    one, other = await opened(redis_server.url("name1")), await opened(redis_server.url("name2"))
+    assert await standing(one, A) is NEW
+    assert await standing(other, A) is NEW
+    await one.clear()
+    assert await standing(other, A) is OWN
+    await one.close(is_clean=True)
+    await other.close(is_clean=True)

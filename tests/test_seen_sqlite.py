@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -10,17 +9,19 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import seen_crawl
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen import sqlite_tables
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
 from dedup_crawler.live.seen.table import N_RUNS, pack
-from seen_crawl import N_IN_FLIGHT, fails, form_of, reachable
+from seen_crawl import N_IN_FLIGHT, form_of, reachable
 
 HERE = Path(__file__).resolve().parent
 A, B = form_digest("/a"), form_digest("/b")
@@ -31,25 +32,44 @@ def path(tmp_path):
     return tmp_path / "dedup.seen"
 
 
+def opened(path, **options):
+    """Start a run; return the set, and the requests that it returns."""
+    seen = SQLiteSeenSet(path)
+    return seen, at_once(seen.open(**options))
+
+
+def stop(seen, *, is_clean=True):
+    at_once(seen.close(is_clean=is_clean))
+
+
+def standings(seen, *claims):
+    return [holder.standing for holder in at_once(seen.claim(claims))]
+
+
+def change(path, *statements):
+    """Change a file behind its back; return the rows of the last statement."""
+    connection = sqlite3.connect(path)
+    with connection:
+        for statement in statements:
+            rows = connection.execute(statement).fetchall()
+    connection.close()
+    return rows
+
+
 def crawled(path, n_pages=1):
     """Return the file of a finished crawl."""
-
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        digests = [form_digest(f"/{n}") for n in range(n_pages)]
-        at_once(seen.claim([Claim(digest, 1, 0, "request") for digest in digests]))
-        seen.processed(digests)
-        await seen.close(is_clean=True)
-
-    asyncio.run(crawl())
+    seen, _ = opened(path)
+    digests = [form_digest(f"/{n}") for n in range(n_pages)]
+    at_once(seen.claim([Claim(digest, 1, 0, "request") for digest in digests]))
+    seen.processed(digests)
+    stop(seen)
     return path
 
 
-def open_fails(path):
+def fails(use, path):
     """Return the message for the user: one line."""
     with pytest.raises(SeenError) as caught:
-        asyncio.run(SQLiteSeenSet(path).open())
+        use(path)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -63,45 +83,37 @@ def test_a_crawl_that_is_killed_again_and_again_loses_no_page(path, tmp_path):
 
     subprocess.run([sys.executable, HERE / "seen_crawl.py", path, log, str(n_kills)], check=True, timeout=600)
 
-    good = [form_of(url) for url in log.read_text().split() if not fails(url)]
+    good = [form_of(url) for url in log.read_text().split() if not seen_crawl.fails(url)]
     assert set(good) == reachable()
     assert len(good) - len(set(good)) <= n_kills * N_IN_FLIGHT
-    with sqlite3.connect(path) as connection:
-        seen = {digest for (digest,) in connection.execute("SELECT digest FROM seen")}
-        assert seen == {form_digest(form) for form in reachable()}
-        for table in ("awaited", "substitutes"):
-            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
-    connection.close()
+    seen = {digest for (digest,) in change(path, "SELECT digest FROM seen")}
+    assert seen == {form_digest(form) for form in reachable()}
+    for table in ("awaited", "substitutes"):
+        assert change(path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 def test_links_of_a_page_are_written_with_it(path, tmp_path):
     """A copy of the files at any moment has a processed page only together with the claims for its links."""
 
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        at_once(seen.claim([Claim(A, 1, 0, "/a")]))
-        seen.flush()
-        seen.answered(A)
-        at_once(seen.claim([Claim(B, 1, 0, "/b")]))
-        await seen.wait(B, "/b?2", 2)
-        before = await copy(tmp_path / "before")
-        seen.processed([A])
-        after = await copy(tmp_path / "after")
-        await seen.close(is_clean=False)
-        return before, after
-
-    async def copy(folder):
+    def copy(folder):
         folder.mkdir()
         for file in tmp_path.glob("dedup.seen*"):
             shutil.copy(file, folder)
-        left = SQLiteSeenSet(folder / path.name)
-        texts = await left.open()
-        standings = [holder.standing for holder in at_once(left.claim([Claim(A, 9), Claim(B, 9)]))]
-        await left.close(is_clean=False)
-        return texts, standings
+        left, texts = opened(folder / path.name)
+        found = standings(left, Claim(A, 9), Claim(B, 9))
+        stop(left, is_clean=False)
+        return texts, found
 
-    before, after = asyncio.run(crawl())
+    seen, _ = opened(path)
+    at_once(seen.claim([Claim(A, 1, 0, "/a")]))
+    seen.flush()
+    seen.answered(A)
+    at_once(seen.claim([Claim(B, 1, 0, "/b")]))
+    at_once(seen.wait(B, "/b?2", 2))
+    before = copy(tmp_path / "before")
+    seen.processed([A])
+    after = copy(tmp_path / "after")
+    stop(seen, is_clean=False)
 
     assert before == (["/a"], [Standing.NEW, Standing.NEW])
     assert after == (["/b"], [Standing.SEEN, Standing.NEW])
@@ -114,22 +126,15 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
     After a clean stop with a queue on disk nothing is returned: the owner's request comes from the queue and passes,
     other URLs go on waiting for it. Otherwise everything is returned.
     """
-
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))
-        await seen.close(is_clean=is_clean)
-        seen = SQLiteSeenSet(path)
-        texts = await seen.open(queue_survives=queue_survives)
-        other = at_once(seen.claim([Claim(A, 2, 0, "/a?2")]))[0].standing
-        dropped = await seen.wait(A, "/a?2", 2)
-        owner = at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))[0].standing
-        released = await seen.release(A)
-        await seen.close(is_clean=is_clean)
-        return texts, other, dropped, owner, released
-
-    texts, other, dropped, owner, released = asyncio.run(crawl())
+    seen, _ = opened(path)
+    at_once(seen.claim([Claim(A, 1, 5, "/a?1")]))
+    stop(seen, is_clean=is_clean)
+    seen, texts = opened(path, queue_survives=queue_survives)
+    (other,) = standings(seen, Claim(A, 2, 0, "/a?2"))
+    dropped = at_once(seen.wait(A, "/a?2", 2))
+    (owner,) = standings(seen, Claim(A, 1, 5, "/a?1"))
+    released = at_once(seen.release(A))
+    stop(seen, is_clean=is_clean)
 
     assert dropped
     if is_clean and queue_survives:
@@ -141,111 +146,82 @@ def test_a_queue_that_survives_a_clean_stop_has_the_requests(path, is_clean, que
 def test_runs_are_numbered_and_begin_again(path):
     """The first run number follows the last, and an invalid one counts as none."""
 
-    async def run():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        standing = at_once(seen.claim([Claim(A, 1)]))[0].standing
+    def run():
+        seen, _ = opened(path)
+        found = standings(seen, Claim(A, 1))
         seen.processed([A])
-        await seen.close(is_clean=True)
-        return standing
-
-    def value():
-        connection = sqlite3.connect(path)
-        found = connection.execute("SELECT value FROM seen").fetchone()[0]
-        with connection:
-            connection.execute("UPDATE facts SET text = ? WHERE key = 'run'", [next_run])
-        connection.close()
+        stop(seen)
         return found
 
-    next_run = str(N_RUNS)
-    assert asyncio.run(run()) is Standing.NEW
-    assert value() == pack(1, 0, 1)
-    assert asyncio.run(run()) is Standing.OWN  # run 1 again, after 32,767 others
-    next_run = "?"
-    value()
-    asyncio.run(run())
+    assert run() == [Standing.NEW]
+    assert change(path, "SELECT value FROM seen") == [(pack(1, 0, 1),)]
+    change(path, f"UPDATE facts SET text = '{N_RUNS}' WHERE key = 'run'")
+    assert run() == [Standing.OWN]  # run 1 again, after 32,767 others
+    change(path, "UPDATE facts SET text = '?' WHERE key = 'run'")
+    run()
 
 
 def test_another_process_cannot_use_the_file(path):
     """Two crawls on one file would each drop the other's pages; the second is refused."""
-
-    async def open_twice():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        message = await asyncio.to_thread(open_fails, path)
-        await seen.close(is_clean=True)
-        return message
-
-    assert "another crawl uses it" in asyncio.run(open_twice())
+    seen, _ = opened(path)
+    with ThreadPoolExecutor() as another:
+        assert "another crawl uses it" in another.submit(fails, opened, path).result()
+    stop(seen)
 
 
 def test_the_file_of_another_program_is_left_alone(path):
     """Neither a text, a foreign database nor our own page database is changed."""
     path.write_bytes(b"shopping list\n" * 100)
-    assert "give another file" in open_fails(path)
+    assert "give another file" in fails(opened, path)
     assert path.read_bytes() == b"shopping list\n" * 100
 
     path.unlink()
-    connection = sqlite3.connect(path)
-    connection.executescript(
-        "CREATE TABLE facts (id INTEGER); CREATE TABLE seen (digest BLOB); PRAGMA user_version = 3"
-    )
-    connection.close()
+    change(path, "CREATE TABLE facts (id INTEGER)", "CREATE TABLE seen (digest BLOB)", "PRAGMA user_version = 3")
     before = path.read_bytes()
-    assert "another program" in open_fails(path)
+    assert "another program" in fails(opened, path)
     assert path.read_bytes() == before
 
 
 def test_a_newer_file_asks_for_an_upgrade(path):
     """The error for a file of another version names both versions, and the file is unchanged."""
-    connection = sqlite3.connect(crawled(path))
-    with connection:
-        connection.execute("UPDATE facts SET text = '4' WHERE key = 'version'")
-    connection.close()
+    change(crawled(path), "UPDATE facts SET text = '4' WHERE key = 'version'")
 
-    assert "upgrade dedup-crawler" in open_fails(path)
+    assert "upgrade dedup-crawler" in fails(opened, path)
 
 
 @pytest.mark.parametrize("place", ["folder", "no folder"])
 def test_a_place_for_no_file(tmp_path, place):
     """A folder, or a file in a missing folder: the message says what to give."""
-    assert str(tmp_path) in open_fails(tmp_path if place == "folder" else tmp_path / "missing" / "dedup.seen")
+    assert str(tmp_path) in fails(opened, tmp_path if place == "folder" else tmp_path / "missing" / "dedup.seen")
 
 
 def test_a_damaged_file(path):
     """Bytes overwritten in the middle, or half of the file: one line with the way out."""
     data = crawled(path, n_pages=2_000).read_bytes()
     path.write_bytes(data[:20_000] + os.urandom(20_000) + data[40_000:])
-    assert "delete it" in open_fails(path)
+    assert "delete it" in fails(opened, path)
 
     path.write_bytes(data[: len(data) // 2])
-    assert "delete it" in open_fails(path)
+    assert "delete it" in fails(opened, path)
 
 
 def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
     """After a kill the substitutes are as before, for any number of them, even if some forms were answered."""
-
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        digests = [form_digest(f"/{n}") for n in range(3_000)]
-        for start in range(0, len(digests), 500):
-            part = range(start, start + 500)
-            await seen.claim([Claim(digests[n], 1, 0, f"/{n}") for n in part])
-            seen.processed([digests[n] for n in part if n % 3 == 0])
-        await seen.claim([Claim(form_digest("/late"), 1, 0, "/late")])
-        seen.flush()
-        await seen.close(is_clean=False)
-        left = SQLiteSeenSet(path)
-        texts = await left.open()
-        standings = [holder.standing for holder in await left.claim([Claim(digest, 9) for digest in digests[:3]])]
-        await left.close(is_clean=False)
-        return texts, standings
-
-    texts, standings = asyncio.run(crawl())
+    seen, _ = opened(path)
+    digests = [form_digest(f"/{n}") for n in range(3_000)]
+    for start in range(0, len(digests), 500):
+        part = range(start, start + 500)
+        at_once(seen.claim([Claim(digests[n], 1, 0, f"/{n}") for n in part]))
+        seen.processed([digests[n] for n in part if n % 3 == 0])
+    at_once(seen.claim([Claim(form_digest("/late"), 1, 0, "/late")]))
+    seen.flush()
+    stop(seen, is_clean=False)
+    left, texts = opened(path)
+    found = standings(left, *(Claim(digest, 9) for digest in digests[:3]))
+    stop(left, is_clean=False)
 
     assert texts == [*(f"/{n}" for n in range(3_000) if n % 3), "/late"]
-    assert standings == [Standing.SEEN, Standing.NEW, Standing.NEW]
+    assert found == [Standing.SEEN, Standing.NEW, Standing.NEW]
 
 
 def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
@@ -254,22 +230,16 @@ def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
     monkeypatch.setattr(sqlite_tables, "_N_FORGOTTEN", 10)
     digests = [form_digest(f"/{n}") for n in range(300)]
 
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        for n in [*range(150), 0, *range(150, 240)]:
-            await seen.release(digests[n])
-            await seen.claim([Claim(digests[n], 1, 0, f"/{n} of {n}")])
-            seen.processed([digests[n]])
-        before = [await seen.owner(digest) for digest in digests]
-        await seen.close(is_clean=True)
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        after = [await seen.owner(digest) for digest in digests]
-        await seen.close(is_clean=True)
-        return before, after
-
-    before, after = asyncio.run(crawl())
+    seen, _ = opened(path)
+    for n in [*range(150), 0, *range(150, 240)]:
+        at_once(seen.release(digests[n]))
+        at_once(seen.claim([Claim(digests[n], 1, 0, f"/{n} of {n}")]))
+        seen.processed([digests[n]])
+    before = [at_once(seen.owner(digest)) for digest in digests]
+    stop(seen)
+    seen, _ = opened(path)
+    after = [at_once(seen.owner(digest)) for digest in digests]
+    stop(seen)
 
     assert before == after
     assert before[0] == "/0 of 0"
@@ -282,18 +252,14 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     crawled(path)
     in_file = form_digest("/0")
 
-    async def crawl():
-        seen = SQLiteSeenSet(path)
-        await seen.open()
-        seen._file.write([("DROP TABLE seen", [()])])
-        with pytest.raises(SeenUnavailableError):
-            await seen.claim([Claim(in_file, 1)])
-        with pytest.raises(SeenUnavailableError):
-            await seen.wait(in_file, "/a", 2)
-        seen.processed([in_file])
-        await seen.close(is_clean=True)
-
-    asyncio.run(crawl())
+    seen, _ = opened(path)
+    seen._file.write([("DROP TABLE seen", [()])])
+    with pytest.raises(SeenUnavailableError):
+        at_once(seen.claim([Claim(in_file, 1)]))
+    with pytest.raises(SeenUnavailableError):
+        at_once(seen.wait(in_file, "/a", 2))
+    seen.processed([in_file])
+    stop(seen)
 
 
 IN_ANOTHER_PROCESS = """
@@ -415,86 +381,71 @@ CASES = [(table, column, wrong) for table, columns in TABLES.items() for column 
 CASES.remove(("awaited", "request", "NULL"))  # a request without a text
 
 
-async def use(path):
+def use(path):
     """Use all methods of a set, and close it."""
-    seen = SQLiteSeenSet(path)
-    await seen.open()
+    seen, _ = opened(path)
     for digest in FORMS:
         with contextlib.suppress(SeenUnavailableError):
-            await seen.claim([Claim(digest, 9, 0, "/9")])
-            await seen.wait(digest, "/8", 8)
-            await seen.owner(digest)
-            await seen.release(digest)
-            await seen.release(digest)
+            at_once(seen.claim([Claim(digest, 9, 0, "/9")]))
+            at_once(seen.wait(digest, "/8", 8))
+            for ask in (seen.owner, seen.release, seen.release):
+                at_once(ask(digest))
     seen.processed(FORMS[:2])
     for ask in (seen.abandoned, seen.abandoned, seen.clear):
         with contextlib.suppress(SeenUnavailableError):
-            await ask()
-    await seen.close(is_clean=True)
+            at_once(ask())
+    stop(seen)
 
 
 @pytest.fixture
-def full(tmp_path):
+def full(path):
     """A file with a row in each table."""
-
-    async def crawl():
-        seen = SQLiteSeenSet(tmp_path / "dedup.seen")
-        await seen.open()
-        await seen.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(FORMS[:3])])
-        for digest in FORMS[:2]:
-            await seen.wait(digest, "/7", 7)
-            await seen.wait(digest, "/6", 6)
-        await seen.release(FORMS[1])
-        seen.keep_dropped(5, "/5")
-        seen.processed([FORMS[2]])
-        await seen.close(is_clean=False)
-
-    asyncio.run(crawl())
-    return tmp_path / "dedup.seen"
+    seen, _ = opened(path)
+    at_once(seen.claim([Claim(digest, 1, 0, f"/{n}") for n, digest in enumerate(FORMS[:3])]))
+    for digest in FORMS[:2]:
+        at_once(seen.wait(digest, "/7", 7))
+        at_once(seen.wait(digest, "/6", 6))
+    at_once(seen.release(FORMS[1]))
+    seen.keep_dropped(5, "/5")
+    seen.processed([FORMS[2]])
+    stop(seen, is_clean=False)
+    return path
 
 
 @pytest.mark.parametrize(("table", "column", "wrong"), CASES)
 def test_a_value_of_a_wrong_type(full, table, column, wrong):
     """A text in place of a number, bytes that are no digest, a missing value: the line has the way out."""
-    connection = sqlite3.connect(full)
-    connection.executescript(
-        f"CREATE TABLE other AS SELECT * FROM {table}; DROP TABLE {table}; ALTER TABLE other RENAME TO {table};"
-        f"UPDATE {table} SET {column} = {wrong}" + (" WHERE key = 'run'" if table == "facts" else "")
+    changed = change(
+        full,
+        f"CREATE TABLE other AS SELECT * FROM {table}",
+        f"DROP TABLE {table}",
+        f"ALTER TABLE other RENAME TO {table}",
+        f"UPDATE {table} SET {column} = {wrong}" + (" WHERE key = 'run'" if table == "facts" else ""),
+        f"SELECT * FROM {table}",
     )
-    assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() > (0,)
-    connection.close()
+    assert changed
 
-    with pytest.raises(SeenError) as caught:
-        asyncio.run(use(full))
+    message = fails(use, full)
 
-    message = str(caught.value)
     assert message.startswith(str(full))
     assert "delete it" in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_is_missing_or_another_one(full, table):
     """The same without a table, or with other columns."""
-    for change in (f"ALTER TABLE {table} RENAME COLUMN {TABLES[table][-1]} TO other", f"DROP TABLE {table}"):
-        connection = sqlite3.connect(full)
-        connection.execute(change)
-        connection.close()
-        with pytest.raises(SeenError) as caught:
-            asyncio.run(use(full))
-        assert "\n" not in str(caught.value)
+    for statement in (f"ALTER TABLE {table} RENAME COLUMN {TABLES[table][-1]} TO other", f"DROP TABLE {table}"):
+        change(full, statement)
+        fails(use, full)
 
 
 @pytest.mark.parametrize("table", ["awaited", "substitutes", "owners", "dropped", "facts"])
 def test_a_text_that_is_none(full, table):
     """Invalid UTF-8 is found when it is read: then the set cannot be opened, or is unavailable."""
-    connection = sqlite3.connect(full)
-    with connection:
-        connection.execute(f"UPDATE {table} SET {TABLES[table][-1]} = CAST(x'ff' AS TEXT)")
-    connection.close()
+    change(full, f"UPDATE {table} SET {TABLES[table][-1]} = CAST(x'ff' AS TEXT)")
 
     with contextlib.suppress(SeenError):
-        asyncio.run(use(full))
+        use(full)
 
 
 def test_bytes_overwritten_anywhere(full):
@@ -508,7 +459,7 @@ def test_bytes_overwritten_anywhere(full):
         for file in full.parent.glob("dedup.seen-*"):
             file.unlink()
         try:
-            asyncio.run(use(full))
+            use(full)
         except SeenError as error:
             messages.append(str(error))
     assert messages

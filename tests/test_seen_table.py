@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.seen.bloom_filter import BloomFilter
+from dedup_crawler.live.seen import memory
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.protocol import Claim, form_digest
-from dedup_crawler.live.seen.table import MAX_VALUE, DigestTable
+from dedup_crawler.live.seen.table import MAX_VALUE, BloomFilter, DigestTable
 
 EDGES = [bytes(16), bytes([255]) * 16, bytes(15) + b"1"]
 digests = st.one_of(st.sampled_from(EDGES), st.binary(min_size=16, max_size=16))
@@ -70,11 +70,12 @@ def test_a_seen_form_costs_less_than_forty_bytes(n_forms):
     assert n_bytes / n_forms < 40
 
 
-def test_substitutes_are_bounded():
+def test_substitutes_are_bounded(monkeypatch):
     """The number of substitutes is bounded over all forms; a place is free once one was returned or claimed."""
+    monkeypatch.setattr(memory, "MAX_SUBSTITUTES", 2)
 
     async def crawl():
-        seen = MemorySeenSet(max_substitutes=2)
+        seen = MemorySeenSet()
         a, b = form_digest("/a"), form_digest("/b")
         at_once(seen.claim([Claim(a, 1), Claim(b, 1)]))
         assert await seen.wait(a, "/a?2", 2)

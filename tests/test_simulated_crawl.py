@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.evaluation.normalization import normalization_quality, pooled
+from dedup_crawler.evaluation.quality import normalization_quality, pooled
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.methods.baselines import KeepAll
 

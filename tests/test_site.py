@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy.http import HtmlResponse, Response
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.collecting.items import absolute_url, redirect_target
+from dedup_crawler.live.collecting.response_page import absolute_url, redirect_target
 from spiders.site import links_of, page_number, site_of, start_url
 
 BASE = "http://forum.example/a/b"

@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import run
 from costs import at_most
-from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.static_front import StaticFront
@@ -213,10 +212,6 @@ def test_a_wrong_file_is_told_in_one_line(tmp_path, name):
 
 def test_import_rules_and_all_that_ask_the_model(tmp_path):
     """The command stores them in the folder; canonicalize and explain apply them; --remove removes them."""
-
-    def run(*arguments):
-        return CliRunner().invoke(main, list(map(str, arguments)))
-
     folder = fitted("keep-all").save(tmp_path / "model")
     plain = load_model(folder).digest
     (tmp_path / "data.min.json").write_text(json.dumps(CLEARURLS))

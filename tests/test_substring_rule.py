@@ -11,7 +11,7 @@ from costs import at_most
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.substring_index import MAX_LENGTH, SubstringIndex
+from dedup_crawler.rules.applying.indexes import MAX_LENGTH, SubstringIndex
 from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.substring_rule import END, START, SubstringRule, split_tokens

@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 from dedup_crawler.errors import DamagedModelError, DedupError
 from dedup_crawler.json_values import MAX_DEPTH
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.answers import Referrer
+from dedup_crawler.methods.model.explanations import Referrer
 from dedup_crawler.methods.switched_off import without
 from planted_site import session_ids
 

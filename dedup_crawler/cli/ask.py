@@ -95,7 +95,7 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
     Example: dedup-crawler diff models/forum models/forum-new --db forum.db
     Example: dedup-crawler diff models/forum models/forum-new < urls.txt
     """  # noqa: D301 - click reads the control character
-    from dedup_crawler.live.models.model_diff import RuleDrops, diff_models
+    from dedup_crawler.live.models.model_diff import RuleDiff, diff_models
 
     if urls and db is not None:
         raise click.UsageError("give URLs or --db, not both.")
@@ -109,7 +109,7 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
         )
         return
 
-    def say_drops(rules: Sequence[RuleDrops]) -> None:
+    def say_drops(rules: Sequence[RuleDiff]) -> None:
         for drops in rules:
             say(f"  {drops.n_urls}: {drops.sentence}")
             for link in drops.examples:
@@ -154,7 +154,7 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
 
     Example: dedup-crawler compare --model models/forum --pairs pairs.csv
     """
-    from dedup_crawler.evaluation.pair_quality import pair_quality
+    from dedup_crawler.evaluation.quality import pair_quality
 
     loaded = load_model(model)
     loaded = loaded.model if isinstance(loaded, StaticFront) else loaded  # probabilities are for the URLs as given

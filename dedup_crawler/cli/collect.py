@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, read_pairs, say, warn
+from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, read_names, say, warn
 
 _SHOWN_DAMAGES = 10
 
@@ -65,7 +65,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     from dedup_crawler.pages.store import PageStore
 
     with PageStore(db) as store, progress("import") as advance:
-        report = import_files(paths, store, advance, fields=read_pairs(fields, "--field"), host=host)
+        report = import_files(paths, store, advance, fields=read_names(fields, "--field"), host=host)
     for record in report.damages.records[:_SHOWN_DAMAGES]:
         warn(f"{record.path}, offset {record.offset}: {record.reason}")
     if report.damages.n > _SHOWN_DAMAGES:

@@ -58,7 +58,7 @@ def verbosity() -> int:
     return int(context.meta.get(_KEY, 0)) if context is not None else 0
 
 
-def read_pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
+def read_names(texts: tuple[str, ...], flag: str) -> dict[str, str]:
     """Read the values of a repeated flag ``NAME=VALUE``."""
     pairs = [text.partition("=") for text in texts]
     if missing := [name for name, equals, _ in pairs if not equals]:

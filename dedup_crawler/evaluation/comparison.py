@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.normalization import NormalizationQuality, normalization_quality
+from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.json_values import JsonValue, read_json
@@ -44,8 +44,6 @@ class JudgedCrawl:
     training_pages: Sequence[Hashable]
     """Pages of the training URLs, by the judge."""
     test_pages: Sequence[Hashable]
-    n_unjudged: int
-    """Number of pages left out because the judge does not know their URL."""
 
     @cached_property
     def evidence(self) -> PageEvidence:
@@ -54,7 +52,7 @@ class JudgedCrawl:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodResult:
     """Results of one method on one crawl."""
 
     method: str
@@ -108,11 +106,10 @@ def judged_crawl(
         test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
-        n_unjudged=len(pages) - len(known),
     )
 
 
-def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
+def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> MethodResult:
     """Fit *method* on the training part and judge it on the rest."""
     evidence = crawl.evidence
     start = time.perf_counter()
@@ -129,7 +126,7 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
         start = time.perf_counter()
         forms = method.canonicalize_many(crawl.test_urls)
         passes.append(time.perf_counter() - start)
-    return Row(
+    return MethodResult(
         method=label,
         cold=replay(forms, crawl.test_pages),
         warm=crawl_on(
@@ -147,7 +144,7 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> Row:
     )
 
 
-def read_comparison(path: Path) -> dict[str, list[Row]]:
+def read_comparison(path: Path) -> dict[str, list[MethodResult]]:
     """Read the output of ``evaluate --json``: site -> one row per method, at most 20 sites with 40 methods each.
 
     Only counts are read; rates are computed from them. BadInputError if the file cannot be read, or is anything else.
@@ -169,7 +166,7 @@ def read_comparison(path: Path) -> dict[str, list[Row]]:
         raise BadInputError(f"{path} is not what `dedup-crawler evaluate --json` prints ({error}) {way_out}") from None
 
 
-def _row(value: JsonValue) -> Row:
+def _row(value: JsonValue) -> MethodResult:
     times = value["fit_s"], value["canonicalize_us"]
     for time_taken in times:
         if time_taken.number() < 0:
@@ -178,7 +175,7 @@ def _row(value: JsonValue) -> Row:
     quality = NormalizationQuality(**_counts(value["normalization"], NormalizationQuality))
     if not 0 < quality.n_forms <= quality.n_urls:
         value["normalization"].refuse("as many forms as URLs at most")
-    return Row(
+    return MethodResult(
         method=value["method"].text(),
         cold=_outcome(value["cold"]),
         warm=_outcome(value["warm"]),

@@ -2,7 +2,7 @@
 
 Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", poster, WWW 2006: a rule holds if both pages of
 nearly all sampled pairs exist and are the same; with 20 samples per rule the precision was 1.0 on a forum. Rules with
-most support are tried first. A trial ends as soon as its outcome is certain, and a rule that is implied by valid rules
+most support are tried first. Sampling ends as soon as its outcome is certain, and a rule that is implied by valid rules
 is not tried. Two pages are the same if their bytes are equal or the labeller, given only these two, joins them.
 """
 
@@ -24,7 +24,7 @@ from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.trials import Trial
+from dedup_crawler.rules.dust.validation import PairTally
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -35,7 +35,7 @@ _MAX_SKIPPED = 3  # most useless samples for each sample that is needed
 
 @dataclass(frozen=True)
 class SiteValidation:
-    """Results of the trials."""
+    """Results of the samples."""
 
     held: list[AnyRule]
     """Rules that held, with the fetched pairs as their evidence."""
@@ -77,23 +77,23 @@ class SiteValidator:
         return self.outcome
 
     def _try(self, rule: AnyRule, reader: TextReader) -> None:
-        trial = Trial(self._n, _MAX_FAILED)
+        tally = PairTally(self._n, _MAX_FAILED)
         pairs = [] if self._fetcher.is_spent else self._pairs(rule)
         known = RuleEngine(self.outcome.held)
         if pairs and all(known.form(url) == known.form(target) for url, target in pairs):
             self.outcome = replace(self.outcome, n_implied=self.outcome.n_implied + 1)
             return
         for url, target in pairs:
-            if trial.is_decided or trial.n_right + trial.n_wrong == self._n:
+            if tally.is_decided or tally.n_right + tally.n_wrong == self._n:
                 break
             is_same = self._is_same(url, target, reader)
             if is_same is not None:
-                trial.add(is_same)
-        is_cut_short = self._fetcher.is_spent and not trial.is_decided
-        if is_cut_short or not trial.n_right + trial.n_wrong:
+                tally.add(is_same)
+        is_cut_short = self._fetcher.is_spent and not tally.is_decided
+        if is_cut_short or not tally.n_right + tally.n_wrong:
             self.outcome = replace(self.outcome, n_untried=self.outcome.n_untried + 1)
-        elif trial.is_passed:
-            evidence = MergeEvidence(trial.n_right + trial.n_wrong, trial.n_wrong)
+        elif tally.is_passed:
+            evidence = MergeEvidence(tally.n_right + tally.n_wrong, tally.n_wrong)
             rule = replace(rule, statistics=replace(rule.statistics, evidence=evidence))
             self.outcome = replace(self.outcome, held=[*self.outcome.held, rule])
         else:

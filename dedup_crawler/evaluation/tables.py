@@ -9,12 +9,12 @@ from typing import NamedTuple
 from rich import box
 from rich.table import Table
 
-from dedup_crawler.evaluation.comparison import JudgedCrawl, Row
+from dedup_crawler.evaluation.comparison import JudgedCrawl, MethodResult
 
 
 class _Column(NamedTuple):
     name: str
-    value: Callable[[Row], float | None]
+    value: Callable[[MethodResult], float | None]
     form: str
     worst: Callable[[Sequence[float]], float]
 
@@ -46,12 +46,12 @@ LEGEND = (
 )
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: MethodResult) -> list[str]:
     """Return the values of a row as printed, one per column."""
     return [_cell(column.value(row), column.form) for column in _COLUMNS]
 
 
-def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
+def site_table(crawl: JudgedCrawl, rows: Sequence[MethodResult]) -> Table:
     """Return the table of all methods on one site."""
     warm = rows[0].warm
     title = (
@@ -64,19 +64,19 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[Row]) -> Table:
     return table
 
 
-def mean_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
+def mean_table(rows_of_sites: Mapping[str, Sequence[MethodResult]]) -> Table:
     """Return the mean of every column over the sites where it is defined."""
     return _over_sites(f"mean of {len(rows_of_sites)} sites", rows_of_sites, lambda column: mean)
 
 
-def worst_table(rows_of_sites: Mapping[str, Sequence[Row]]) -> Table:
+def worst_table(rows_of_sites: Mapping[str, Sequence[MethodResult]]) -> Table:
     """Return the worst value of every column: the smallest rate, the most pages lost, the longest time."""
     return _over_sites(f"worst of {len(rows_of_sites)} sites", rows_of_sites, lambda column: column.worst)
 
 
 def _over_sites(
     title: str,
-    rows_of_sites: Mapping[str, Sequence[Row]],
+    rows_of_sites: Mapping[str, Sequence[MethodResult]],
     summary: Callable[[_Column], Callable[[Sequence[float]], float]],
 ) -> Table:
     table = _table(title)

@@ -99,10 +99,8 @@ def label_store(
     :data:`LABELLERS`. *progress* is called after each batch of pages and after each step. After Ctrl-C or an error, the
     texts read so far are in the store.
 
-    Raises
-    ------
-    BadInputError, MissingExtraError
-        As :func:`~dedup_crawler.labels.main_text.clean_pages` and :func:`~dedup_crawler.labels.cosine.score_pairs`.
+    BadInputError or MissingExtraError as :func:`~dedup_crawler.labels.main_text.clean_pages` and
+    :func:`~dedup_crawler.labels.cosine.score_pairs`.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)

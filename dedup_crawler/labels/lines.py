@@ -64,7 +64,7 @@ def lines_of(page: LabelledPage) -> list[str]:
     return masked_ago(page.main_text.replace("\t", "")).split("\n")
 
 
-def kind_of(body: bytes, content_type: str | None) -> str:
+def content_kind(body: bytes, content_type: str | None) -> str:
     """``html``, ``text``, or nothing for a body that has no text to read: as declared, or else by its first bytes."""
     declared = (content_type or "").partition(";")[0].strip().lower()
     if declared in ("text/html", "application/xhtml+xml"):
@@ -106,7 +106,7 @@ def digest_of_all(digests: Sequence[int]) -> int:
     return xxhash.xxh3_64_intdigest(array("Q", digests).tobytes())
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Words of a text: runs of letters, digits and underscores."""
     return _WORD.findall(text)
 

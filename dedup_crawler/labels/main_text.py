@@ -17,7 +17,7 @@ from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
-from dedup_crawler.labels.lines import decode, kind_of
+from dedup_crawler.labels.lines import content_kind, decode
 from dedup_crawler.labels.simhash import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
@@ -42,19 +42,15 @@ class TextReader:
     If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
     usual ``if __name__ == "__main__":``.
 
+    BadInputError if *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be
+    started. MissingExtraError if the package simhash is not installed.
+
     Parameters
     ----------
     language
         Language of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
     n_workers
         Number of processes; by default one for each core.
-
-    Raises
-    ------
-    BadInputError
-        If *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be started.
-    MissingExtraError
-        If the package simhash is not installed.
     """
 
     def __init__(self, language: str = "English", n_workers: int | None = None) -> None:
@@ -123,7 +119,7 @@ def clean_page(page: Page, language: str = "English") -> Outcome:
 
 
 def _read(page: Page, language: str) -> Outcome:
-    kind = "" if 300 <= page.status < 400 else kind_of(page.content, page.content_type)
+    kind = "" if 300 <= page.status < 400 else content_kind(page.content, page.content_type)
     if not kind:
         return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")

@@ -14,7 +14,7 @@ from typing import Any
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.lines import words_of
+from dedup_crawler.labels.lines import split_words
 
 MAX_DISTANCE = 3
 """Largest number of different bits, as in Manku et al. and SIGIR'17."""
@@ -30,7 +30,7 @@ def fingerprint(text: str) -> int | None:
 
     Words find more true near-duplicates than shingles. MissingExtraError if the package ``simhash`` is not installed.
     """
-    words = words_of(text.lower())
+    words = split_words(text.lower())
     return int(simhash_package().Simhash(words).value) if len(words) >= MIN_WORDS else None
 
 

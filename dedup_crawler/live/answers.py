@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.collecting.items import redirect_target
-from dedup_crawler.live.comparing.empty_pages import says_nothing
+from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import request_of
 from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.walls.alike_answers import forms_left
-from dedup_crawler.live.walls.sinks import Sinks
+from dedup_crawler.live.walls.walls import Sinks, says_nothing
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from dedup_crawler.live.exploration.explorer import Explorer
+    from dedup_crawler.live.models.live_models import LiveModels
     from dedup_crawler.live.seen.protocol import SeenSet
     from dedup_crawler.live.telling.drop_report import DropReport
 
@@ -36,22 +36,7 @@ _SENT_AT_ONCE = 1_000  # requests left over by an earlier process are sent in po
 class Answers:
     """Confirms and releases forms; sends a substitute when an owner failed.
 
-    Parameters
-    ----------
-    crawler
-        The crawl.
-    seen
-        The seen set.
-    explorer
-        Compares explored pages and tests the rules.
-    report
-        Receives the log lines and counts.
-    on_failing
-        Called with each rule that must be switched off.
-    form_of
-        Returns the digest of a URL's form, and the rules that lead to it.
-    is_covered
-        Returns True if a coverage rule skips the URL.
+    *on_failing* is called with each rule that must be switched off.
     """
 
     def __init__(
@@ -60,9 +45,8 @@ class Answers:
         seen: SeenSet[Any],
         explorer: Explorer,
         report: DropReport,
+        models: LiveModels,
         on_failing: Callable[[str], None],
-        form_of: Callable[[str], tuple[bytes, tuple[str, ...]]],
-        is_covered: Callable[[str], bool],
     ) -> None:
         self.has_spider_side = False
         """True if the spider middleware reports processed pages; otherwise a page is processed when it is answered."""
@@ -72,8 +56,7 @@ class Answers:
         self._explorer = explorer
         self._report = report
         self._on_failing = on_failing
-        self._form_of = form_of
-        self._is_covered = is_covered
+        self._models = models
         self._sinks = Sinks()
         self._left_over: list[str | Request] = []
         self.is_resumed = False
@@ -100,7 +83,8 @@ class Answers:
         is_formed = marks.UNFORMED not in request.meta
         if response.status in _NOTHING_THERE and explores is not None and explores[1] != marks.OWNER:
             del request.meta[marks.EXPLORES]  # dropping it loses nothing, so it does not contradict its rule
-        if response.status >= 400 or (response.status < 300 and is_formed and _says_nothing(response)):
+        is_page = response.status < 300 and is_formed
+        if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
             return self.failed(request)
         if response.status >= 300 and is_formed:
             marks.answers_for(request, ())  # the request for the target will answer
@@ -133,10 +117,10 @@ class Answers:
         if target is None:
             self._explorer.not_answered(explores)
         elif explores[1] in marks.OF_COVERED:
-            form, _ = self._form_of(target)
-            self._explorer.led_behind(explores, form, is_covered=self._is_covered(target))
+            form, _ = self._models.form_of(target)
+            self._explorer.covered.led_behind(explores, form, is_covered=self._models.is_covered(target))
         else:
-            self._explorer.led_on(explores, target, *self._form_of(target))
+            self._explorer.led_on(explores, target, *self._models.form_of(target))
 
     def _switch_off_failing(self) -> None:
         for rule in self._explorer.take_failing():
@@ -168,8 +152,8 @@ class Answers:
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
         if marks.EXPLORES in request.meta:
-            form, _ = self._form_of(request.url)
-            self._explorer.swallowed(request, form, is_covered=self._is_covered(request.url))
+            form, _ = self._models.form_of(request.url)
+            self._explorer.swallowed(request, form, is_covered=self._models.is_covered(request.url))
         self._switch_off_failing()
         forms = marks.forms_of(request)
         if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:
@@ -313,7 +297,3 @@ class Answers:
         if request is None:
             self._report.warn_once("unreadable", f"A request of an earlier crawl cannot be sent again: {each!r:.300}")
         return request
-
-
-def _says_nothing(response: Response) -> bool:
-    return says_nothing(response.body, (response.headers.get("Content-Type") or b"").decode("latin-1"))

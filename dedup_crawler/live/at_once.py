@@ -11,10 +11,7 @@ T = TypeVar("T")
 def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that never suspends, such as those of a local seen set.
 
-    Raises
-    ------
-    RuntimeError
-        If it suspends.
+    RuntimeError if it suspends.
     """
     try:
         coroutine.send(None)

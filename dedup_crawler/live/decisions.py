@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from scrapy.http.request import NO_CALLBACK
-
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.collecting.items import REDIRECTED_KEY
+from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
 from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.notes import Notes
@@ -20,8 +18,8 @@ from dedup_crawler.urls.normal import normal_form
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from dedup_crawler.live.comparing.owner_pages import FetchedPage
     from dedup_crawler.live.exploration.explorer import Explorer
+    from dedup_crawler.live.requests.owner_fetches import OwnerFetches
     from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_OWNERS = 10_000
@@ -31,28 +29,7 @@ _MAX_URL = 1_000  # characters; longer URLs are not remembered
 class Decisions:
     """Decides about requests.
 
-    Parameters
-    ----------
-    questions
-        Finds the model, the form and the rules of a request.
-    notes
-        Keeps requests that have no form.
-    seen
-        The seen set.
-    codes
-        Rules by their code in the seen set.
-    explorer
-        Chooses the duplicates to fetch as tests.
-    report
-        Receives the drops.
-    request_of
-        Reads a request from its text; None if that is impossible.
-    fetch
-        Downloads a request past the queue, without a callback.
-    stored_page
-        Returns the page of a URL that an earlier crawl stored; None if there is none.
-    is_dry_run
-        If True, decide and count, but drop nothing.
+    A dry run decides and counts, but drops nothing.
     """
 
     def __init__(
@@ -63,9 +40,7 @@ class Decisions:
         codes: RuleCodes,
         explorer: Explorer,
         report: DropReport,
-        request_of: Callable[[str], Request | None],
-        fetch: Callable[[Request], None],
-        stored_page: Callable[[str], FetchedPage | None],
+        owner_fetches: OwnerFetches,
         *,
         is_dry_run: bool,
     ) -> None:
@@ -74,10 +49,10 @@ class Decisions:
         self._seen = seen
         self._codes = codes
         self._explorer = explorer
+        self._covered = explorer.covered
+        self._unreached = explorer.covered.unreached
         self._report = report
-        self._request_of = request_of
-        self._fetch = fetch
-        self._stored_page = stored_page
+        self._owner_fetches = owner_fetches
         self._count = report.count
         self._is_dry_run = is_dry_run
         self._n_kept = 0  # since the last count; counting every link would be slower
@@ -102,7 +77,7 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
         form = self._owners.get(request.url)
-        if form is None or request.dont_filter or self._explorer.unreached.n_redirected or marks.is_marked(request):
+        if form is None or request.dont_filter or self._unreached.n_redirected or marks.is_marked(request):
             return False
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
@@ -161,7 +136,7 @@ class Decisions:
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        if question.is_redirected or self._explorer.unreached.n_redirected:
+        if question.is_redirected or self._unreached.n_redirected:
             self._note_reached(question, NEW_HOLDER)
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.forget_owner(question.digest)
@@ -198,12 +173,12 @@ class Decisions:
         if not marks.tests_covered(question.request):
             if REDIRECTED_KEY in question.request.meta:
                 return  # not a link: the spider follows a redirect
-            self._explorer.reached(question.digest, question.referrer.url if question.referrer is not None else None)
+            self._covered.reached(question.digest, question.referrer.url if question.referrer is not None else None)
         elif not question.model.is_covered(question.url):  # covered URLs do not count as reached
             is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND
             expected = marks.REACHED_ALONE if is_alone else marks.REACHED
             if is_alone:
-                self._explorer.led_alone(question.digest)
+                self._covered.led_alone(question.digest)
             question.request.meta[marks.EXPLORES][:2] = question.digest, expected
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
@@ -277,47 +252,14 @@ class Decisions:
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
         expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
         if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
-            expected = marks.AWAITED if await self._is_owner_fetched(question) else marks.AT_HAND
+            is_on_its_way = await self._owner_fetches.is_on_its_way(question, self._questions.crawl)
+            expected = marks.AWAITED if is_on_its_way else marks.AT_HAND
         meta = question.request.meta
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
         self._explorer.sent(question.request)
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
-
-    async def _is_owner_fetched(self, question: Question) -> bool:
-        """Fetch the owner's page again unless it is stored; return True if the page is on its way."""
-        if self._explorer.comparisons.is_asked_again(question.digest):
-            return True
-        owner = await self._owner_of(question)
-        if owner is None:
-            self._explorer.comparisons.has_no_owner(question.digest)
-            return False
-        if (stored := self._stored_page(owner.url)) is not None:
-            self._explorer.comparisons.owner_came(question.digest, stored)
-            return False
-        self._count("explored/owners")
-        self._fetch(owner)
-        return True
-
-    async def _owner_of(self, question: Question) -> Request | None:
-        """Return a request that fetches the owner's page again; None if the owner's URL is unknown."""
-        url = self._report.owner_of(question.digest)
-        if url is None:
-            try:
-                text = await self._seen.owner(question.digest)
-            except SeenUnavailableError:
-                return None
-            request = self._request_of(text) if text is not None else None
-            url = request.url if request is not None else None
-        if url is None or url == question.request.url:
-            return None
-        # with the same headers and cookies as the duplicate
-        owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
-        marks.unmark(owner)
-        owner.meta[marks.DECIDED] = marks.decided(self._questions.crawl, owner.url, is_redirected=False)
-        owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
-        return owner
 
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
         """Drop a request; remember it unless its URL itself was fetched before."""

@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collecting.collector import write_pages
-from dedup_crawler.live.collecting.crawl_database import database_of, models_folder
+from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.exploration.explorer import Explorer
-from dedup_crawler.live.exploration.shared_tests import SharedTests
-from dedup_crawler.live.killed_job import KilledJob
-from dedup_crawler.live.learning.learner import Learner, check_learning
-from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.learning.learner import Learner
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
-from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.requests.notes import Notes
+from dedup_crawler.live.requests.owner_fetches import OwnerFetches
 from dedup_crawler.live.requests.question import Questions
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import create_looping_call, download
-from dedup_crawler.live.seen.opening import open_seen
-from dedup_crawler.live.seen.protocol import SeenSet, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import owner_tag
+from dedup_crawler.live.sources import Sources, open_sources
 from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
 from dedup_crawler.live.telling.drop_report import MAX_OWNERS, DropReport
 from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
-from dedup_crawler.live.telling.summary import progress, summary
-from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
+from dedup_crawler.live.telling.summary import progress_line, summary
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-
-logger = logging.getLogger("dedup_crawler.live")
 
 _FLUSH_S = 1.0
 _LOOK_AFTER_S = 10.0
@@ -54,30 +46,24 @@ _MODELS_FACT = "models"
 class DuplicateFilter:
     """Decisions, answers, explorations and reports of one crawl, built from its ``DEDUP_*`` settings."""
 
-    def __init__(
-        self, crawler: Crawler, options: Options, models: LiveModels, seen: SeenSet[Any], job: KilledJob | None
-    ) -> None:
+    def __init__(self, crawler: Crawler, sources: Sources) -> None:
+        options, models, seen = sources.options, sources.models, sources.seen
         self.seen = seen
         self.has_downloader_side = False
         """True if the downloader middleware is enabled; otherwise nothing may be dropped."""
-        self._job = job
+        self._job = sources.job
         self._crawler = crawler
         self._options = options
         self._models = models
         self._codes = RuleCodes()
         self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self._status = StatusPage(options.status) if options.status else None
+        self._database = database_of(crawler)
+        self._earlier = EarlierPages(self._database)
         self._explorer = Explorer(
-            models.evidence,
-            self._report,
-            models.site_text_of,
-            lambda url, n: self._earlier.beside(url, n),
-            options.exploration,
-            is_dry_run=options.is_dry_run,
+            models, self._report, self._earlier, options.exploration, is_dry_run=options.is_dry_run
         )
-        self.answers = Answers(
-            crawler, seen, self._explorer, self._report, self._switch_off, self._form_of, self._is_covered
-        )
+        self.answers = Answers(crawler, seen, self._explorer, self._report, models, self._switch_off)
         writer = RequestWriter()
 
         def text_of(request: Request) -> str | None:
@@ -95,17 +81,27 @@ class DuplicateFilter:
             self._codes,
             self._explorer,
             self._report,
-            read,
-            lambda request: download(crawler, request),
-            lambda url: self._earlier.page(url),
+            OwnerFetches(
+                self._explorer.comparisons,
+                seen,
+                self._report,
+                self._earlier,
+                read,
+                lambda request: download(crawler, request),
+            ),
             is_dry_run=options.is_dry_run,
         )
         self.is_decided = questions.is_decided
         self.decide = self._decisions.decide
-        self._database = database_of(crawler)
-        self._earlier = EarlierPages(self._database)
-        self._shared_tests = SharedTests(models.evidence, seen)
-        self._learner = self._new_learner(options)
+        self._learner: Learner | None = None
+        if options.learn_after is not None and sources.learnt is not None and self._database is not None:
+            self._learner = Learner(
+                self._database,
+                sources.learnt,
+                options.learn_after,
+                lambda folder: self.go_on(self._take_models(folder)),
+                self._report.warn,
+            )
         self._n_earlier = 0  # pages of earlier crawls into the same database
         self._clocks: list[Any] = []
         self._n_said = 0  # pages fetched at the last progress line
@@ -121,31 +117,13 @@ class DuplicateFilter:
     def of(cls, crawler: Crawler) -> DuplicateFilter | None:
         """Return the filter of a crawl, built at the first call; None if it has no model and learns none."""
         if crawler not in _FILTERS:
-            _FILTERS[crawler] = cls._built(crawler)
+            try:
+                sources = open_sources(crawler)
+                _FILTERS[crawler] = cls(crawler, sources) if sources is not None else None
+            except DedupError as error:
+                refuse_to_start(crawler, "dedup_setting_unusable", str(error))
+                _FILTERS[crawler] = None
         return _FILTERS[crawler]
-
-    @classmethod
-    def _built(cls, crawler: Crawler) -> DuplicateFilter | None:
-        warn_of_unknown_settings(crawler)
-        try:
-            options = Options.from_settings(crawler.settings)
-            if not options.is_enabled:
-                return None
-            if options.model is None and options.learn_after is None:
-                logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
-                return None
-            layer = read_rule_files([Path(file) for file in options.static_rules]) if options.static_rules else None
-            models = LiveModels(_shelf(crawler, options, layer), options.exploration, logger.error)
-            # such a spider resumes from its database, which knows the seen URLs
-            jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
-            seen = open_seen(options.seen, Path(jobs) if jobs else None)
-            job = KilledJob(Path(jobs)) if jobs and seen.is_durable else None
-            if job is not None:
-                job.put_aside()
-            return cls(crawler, options, models, seen, job)
-        except DedupError as error:
-            refuse_to_start(crawler, "dedup_setting_unusable", str(error))
-            return None
 
     # lifecycle
 
@@ -180,8 +158,8 @@ class DuplicateFilter:
         await self.answers.recall_rows()
         self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
-        self._explorer.is_resumed = len(self.seen) > 0
-        self._explorer.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
+        self._explorer.covered.is_resumed = len(self.seen) > 0
+        self._explorer.covered.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
         if self._job is not None:
@@ -220,7 +198,7 @@ class DuplicateFilter:
         self._report.close()
         self._show_status(ended=reason)
         await self._note_facts()
-        await self._shared_tests.exchange()
+        await self._models.share_tests(self.seen)
         if reason == "finished":
             self.seen.forget_dropped()  # all verification is done
             await self.answers.forget_rows()
@@ -274,38 +252,12 @@ class DuplicateFilter:
             for url in map(normal_form, earlier_urls(self._database)):
                 n_pages += 1
                 if self._models.of(host_of(url)) is not None:
-                    form, rules = self._form_of(url)
+                    form, rules = self._models.form_of(url)
                     self.seen.restore(form, owner_tag(url), self._codes.code_of(rules))
                     self._report.restored(form, url)
         except StoreError as error:
             self._report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
         return n_pages
-
-    def _form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
-        """Return the digest of a URL's form, and the rules that lead to it."""
-        url = normal_form(url)
-        model = self._models.of(host_of(url))
-        if model is None:
-            return form_digest(url), ()
-        form = model.canonicalize(url)
-        return form_digest(form), model.leading(url, None, form) if form != url else ()
-
-    def _is_covered(self, url: str) -> bool:
-        """Return True if a coverage rule skips the URL."""
-        model = self._models.of(host_of(normal_form(url)))
-        return model is not None and model.is_covered(url)
-
-    def _new_learner(self, options: Options) -> Learner | None:
-        folder = _learning_folder(self._crawler, options)
-        if folder is None or options.learn_after is None or self._database is None:
-            return None
-        return Learner(
-            self._database,
-            folder,
-            options.learn_after,
-            lambda folder: self.go_on(self._take_models(folder)),
-            self._report.warn,
-        )
 
     async def _take_models(self, folder: Path) -> None:
         """Switch to newly learnt models: from now on their forms count, also for seen pages."""
@@ -351,7 +303,7 @@ class DuplicateFilter:
         self.go_on(self._share_tests())
 
     async def _share_tests(self) -> None:
-        for rule in await self._shared_tests.exchange():
+        for rule in await self._models.share_tests(self.seen):
             self._switch_off(rule)
 
     def _flush(self) -> None:
@@ -382,7 +334,7 @@ class DuplicateFilter:
     def _say_progress(self) -> None:
         if self.answers.n_fetched != self._n_said:
             self._n_said = self.answers.n_fetched
-            self._report.inform(progress(self._crawler, self._models, self._n_said))
+            self._report.inform(progress_line(self._crawler, self._models, self._n_said))
 
     def _show_status(self, ended: str | None = None) -> None:
         if self._status is not None:
@@ -397,24 +349,6 @@ class DuplicateFilter:
                     self._noted[key] = text
                 except SeenUnavailableError:
                     return  # try again in a second
-
-
-def _shelf(crawler: Crawler, options: Options, layer: StaticLayer | None) -> ModelShelf:
-    """Return the models of the crawl at its start."""
-    folder = _learning_folder(crawler, options)
-    try:
-        return ModelShelf(folder or options.model or "", may_be_empty=folder is not None, layer=layer)
-    except ModelError as error:
-        raise ModelError(f"DEDUP_MODEL = {str(options.model or folder)!r}: {error}") from error
-
-
-def _learning_folder(crawler: Crawler, options: Options) -> Path | None:
-    """Return the folder for the models of a crawl that learns by itself."""
-    database = database_of(crawler)
-    if options.learn_after is None or database is None:
-        return None
-    check_learning()
-    return models_folder(database, options.model)
 
 
 _FILTERS: WeakKeyDictionary[Crawler, DuplicateFilter | None] = WeakKeyDictionary()

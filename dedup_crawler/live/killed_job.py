@@ -25,13 +25,7 @@ _NAME = re.compile(rb"[0-9a-f]{1,32}")
 
 
 class KilledJob:
-    """A JOBDIR with a mark that tells whether the previous process was killed.
-
-    Parameters
-    ----------
-    folder
-        The JOBDIR; created if missing.
-    """
+    """A JOBDIR, created if missing, with a mark that tells whether the previous process was killed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -90,10 +90,7 @@ class Options:
     def from_settings(cls, settings: BaseSettings) -> Options:
         """Read the ``DEDUP_*`` settings; an empty string counts as not set.
 
-        Raises
-        ------
-        BadInputError
-            If a number cannot be read, or is out of range.
+        BadInputError if a number cannot be read, or is out of range.
         """
         learn_after = _number(settings, "DEDUP_LEARN_AFTER", None, at_least=50, at_most=None)
         exploration = _number(settings, "DEDUP_EXPLORATION", cls().exploration, at_least=0, at_most=1)

@@ -51,7 +51,7 @@ __all__ = [
     "create_looping_call",
     "download",
     "is_asyncio_available",
-    "is_refused",
+    "is_start_refused",
     "refuse_crawl",
     "scheduler_of",
     "sleep",
@@ -97,7 +97,7 @@ def refuse_crawl(crawler: Crawler, reason: str) -> None:
     if _VERSION >= (2, 18):
         raise CloseSpider(reason)
     engine = crawler.engine
-    if is_refused(crawler):
+    if is_start_refused(crawler):
         return  # already refused for another reason
 
     def close() -> None:
@@ -110,6 +110,6 @@ def refuse_crawl(crawler: Crawler, reason: str) -> None:
     clock.start(_STARTS_WITHIN_S, now=False)
 
 
-def is_refused(crawler: Crawler) -> bool:
+def is_start_refused(crawler: Crawler) -> bool:
     """Return True if ``Spider.start()`` runs in a refused crawl; since 2.18 it does not."""
     return _VERSION < (2, 18) and crawler.engine.paused

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.live.at_once import at_once
-from dedup_crawler.live.collecting.items import REFERRER_KEY
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.stopping import stop_at_start
 

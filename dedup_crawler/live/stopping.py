@@ -22,14 +22,7 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     Call it while components are built: an exception there would show the user a traceback, so the first possible
     signal closes the crawl.
 
-    Parameters
-    ----------
-    crawler
-        The crawl to close.
-    reason
-        ``finish_reason`` in its stats.
-    message
-        One line for the user: the problem and the way out.
+    *reason* is the ``finish_reason`` in its stats, *message* one line for the user: the problem and the way out.
     """
 
     def close(spider: Spider) -> None:

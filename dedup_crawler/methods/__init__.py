@@ -6,7 +6,7 @@ folders and their options. The rule language and the miners belong to ``rules/``
 """
 
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, Referrer
 from dedup_crawler.methods.registry import METHODS, load_model, make_method, method_from_spec
 
 __all__ = ["METHODS", "Canonicalizer", "Explanation", "Referrer", "load_model", "make_method", "method_from_spec"]

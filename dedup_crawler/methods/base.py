@@ -7,17 +7,13 @@ forgets the first.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
-from dedup_crawler.methods.model.answers import Asked, Explanation, KnownRule, Record, Referrer
-from dedup_crawler.methods.model.folder import ModelFiles, digest_of, read_model, write_model
-from dedup_crawler.methods.model.options import check_values
+from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer
+from dedup_crawler.methods.model.given_urls import check_lengths, checked_visits, training_digest
+from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.refusals import Refusal
@@ -35,28 +31,13 @@ _Told = tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]
 """Identifier of each rule -> its sentence; -> its numbers of merge groups and of wrong ones."""
 
 
-class Canonicalizer(ABC):
+class Canonicalizer(SavedModel):
     """Gives all URLs of a page one string, the canonical form. It is a key to compare by, and is never fetched."""
-
-    name: ClassVar[str]
-    """Name on the command line, in model folders and in tables."""
-
-    _least: ClassVar[Mapping[str, float]] = {}
-    """Option -> its smallest value."""
-
-    _shares: ClassVar[Sequence[str]] = ()
-    """Options that are a share (0-1)."""
-
-    hosts: frozenset[str] = frozenset()
-    """Hosts (with port, lower-case) of the training URLs. URLs of other hosts keep their normal form."""
 
     _last_start = "\0"  # scheme and host of the last URL of a known host; no URL starts with this default
 
     _told_rules: _Told | None = None
     """Sentences and counts of the rules; None until they are needed."""
-
-    quality_: Mapping[str, Any]
-    """Measures of the fitted model, for ``model.json``."""
 
     progress: Callable[[int, int, float], None] | None = None
     """Called during fitting with the steps done, the largest number of steps, and the quality of the fit (0-1)."""
@@ -108,7 +89,7 @@ class Canonicalizer(ABC):
         BadInputError
             If the lengths differ, there is no URL, or an option is out of range.
         """
-        _check_lengths(type(self).__name__, urls, clusters, referrers, redirects)
+        check_lengths(type(self).__name__, urls, clusters, referrers, redirects)
         self._check_options()
         forms = [normal_form(url) for url in urls]
         self._remember(forms, clusters, referrers)
@@ -153,7 +134,7 @@ class Canonicalizer(ABC):
         NotFittedError
             Before :meth:`fit` or :meth:`load`.
         """
-        return [self.record_of(asked) for asked in self.forms_in_order(_checked_visits(urls, referrers))]
+        return [self.record_of(asked) for asked in self.forms_in_order(checked_visits(urls, referrers))]
 
     def forms_in_order(self, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
         """Forms of (URL, URL of the page that holds the link) pairs in crawl order, one by one.
@@ -236,12 +217,6 @@ class Canonicalizer(ABC):
         """Identifier -> number of merge groups in training, and of wrong ones; (0, 0) if they were not counted."""
         return self._told()[1]
 
-    @property
-    def digest(self) -> str:
-        """Digest of the whole model and its options: 64 hex digits, as in ``model.json`` of the saved model."""
-        self._check_fitted()
-        return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
-
     def model_rules(self) -> ModelRules | None:
         """The rules in the rule language, for export; None if the method has no rules."""
         return None
@@ -262,53 +237,6 @@ class Canonicalizer(ABC):
         """Size of the model: number of rules, or parameters of a network; None for a method that learns nothing."""
         weights = self._weights()
         return n_parameters(weights) if weights else None
-
-    def save(self, folder: str | Path) -> Path:
-        """Write the model as a folder of JSON (and weights). A reader never sees half of a model."""
-        self._check_fitted()
-        files = ModelFiles(tables=self._tables(), weights=self._weights())
-        return write_model(Path(folder), self._description(), files)
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a folder that :meth:`save` wrote.
-
-        Raises
-        ------
-        ModelError
-            If the folder is missing, damaged, of a newer format, or of another method.
-        """
-        return cls.from_files(*read_model(Path(folder), cls.name))
-
-    @classmethod
-    def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
-        """Restore a model from the verified contents of its folder.
-
-        Raises
-        ------
-        DamagedModelError
-            If a table is missing, or a value in it is impossible.
-        """
-        try:
-            check_values(cls, description["options"])
-            model = cls(**description["options"])
-            model._check_options()
-        except BadInputError as error:
-            raise DamagedModelError(f"model.json does not describe a {cls.name} model: {error} Train again.") from error
-        model.hosts = frozenset(description["hosts"])
-        model.n_urls_ = description["counts"]["urls"]
-        model.n_clusters_ = description["counts"]["clusters"]
-        model.data_digest_ = description["training_data_digest"]
-        model.quality_ = description["quality"]
-        try:
-            model._restore(files)
-        except BadInputError as error:
-            raise DamagedModelError(f"{error} Train again.") from error
-        return model
-
-    def options(self) -> dict[str, Any]:
-        """Options as they were given to the constructor."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @abstractmethod
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
@@ -349,30 +277,9 @@ class Canonicalizer(ABC):
         """A copy of the fitted model without these rules; the model itself if it cannot leave out rules."""
         return self
 
-    def _check_options(self) -> None:
-        """Raise BadInputError for an option out of range."""
-        for option, least in self._least.items():
-            value = getattr(self, option)
-            if value is not None and value < least:
-                raise BadInputError(f"{self.name}: {option} is {value}; give {least} or more.")
-        for option in self._shares:
-            if not 0 <= getattr(self, option) <= 1:
-                raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
-
     def _quality(self) -> dict[str, Any]:
         """Measures of the fitted model."""
         return {}
-
-    def _tables(self) -> dict[str, Any]:
-        """File name -> JSON value, for the learnt attributes."""
-        return {}
-
-    def _weights(self) -> bytes:
-        """Weights of a network, as bytes."""
-        return b""
-
-    def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
-        """Restore the learnt attributes from the results of `_tables` and `_weights`; BadInputError for other files."""
 
     def _remember(
         self, forms: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None
@@ -385,63 +292,3 @@ class Canonicalizer(ABC):
         self.n_clusters_ = len(set(pages))
         found_on = referrers if referrers is not None else [None] * len(forms)
         self.data_digest_ = training_digest(zip(forms, pages, found_on, strict=True))
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "data_digest_"):
-            name = type(self).__name__
-            raise NotFittedError(
-                f"{name} has learnt nothing yet: "
-                f"call fit(urls, clusters), or {name}.load(folder), before canonicalize()."
-            )
-
-    def _description(self) -> dict[str, Any]:
-        return {
-            "method": self.name,
-            "options": self.options(),
-            "hosts": sorted(self.hosts),
-            "counts": {"urls": self.n_urls_, "clusters": self.n_clusters_},
-            "training_data_digest": self.data_digest_,
-            "quality": self.quality_,
-        }
-
-
-def _check_lengths(
-    name: str,
-    urls: Sequence[str],
-    clusters: Sequence[int],
-    referrers: Sequence[str | None] | None,
-    redirects: Sequence[str | None] | None,
-) -> None:
-    if len(urls) != len(clusters):
-        raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(clusters)} clusters; give one cluster per URL.")
-    for what, given in (("referrer", referrers), ("redirect", redirects)):
-        if given is not None and len(given) != len(urls):
-            raise BadInputError(
-                f"{name}.fit got {len(urls)} URLs and {len(given)} {what}s; give one {what} (or None) per URL."
-            )
-    if not urls:
-        raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
-
-
-def _checked_visits(urls: Iterable[str], referrers: Iterable[str | None] | None) -> list[tuple[str, str | None]]:
-    if isinstance(urls, str):
-        raise BadInputError(f"records takes a list of URLs and got one text: write records([{urls[:200]!r}]).")
-    listed = list(urls)
-    for i, url in enumerate(listed):
-        if not isinstance(url, str):
-            raise BadInputError(f"urls[{i}] is {url!r}, not a string: remove missing values, for example by dropna().")
-    if referrers is None:
-        return [(url, None) for url in listed]
-    # a missing value in a column of pandas is NaN
-    sources = [source if isinstance(source, str) else None for source in referrers]
-    if len(sources) != len(listed):
-        raise BadInputError(f"records got {len(listed)} URLs and {len(sources)} referrers; give one (or None) per URL.")
-    return list(zip(listed, sources, strict=True))
-
-
-def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
-    """Digest of training data: URL in normal form, page and referrer of each row, in order."""
-    digest = hashlib.sha256()
-    for url, page, referrer in rows:
-        digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()

@@ -7,7 +7,7 @@ from typing import ClassVar
 from w3lib.url import canonicalize_url
 
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, Referrer
 
 
 class _Baseline(Canonicalizer):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from dedup_crawler.errors import MissingExtraError, ModelError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.language.rule_ids import identifier
 from dedup_crawler.urls.normal import normal_form

@@ -20,8 +20,8 @@ from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.language.rule import KeyValueMap, UrlMap
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_maps import KeyValueMap, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -63,17 +63,14 @@ class DustBuster(RuleBased):
     def fit_sizes(self, urls: Sequence[str], sizes: Sequence[tuple[int, int]]) -> Self:
         """Learn from the sizes of pages.
 
+        BadInputError if the lengths differ, there is no URL, or an option is out of range.
+
         Parameters
         ----------
         urls
             URLs in any order; URLs with only empty answers are ignored.
         sizes
             ``sizes[i]`` is the smallest and the largest size (bytes) of the answers to ``urls[i]``.
-
-        Raises
-        ------
-        BadInputError
-            If the lengths differ, there is no URL, or an option is out of range.
         """
         if len(urls) != len(sizes):
             raise BadInputError(f"{len(urls)} URLs and {len(sizes)} sizes; give one range of sizes per URL.")

@@ -15,8 +15,9 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
-from dedup_crawler.rules.language.rule import Rule, UrlMap
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_maps import UrlMap
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
 from dedup_crawler.rules.miners.duster import consensus_rules
 from dedup_crawler.rules.miners.graph_selection import graph_selection

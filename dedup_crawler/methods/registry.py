@@ -10,7 +10,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.folder import method_of, read_model
-from dedup_crawler.methods.model.options import options_of, read_spec
+from dedup_crawler.methods.model.method_options import options_of, read_spec
 from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
 from dedup_crawler.rules.static_rules.layer import StaticLayer
 
@@ -53,10 +53,7 @@ METHODS: Mapping[str, type[Canonicalizer]] = _Methods()
 def make_method(name: str, **options: Any) -> Canonicalizer:
     """Build the method *name*.
 
-    Raises
-    ------
-    BadInputError
-        If the method or an option is unknown.
+    BadInputError if the method or an option is unknown.
     """
     method = find_method(name)
     try:
@@ -68,10 +65,7 @@ def make_method(name: str, **options: Any) -> Canonicalizer:
 def method_from_spec(spec: str) -> Canonicalizer:
     """Build a method from text, such as ``keep-all`` or ``seq2seq:preset=paper,seed=1``.
 
-    Raises
-    ------
-    BadInputError
-        If the method, an option or a value is unknown.
+    BadInputError if the method, an option or a value is unknown.
     """
     name, texts = read_spec(spec)
     known = {option.name: option for option in options_of(find_method(name))}
@@ -85,10 +79,7 @@ def method_from_spec(spec: str) -> Canonicalizer:
 def load_model(folder: str | Path) -> Canonicalizer:
     """Read a model folder of any method; imports no training library.
 
-    Raises
-    ------
-    ModelError
-        If the folder is missing, damaged or of another format.
+    ModelError if the folder is missing, damaged or of another format.
     """
     folder = Path(folder)
     method = find_method(method_of(folder))
@@ -107,10 +98,7 @@ def _static_layer(value: Any) -> StaticLayer:
 def find_method(name: str) -> type[Canonicalizer]:
     """Class of the method *name*.
 
-    Raises
-    ------
-    BadInputError
-        If the name is unknown; the text names the most similar one.
+    BadInputError if the name is unknown; the text names the most similar one.
     """
     if name not in METHODS:
         raise BadInputError(f"unknown method {name!r}; known: {', '.join(METHODS)}.{did_you_mean(name, METHODS)}")

@@ -14,7 +14,7 @@ The preset ``paper`` is the recipe of the paper. The preset ``fast`` adds four o
 * ``judged_gate``: the network learns from the first 70 % of the pages. A template is only translated if it has at least
   20 merge groups with later pages, and at most 10 % of them are wrong (95 % confidence).
 * ``value_guard``: a dropped argument that several pages share is a function token
-  (:mod:`dedup_crawler.rules.applying.value_reuse`).
+  (:mod:`dedup_crawler.rules.applying.new_words`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.training_history import (
     FILE,

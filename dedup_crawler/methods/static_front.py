@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -24,15 +24,7 @@ _MAX_PASSES = 10
 
 
 class StaticFront(Canonicalizer):
-    """A fitted model behind static rules; both are saved together.
-
-    Parameters
-    ----------
-    model
-        The model.
-    layer
-        The static rules in front of it.
-    """
+    """A fitted model behind a layer of static rules; both are saved together."""
 
     name = "static-front"
 
@@ -135,12 +127,7 @@ class StaticFront(Canonicalizer):
 def with_static_files(model: Canonicalizer, paths: Iterable[str | Path]) -> Canonicalizer:
     """The model behind the rules of some files; the model itself without files.
 
-    Raises
-    ------
-    BadInputError
-        If a file cannot be read.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if a file cannot be read. MissingExtraError if a package that applies the rules is not installed.
     """
     files = [Path(path) for path in paths]
     return StaticFront(model, read_rule_files(files)) if files else model

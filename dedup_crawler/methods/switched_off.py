@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.urls.normal import normal_form
 
 
@@ -19,10 +19,7 @@ def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer
     A URL on which none of these rules fired keeps its form. Any other URL gets a form by the remaining rules that fired
     on it; no other rule steps in. Unknown identifiers are ignored.
 
-    Raises
-    ------
-    NotFittedError
-        If the model has learnt nothing yet.
+    NotFittedError if the model has learnt nothing yet.
     """
     model._check_fitted()
     if isinstance(model, SwitchedOff):
@@ -37,12 +34,7 @@ class SwitchedOff(Canonicalizer):
     them, but only if all rules that lead to it fired before, too. Otherwise another rule has stepped in, about which
     nobody knows more, and the URL keeps its normal form. It also does so if the new form would not be its own form.
 
-    Parameters
-    ----------
-    whole
-        The model with all its rules.
-    off
-        Identifiers of the rules that are switched off.
+    *whole* is the model with all its rules, *off* the identifiers of those that are switched off.
     """
 
     name = "switched-off"

@@ -87,7 +87,7 @@ def train_pairs(
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []), one_thread():
         torch.manual_seed(seed)
         model = make_network().to(place)
-        training = _Training(model, pairs, labels, recipe, seed, place)
+        training = _PairTraining(model, pairs, labels, recipe, seed, place)
         accuracies, losses = [], []
         for epoch in range(1, recipe.epochs + 1):
             accuracy, loss = training.epoch()
@@ -98,7 +98,7 @@ def train_pairs(
         return PairFit(_weights(model), tuple(accuracies), tuple(losses))
 
 
-class _Training:
+class _PairTraining:
     def __init__(
         self, model: nn.Module, pairs: PairRows, labels: Array, recipe: PairRecipe, seed: int, device: torch.device
     ) -> None:

@@ -78,10 +78,10 @@ def train(
     with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
         torch.manual_seed(seed)
         with one_thread():
-            return _Training(pairs, n_tokens, recipe, seed, place).run(progress)
+            return _TranslatorTraining(pairs, n_tokens, recipe, seed, place).run(progress)
 
 
-class _Training:
+class _TranslatorTraining:
     _MIN_EPOCHS = 30
     _LOOK_EVERY = 50  # steps between two checks of the translations; a check costs about half an epoch
 

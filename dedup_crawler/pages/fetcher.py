@@ -43,6 +43,9 @@ class Fetched:
 class PoliteFetcher:
     """Fetches pages of one site; a context manager.
 
+    BadInputError if *site* is not an http(s) URL, or a number is out of range. FetchError if the site does not answer,
+    or its robots.txt cannot be read.
+
     Parameters
     ----------
     site
@@ -53,13 +56,6 @@ class PoliteFetcher:
         Largest number of requests, without robots.txt; 1 or more.
     timeout_s
         Largest number of seconds for one request, from the connection to the last byte.
-
-    Raises
-    ------
-    BadInputError
-        If *site* is not an http(s) URL, or a number is out of range.
-    FetchError
-        If the site does not answer, or its robots.txt cannot be read.
     """
 
     def __init__(self, site: str, *, delay_s: float = 1.0, max_fetches: int = 1000, timeout_s: float = 30) -> None:

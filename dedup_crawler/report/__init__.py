@@ -1,6 +1,5 @@
 """The report: one HTML file about a crawl, its models, a comparison and a live crawl.
 
-Read ``making`` first (it reads the sources), then ``page`` (it makes the HTML). ``crawl_facts``, ``patterns``,
-``model_facts`` and ``drops`` count, ``figures`` draws, and ``text`` makes the strings of strangers fit to show. Metrics
-are defined in ``evaluation/``.
+Read ``making`` first (it reads the sources), then ``page`` (it makes the HTML). ``crawl_facts``, ``waste``,
+``model_facts`` and ``drops`` count, ``figures`` draws. Metrics are defined in ``evaluation/``.
 """

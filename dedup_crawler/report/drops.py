@@ -35,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Drop:
+class LoggedDrop:
     """One line of the file."""
 
     url: str
@@ -50,7 +50,7 @@ class RuleDrops:
     """The drops of one rule."""
 
     n_dropped: int = 0
-    examples: list[Drop] = field(default_factory=list)
+    examples: list[LoggedDrop] = field(default_factory=list)
 
 
 @dataclass
@@ -64,12 +64,12 @@ class DropFacts:
     """Number of drops for which a truth has the pages of both URLs."""
     n_wrong: int = 0
     """Number of judged drops whose URLs show two pages."""
-    wrong: list[Drop] = field(default_factory=list)
+    wrong: list[LoggedDrop] = field(default_factory=list)
     times: tuple[float, float] | None = None
     of_rules: dict[str, RuleDrops] = field(default_factory=dict)
     """Rule identifier -> drops of which it is the first rule, as in the stats of a crawl."""
 
-    def add(self, drop: Drop, truth: Mapping[str, str], suspected: frozenset[str]) -> None:
+    def add(self, drop: LoggedDrop, truth: Mapping[str, str], suspected: frozenset[str]) -> None:
         """Count one drop."""
         self.n_dropped += 1
         if drop.time is not None:
@@ -100,7 +100,7 @@ class RuleLife:
     counts: RuleCounts
     lost: LostPages | None
     """Estimate of the pages that the rule's drops lost; None without explorations."""
-    examples: Sequence[Drop]
+    examples: Sequence[LoggedDrop]
 
     @property
     def is_suspected(self) -> bool:
@@ -179,7 +179,7 @@ def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str],
     return facts
 
 
-def _lines(path: Path, progress: Progress) -> Iterator[Drop | None]:
+def _lines(path: Path, progress: Progress) -> Iterator[LoggedDrop | None]:
     """Read the drops of a file; None for a line without a drop."""
     try:
         size = path.stat().st_size
@@ -191,7 +191,7 @@ def _lines(path: Path, progress: Progress) -> Iterator[Drop | None]:
         raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}).") from None
 
 
-def _drop(line: bytes) -> Drop | None:
+def _drop(line: bytes) -> LoggedDrop | None:
     try:
         value = json.loads(line)
         url, owner, rules, time = value["url"], value.get("owner"), value.get("rules"), value.get("time")
@@ -199,7 +199,7 @@ def _drop(line: bytes) -> Drop | None:
         return None
     if not isinstance(url, str) or not isinstance(rules, list):
         return None
-    return Drop(
+    return LoggedDrop(
         url,
         owner if isinstance(owner, str) else None,
         tuple(str(rule)[:_MAX_NAME] for rule in rules[:_MAX_RULES_OF_DROP]),

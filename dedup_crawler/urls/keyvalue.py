@@ -123,11 +123,13 @@ def is_sorted(rest: str) -> bool:
     return names == sorted(names)
 
 
-def is_reordered(url: str, form: str) -> bool:
+def is_other_query_order(url: str, form: str) -> bool:
     """Return True if *form*, which is sorted, has query names of *url* in another order than *url*.
 
-    >>> is_reordered("http://a/?t=4&f=1", "http://a/?f=1&t=4"), is_reordered("http://a/?t=4&f=1", "http://a/?t=4")
-    (True, False)
+    >>> is_other_query_order("http://a/?t=4&f=1", "http://a/?f=1&t=4")
+    True
+    >>> is_other_query_order("http://a/?t=4&f=1", "http://a/?t=4")
+    False
     """
     query = form.partition("?")[2]
     if "&" not in query:  # one name has no order

@@ -180,11 +180,6 @@ def spoken_name(name: str) -> str:
     return f"`{name.removeprefix(_MARK)}`" if name[:2] == _MARK * 2 else f"`{name}`"
 
 
-def is_marked(name: str) -> bool:
-    """Return True if :meth:`SiteGrammar.read` made this name: the site does not have it in its query."""
-    return name[:1] == _MARK or name.endswith(value_lists.MARK)
-
-
 def is_same(one: str, other: str) -> bool:
     """Return True if two URLs differ at most in the order of their query names."""
     if one == other:

@@ -198,7 +198,7 @@ def join(template: Template, arguments: Sequence[str]) -> str:
     return PLACEHOLDER.sub(lambda match: arguments[int(match[1]) - 1], template)
 
 
-def compiled(template: Template) -> Callable[..., str]:
+def writer_of(template: Template) -> Callable[..., str]:
     """Prepare :func:`join` for one template: returns a function that takes the arguments one by one."""
     return PLACEHOLDER.sub(
         lambda match: f"{{{int(match[1]) - 1}}}", template.replace("{", "{{").replace("}", "}}")

@@ -1,10 +1,12 @@
 """Storing the pages of a crawl: a pipeline for spiders that yield pages, a collector for all others.
 
 Both write through the same recorder to the database of the crawl (``DEDUP_COLLECT``, or the one that it learns from).
+It flushes its pages every few seconds, and handles write errors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,10 +19,9 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.collecting.crawl_database import database_of
-from dedup_crawler.live.collecting.items import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
-from dedup_crawler.live.collecting.recorder import PageRecorder
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.options import warn_of_unknown_settings
-from dedup_crawler.live.scrapy_compat import close_crawl
+from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call
 from dedup_crawler.live.stopping import refuse_to_start
 
 if TYPE_CHECKING:
@@ -29,13 +30,21 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
     from typing_extensions import Self
 
+    from dedup_crawler.pages.records import Page
+    from dedup_crawler.pages.store import PageStore
+
 logger = logging.getLogger(__name__)
+_RECORDERS: WeakKeyDictionary[Crawler, PageRecorder] = WeakKeyDictionary()
+_FLUSH_S = 5.0
+"""A slow crawl that is killed loses at most the pages of this time, in seconds."""
 
 
 class StorePipeline:
-    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.items.PageItem`; other items pass.
+    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.response_page.PageItem`; other items pass.
 
     Such a spider only collects: when the database cannot be written any more, the crawl is closed
     (``finish_reason`` ``store_failed``).
@@ -144,4 +153,50 @@ def write_pages(crawler: Crawler) -> None:
         recorder.flush()
 
 
-_RECORDERS: WeakKeyDictionary[Crawler, PageRecorder] = WeakKeyDictionary()
+class PageRecorder:
+    """Stores the pages of a crawl in *location*.
+
+    The first failing write ends the recording: *on_error* is called once with the error, and later pages are ignored.
+    The recorder never stops the crawl.
+
+    StoreError if the database cannot be opened.
+    """
+
+    def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:
+        from dedup_crawler.pages.store import PageStore  # not loaded by a crawl that stores nothing
+
+        self._store: PageStore | None = PageStore(location)
+        self._on_error = on_error
+        self._clock: AsyncioLoopingCall | LoopingCall | None = None
+
+    def start(self) -> None:
+        """Flush every few seconds from now on; needs a running event loop."""
+        self._clock = create_looping_call(self.flush)
+        self._clock.start(_FLUSH_S, now=False)
+
+    def add(self, page: Page) -> None:
+        """Store *page* with the next flush, or earlier."""
+        self._guard(lambda store: store.add(page))
+
+    def close(self) -> None:
+        """Write the remaining pages."""
+        if self._clock is not None and self._clock.running:
+            self._clock.stop()
+        self._guard(lambda store: store.close())
+        self._store = None
+
+    def flush(self) -> None:
+        """Write the pages added since the last flush."""
+        self._guard(lambda store: store.flush())
+
+    def _guard(self, action: Callable[[PageStore], None]) -> None:
+        store = self._store
+        if store is None:
+            return
+        try:
+            action(store)
+        except StoreError as error:
+            self._store = None
+            with contextlib.suppress(StoreError):  # the first error is reported
+                store.close()
+            self._on_error(error)

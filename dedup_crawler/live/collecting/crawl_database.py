@@ -30,10 +30,7 @@ def database_of(crawler: Crawler) -> str | None:
     in its JOBDIR. Without a JOBDIR it uses a temporary file, which is removed when the engine has stopped; the log
     says so. Later calls return the same value.
 
-    Raises
-    ------
-    BadInputError
-        If a ``DEDUP_*`` setting cannot be read.
+    BadInputError if a ``DEDUP_*`` setting cannot be read.
     """
     if crawler not in _DATABASES:
         _DATABASES[crawler] = _database(crawler, Options.from_settings(crawler.settings))

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def earlier_urls(database: str) -> Iterator[str]:
     """Yield the URLs of *database* with a good answer (status below 300: a redirect shows no page), in crawl order.
 
-    Raises
-    ------
-    StoreError
-        If the database does not exist or cannot be read.
+    StoreError if the database does not exist or cannot be read.
     """
     from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
 
@@ -32,13 +29,7 @@ def earlier_urls(database: str) -> Iterator[str]:
 
 
 class EarlierPages:
-    """The stored pages of a database, to compare with.
-
-    Parameters
-    ----------
-    database
-        A path or an SQLAlchemy URL; None: no stored pages.
-    """
+    """The stored pages of a *database* (a path or an SQLAlchemy URL; None: no pages), to compare with."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database

@@ -14,16 +14,17 @@ from dedup_crawler.evidence.frame_of_time import N_BESIDE
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
 MAX_BYTES = 32 * 2**20
+"""Bound on all kept pages; a page larger than this is not kept."""
 _OVERHEAD = 500
 """Approximate bytes of an entry besides its body and its texts."""
 
-pack = zstandard.ZstdCompressor(level=1).compress
-_unpack = zstandard.ZstdDecompressor().decompress
+compress = zstandard.ZstdCompressor(level=1).compress
+_decompress = zstandard.ZstdDecompressor().decompress
 
 
-def unpack(packed: bytes) -> bytes:
-    """Return the argument of :func:`pack`: at most :data:`MAX_BODY` bytes."""
-    return _unpack(packed, max_output_size=MAX_BODY)
+def decompress(packed: bytes) -> bytes:
+    """Return the argument of :func:`compress`: at most :data:`MAX_BODY` bytes."""
+    return _decompress(packed, max_output_size=MAX_BODY)
 
 
 class FetchedPage(NamedTuple):
@@ -45,12 +46,12 @@ class FetchedPage(NamedTuple):
     @classmethod
     def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
         """Reduce an answer to a page."""
-        return cls(url, final_url, content_type, pack(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
+        return cls(url, final_url, content_type, compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
 
     @property
     def body(self) -> bytes:
         """The kept part of the body."""
-        return unpack(self.packed)
+        return decompress(self.packed)
 
     @property
     def is_cut(self) -> bool:
@@ -63,16 +64,9 @@ Beside = tuple[Sequence[FetchedPage], Sequence[FetchedPage]]
 
 
 class OwnerPages:
-    """Form digest -> page; the least recently used pages are removed first.
+    """Form digest -> page; the least recently used pages are removed first."""
 
-    Parameters
-    ----------
-    max_bytes
-        Bound on all kept pages; a page larger than this is not kept.
-    """
-
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         # plain tuples, one for every page of a crawl: the garbage collector stops tracking them
         self._pages: OrderedDict[bytes, tuple[Any, ...]] = OrderedDict()
         self._n_put = 0
@@ -89,9 +83,9 @@ class OwnerPages:
         """Keep the page of a form, replacing an earlier one."""
         self.forget(form_digest)
         size = _size(page)
-        if size > self._max_bytes:
+        if size > MAX_BYTES:
             return
-        while self.n_bytes + size > self._max_bytes:
+        while self.n_bytes + size > MAX_BYTES:
             _, (*oldest, _) = self._pages.popitem(last=False)
             self.n_bytes -= _size(FetchedPage(*oldest))
         self._n_put += 1

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dedup_crawler.labels.lines import MIN_WORDS, decode, kind_of, n_words
+from dedup_crawler.labels.lines import MIN_WORDS, content_kind, decode, n_words
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.pages.records import LabelledPage
 
@@ -102,7 +102,7 @@ def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rul
 
 
 def _kind(page: FetchedPage) -> str:
-    return kind_of(page.body if not page.content_type else b"", page.content_type)
+    return content_kind(page.body if not page.content_type else b"", page.content_type)
 
 
 def _text(page: FetchedPage) -> str:

@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
-from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
-from dedup_crawler.live.exploration.awaited_owners import AwaitedOwners, Duplicate
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.collecting.seeding import EarlierPages
+    from dedup_crawler.live.models.live_models import LiveModels
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
 _MAX_FRAMED = 50_000
 
-Verdict = Callable[[bytes, Sequence[str], "bool | None"], None]
+OnVerdict = Callable[[bytes, Sequence[str], "bool | None"], None]
 """Takes a form, the tested rules, and True if both pages are the same; None: undecided."""
+MAX_BYTES = 16 * 2**20
+_OVERHEAD = 500
 
 
 class Comparisons:
     """Keeps the owners' pages and the duplicates that wait for them.
 
-    Parameters
-    ----------
-    on_verdict
-        Called with the result of each comparison.
-    site_text_of
-        Returns the site text in the model of a host; None if it has none.
-    stored_beside
-        Returns up to the given number of pages stored just before that of a URL, and just after it.
+    *on_verdict* is called with the result of each comparison. The *models* know the text of their sites.
     """
 
-    def __init__(
-        self,
-        on_verdict: Verdict,
-        site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Beside],
-    ) -> None:
+    def __init__(self, on_verdict: OnVerdict, models: LiveModels, earlier: EarlierPages) -> None:
         self._on_verdict = on_verdict
-        self._stored_beside = stored_beside
-        self._site_text_of = site_text_of
+        self._models = models
+        self._earlier = earlier
         self._owners = OwnerPages()
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
@@ -149,12 +140,12 @@ class Comparisons:
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
-            if (learnt := self._site_text_of(host)) is not None:
+            if (learnt := self._models.site_text_of(host)) is not None:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
             # for a stored owner, the database knows the pages of its time
-            before, after = self._stored_beside(owner.url, N_BESIDE)
+            before, after = self._earlier.beside(owner.url, N_BESIDE)
             if not before and not after:
                 before, after = self._owners.beside(form)
             beside = [before, after, self._owners.latest()]
@@ -172,3 +163,47 @@ class Comparisons:
 
 def _host(page: FetchedPage) -> str:
     return host_of(normal_form(page.final_url))
+
+
+class Duplicate(NamedTuple):
+    """The page of an explored duplicate."""
+
+    rules: tuple[str, ...]
+    page: FetchedPage
+
+
+class AwaitedOwners:
+    """Form -> its waiting duplicates; when memory is full, those of the longest waiting form are given up."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
+        self._n_bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:
+        """Keep a page until the owner of *form* comes; return the pages given up for lack of room."""
+        self._of.setdefault(form, []).append(duplicate)
+        self._n_bytes += _size(duplicate)
+        given_up: list[Duplicate] = []
+        while self._n_bytes > MAX_BYTES:
+            given_up += self.take(next(iter(self._of)))
+        return given_up
+
+    def take(self, form: bytes) -> list[Duplicate]:
+        """Remove and return the duplicates of *form*."""
+        taken = self._of.pop(form, [])
+        self._n_bytes -= sum(map(_size, taken))
+        return taken
+
+    def take_all(self) -> list[Duplicate]:
+        """Remove and return all duplicates: no owner will come any more."""
+        taken = [duplicate for each in self._of.values() for duplicate in each]
+        self._of.clear()
+        self._n_bytes = 0
+        return taken
+
+
+def _size(duplicate: Duplicate) -> int:
+    return len(duplicate.page.packed) + _OVERHEAD

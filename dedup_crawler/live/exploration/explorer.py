@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import xxhash
-
-from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
-from dedup_crawler.live.comparing.shown_text import ShownText, texts_of
-from dedup_crawler.live.exploration.alternatives import Alternatives
-from dedup_crawler.live.exploration.awaited_owners import Duplicate
-from dedup_crawler.live.exploration.comparisons import Comparisons
-from dedup_crawler.live.exploration.reservoir import Reservoir
-from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.exploration.unreached import Unreached, Waiting
+from dedup_crawler.live.collecting.response_page import content_type_of
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
+from dedup_crawler.live.exploration.covered_tests import CoveredTests
+from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import url_of
+from dedup_crawler.live.requests.request_text import url_of_kept
+from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -26,75 +22,44 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.live.collecting.seeding import EarlierPages
+    from dedup_crawler.live.models.live_models import LiveModels
     from dedup_crawler.live.requests.request_text import Kept
     from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
 _MAX_TESTED = 20_000
-_MAX_URLS = 200_000
-_LOOK_AGAIN = 20  # answers between two checks of the waiting pages
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
 
 class Explorer:
     """Chooses the explorations, compares each with the page it was taken for, and counts the verdicts.
 
-    Parameters
-    ----------
-    evidence
-        Evidence for each rule.
-    report
-        Receives the log lines and counts.
-    site_text_of
-        Returns the site text in the model of a host; None if it has none.
-    stored_beside
-        Returns the pages stored just before that of a URL, and just after it.
-    epsilon
-        Share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages.
-    is_dry_run
-        If True, all would-be drops are fetched and compared.
-    seed
-        Seed of the random choice.
+    *epsilon* is the share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages. In a dry run, all
+    would-be drops are fetched and compared.
     """
 
     def __init__(
-        self,
-        evidence: RuleEvidence,
-        report: DropReport,
-        site_text_of: Callable[[str], SiteText | None],
-        stored_beside: Callable[[str, int], Beside],
-        epsilon: float,
-        *,
-        is_dry_run: bool,
-        seed: int = 0,
+        self, models: LiveModels, report: DropReport, earlier: EarlierPages, epsilon: float, *, is_dry_run: bool
     ) -> None:
-        self.evidence = evidence
+        self.evidence = models.evidence
         self.walls = Walls(report)
         self.alternatives: Alternatives[Kept] = Alternatives()
         """Dropped requests, by form."""
-        self.is_resumed = False
-        """True if an earlier process fetched pages, whose content is unknown here."""
-        self.knows_owners = True
-        """True if the owner of each seen form is remembered."""
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self.comparisons = Comparisons(self._judged, site_text_of, stored_beside)
+        self.comparisons = Comparisons(self._judged, models, earlier)
         self._reservoir: Reservoir[Kept] = Reservoir()
-        self._random = random.Random(seed)  # noqa: S311 - only chooses the tests
+        self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
         self._credit: dict[tuple[str, ...], float] = {}
-        self._shown: ShownText | None = None  # created at the first covered URL
-        self._led: set[bytes] = set()  # forms reached only by tests
-        self._sent = _UrlSet()  # URLs sent as tests
-        self._dropped = _UrlSet()
+        self._sent = UrlSet()  # URLs sent as tests
+        self._dropped = UrlSet()
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
-        self.unreached = Unreached(self._has_shown)
-        """Explored covered pages whose content no other page has shown yet."""
-        self._n_answers = 0
+        self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
 
     def wants(
@@ -117,10 +82,8 @@ class Explorer:
         rate = self.evidence.rate(rules)
         if rate <= 0 or (rate < 1 and (linked_on in self._tested or url in self._dropped)):
             return False
-        if is_covered and self._shown is None:
-            self._shown = ShownText()
-            for _, page in self.comparisons.pages():
-                self._shown.add(page)
+        if is_covered and self.covered.shown is None:
+            self.covered.begin(self.comparisons.pages())
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
@@ -172,13 +135,9 @@ class Explorer:
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
         elif expected == marks.REACHED_ALONE:
-            self._wait(Waiting(self._n_answers, form, tuple(rules), None))  # a link may still come
+            self.covered.wait(form, rules, None)  # a link may still come
         elif expected == marks.COVERED:
-            texts = texts_of(_page(request, response))
-            if self._has_shown(texts):
-                self._judged(form, rules, True)
-            else:
-                self._wait(Waiting(self._n_answers, form, tuple(rules), texts))
+            self.covered.judge(form, rules, _page(request, response))
         elif expected == marks.OWNER:
             self.comparisons.owner_came(form, _page(request, response))
         else:
@@ -209,7 +168,7 @@ class Explorer:
             self._judged(form, rules, True)
             return
         if expected == marks.COVERED:
-            self._judged(form, rules, None if is_covered or target_form in self._led else True)
+            self._judged(form, rules, None if is_covered or target_form in self.covered.led else True)
             return
         owner = self.comparisons.owner(form)
         is_same = owner is not None and request.url in (owner.url, owner.final_url)
@@ -229,42 +188,9 @@ class Explorer:
         is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
         self._judged(form, rules, True if is_same else None)
 
-    def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
-        """Note that a covered URL redirects to a form that the spider will request itself.
-
-        If the form has an owner, it was reached otherwise, unless only another such redirect has led to it. If it has
-        no owner, a link may still come.
-        """
-        form, _, *rules = explores
-        is_known = self._report.owner_of(target_form) is not None and target_form not in self._led
-        if is_known and not is_covered:
-            self._judged(form, rules, True)
-            return
-        self.led_alone(target_form)
-        if is_covered or not self.knows_owners:
-            self._judged(form, rules, None)
-        else:
-            self._wait(Waiting(self._n_answers, target_form, tuple(rules), None))
-
-    def led_alone(self, form: bytes) -> None:
-        """Note that only a test of a coverage rule has led to *form*."""
-        if len(self._led) < _MAX_TESTED:
-            self._led.add(form)
-
-    def reached(self, form: bytes, page: str | None) -> None:
-        """Note that a link on *page* led to *form*: an explored page that redirected to it is reached otherwise too.
-
-        Links on pages that were reached by exploration alone do not count.
-        """
-        if not self.unreached.n_redirected or page in self._tested:
-            return
-        self._led.discard(form)
-        if (waiting := self.unreached.reached(form)) is not None:
-            self._judged(form, waiting.rules, True)
-
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; return the forms for which a wall has answered."""
-        self._n_answers += 1
+        self.covered.n_answers += 1
         if not forms:
             return set()
         page = _page(request, response)
@@ -278,35 +204,12 @@ class Explorer:
                     self.comparisons.owner_came(form, page)
             if forms[-1] not in refused:
                 self.comparisons.learn_frame(forms[-1], page)
-                if self._shown is not None and page.final_url not in self._tested:
-                    self._shown.add(page)
+                self.covered.saw(page)
         return refused
-
-    def _wait(self, page: Waiting) -> None:
-        """Keep an explored page until its verdict; until then one that did not redirect counts as undecided."""
-        if page.texts is not None:  # most redirects lead to a page that a link will reach
-            self.evidence.undecided(page.rules)
-        self.unreached.add(page)
-        if len(self.unreached) % _LOOK_AGAIN == 0:
-            for shown in list(self.unreached.shown_by_now()):
-                self._judged(shown.form, shown.rules, True)
-
-    def _knows_pages(self) -> bool:
-        """Return True if this process has seen all pages that the crawl fetched."""
-        return not self.is_resumed and self._shown is not None and self._shown.knows_frame
-
-    def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
-        if self._shown is None:
-            return None
-        return self._shown.has_shown(texts)
 
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge the covered pages that no other page has shown in time; *is_idle*: no more owners will come."""
-        for page, is_same in self.unreached.due(self._n_answers, is_idle=is_idle):
-            if is_same is False and page.texts is not None and not self._knows_pages():
-                self.evidence.undecided(page.rules, is_suspicious=True)
-                is_same = None
-            self._judged(page.form, page.rules, is_same, was_counted=page.texts is not None)
+        self.covered.run_dry(is_idle=is_idle)
         if is_idle:
             self.comparisons.run_dry()
 
@@ -338,7 +241,7 @@ class Explorer:
         self._credit.clear()
         self._dropped.clear()
         self.comparisons.clear()
-        self.unreached.clear()
+        self.covered.clear()
         return self._sent_after_all(self._reservoir.take_all())
 
     def switch_off(self, rule: str) -> list[Kept]:
@@ -351,7 +254,7 @@ class Explorer:
         by_url: dict[str, Kept] = {}
         for request, rules in kept:
             self.evidence.drops.dropped(rules, -1)
-            by_url[url_of(request)] = request
+            by_url[url_of_kept(request)] = request
         return [*by_url.values()]
 
     def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
@@ -366,38 +269,9 @@ class Explorer:
             self._failing.append(failing)
 
 
-class _UrlSet:
-    """A set of URLs by hash; it is cleared when it grows too large."""
-
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
-
-    def __contains__(self, url: str) -> bool:
-        return bool(self._hashes) and _hash(url) in self._hashes
-
-    def add(self, url: str) -> None:
-        """Add a URL."""
-        if len(self._hashes) >= _MAX_URLS:
-            self._hashes.clear()
-        self._hashes.add(_hash(url))
-
-    def discard(self, url: str) -> None:
-        """Remove a URL."""
-        self._hashes.discard(_hash(url))
-
-    def clear(self) -> None:
-        """Remove all URLs."""
-        self._hashes.clear()
-
-
-def _hash(url: str) -> int:
-    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))
-
-
 def _page(request: Request, response: Response) -> FetchedPage:
     asked = request.meta.get("redirect_urls") or [request.url]
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    return FetchedPage.of(asked[0], response.url, content_type, response.body)
+    return FetchedPage.of(asked[0], response.url, content_type_of(response), response.body)
 
 
 def _host(page: FetchedPage) -> str:

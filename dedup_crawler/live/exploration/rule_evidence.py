@@ -6,10 +6,10 @@ wrong exploration if there were few, at the third after a hundred. A comparison 
 is on probation: it drops nothing, each link that it would drop is a test, and the next wrong test switches it off. It
 drops again when right tests outweigh the wrong one.
 
-A rule may also break when the site changes. So the latest trials are judged separately. A significance test after every
-trial raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th trial, a run of
-trials that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are tested, and
-the whole life: an old rule that breaks is switched off at the fourth wrong trial.
+A rule may also break when the site changes. So the latest verdicts are judged separately. A significance test after
+every verdict raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th verdict,
+a run of verdicts that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
+tested, and the whole life: an old rule that breaks is switched off at the fourth wrong verdict.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Trial
+from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Verdict
 from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.belief import expected_error
@@ -31,13 +31,13 @@ MIN_ERROR = 0.02
 MAX_ERROR = 0.1
 """Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
 LEVEL = 0.001
-"""Probability (0-1) of a false alarm at the first trial; at the t-th trial it is LEVEL / t."""
+"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
 
 YOUNG_RATE = 0.1
 """Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
 YOUNG = 10
 SUSPECTED_RATE = 0.25
-"""Share (0-1) of drops that is explored while one of the latest SUSPECTED trials is wrong."""
+"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
 
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
@@ -72,26 +72,13 @@ class RuleState(NamedTuple):
 class RuleEvidence:
     """Counts explorations by rule; decides how much to explore and which rule fails.
 
-    Parameters
-    ----------
-    epsilon
-        Share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
-    training
-        Rule -> number of merge groups and of contradictions in training.
-    known
-        Counts of earlier crawls.
+    *epsilon* is the share (0-1) of a well-tested rule's drops that is explored; 0 explores nothing.
     """
 
-    def __init__(
-        self,
-        epsilon: float,
-        training: Mapping[str, tuple[int, int]] | None = None,
-        known: Mapping[str, RuleCounts] | None = None,
-    ) -> None:
+    def __init__(self, epsilon: float) -> None:
         self._epsilon = epsilon
-        self._training = dict(training or {})
-        self._lives = {rule: Life.of(counts) for rule, counts in (known or {}).items()}
-        self._foreign = dict(known or {})  # counts of earlier crawls, or of the other crawlers of this one
+        self._training: dict[str, tuple[int, int]] = {}
+        self._lives: dict[str, Life] = {}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
@@ -109,17 +96,15 @@ class RuleEvidence:
 
     def counts(self) -> dict[str, RuleCounts]:
         """Return the counts to save, by rule."""
-        return {
-            rule: RuleCounts(life.n_agreed, life.n_disagreed, life.is_switched_off)
-            for rule, life in self._lives.items()
-            if life.n_agreed or life.n_disagreed or life.is_switched_off
-        }
+        counts = {rule: life.counts() for rule, life in self._lives.items()}
+        return {rule: its for rule, its in counts.items() if any(its)}
 
     def add_training(
         self, training: Mapping[str, tuple[int, int]], site: str = "", standard: Iterable[str] = ()
     ) -> None:
-        """Add the rules of another or newer model; rules of one *site* are evidence for each other.
+        """Add the rules of a model, each with its merge groups and contradictions in training.
 
+        Rules of one *site* are evidence for each other.
         *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
         """
         self._standard.update(standard)
@@ -130,18 +115,12 @@ class RuleEvidence:
         """Add counts of earlier crawls; a rule that this crawl has explored keeps its own counts."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule], self._foreign[rule] = Life.of(counts), counts
+                self._lives[rule] = Life.of(counts)
 
     def own_counts(self) -> dict[str, RuleCounts]:
         """Return the counts of this process alone, by rule."""
-        own = {}
-        for rule, counts in self.counts().items():
-            foreign = self._foreign.get(rule, RuleCounts())
-            n_agreed = max(0, counts.n_agreed - foreign.n_agreed)
-            n_disagreed = max(0, counts.n_disagreed - foreign.n_disagreed)
-            if n_agreed or n_disagreed or counts.is_switched_off:
-                own[rule] = RuleCounts(n_agreed, n_disagreed, counts.is_switched_off)
-        return own
+        own = {rule: life.own_counts() for rule, life in self._lives.items()}
+        return {rule: counts for rule, counts in own.items() if any(counts)}
 
     def take_in(self, others: Mapping[str, RuleCounts]) -> list[str]:
         """Take in the tests of the other crawlers of this crawl; return the rules that they switched off.
@@ -152,17 +131,9 @@ class RuleEvidence:
         for rule, counts in others.items():
             if rule not in self._training:
                 continue
-            life, known = self._life_of(rule), self._foreign.get(rule, RuleCounts())
-            n_agreed = max(0, counts.n_agreed - known.n_agreed)
-            n_disagreed = max(0, counts.n_disagreed - known.n_disagreed)
-            life.n_agreed += n_agreed
-            life.n_disagreed += n_disagreed
-            life.n_wrong += n_disagreed
-            life.n_here += n_agreed + n_disagreed
-            life.n_explored += n_agreed + n_disagreed
-            if n_agreed or n_disagreed:
+            life = self._life_of(rule)
+            if life.take_in(counts):
                 self._held_and_failed.clear()
-            self._foreign[rule] = RuleCounts(known.n_agreed + n_agreed, known.n_disagreed + n_disagreed)
             if counts.is_switched_off and not life.is_switched_off:
                 self.switch_off(rule)
                 off.append(rule)
@@ -223,12 +194,8 @@ class RuleEvidence:
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
         life = self._life_of(rule)
-        n_good = 0
-        for n_good, trial in enumerate(reversed(life.recent)):  # noqa: B007 - n_good: right trials after the last wrong one
-            if not trial.is_right:
-                break
-        else:
-            n_good = SUSPECTED
+        # right verdicts after the last wrong one
+        n_good = next((n for n, each in enumerate(reversed(life.recent)) if not each.is_right), SUSPECTED)
         n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
         # the site may have changed since training, and since the first tests
         n_late = life.n_here - life.n_until_half
@@ -272,7 +239,7 @@ class RuleEvidence:
         str | None
             The rule that is switched off from now on: it was doubted before, or was wrong too often to be doubted. If
             several rules fail, only the most suspicious one is doubted or switched off, and the others' shared wrong
-            trials are taken back.
+            verdicts are taken back.
         """
         sharing = tuple(dict.fromkeys(rules))
         if is_same:
@@ -291,7 +258,7 @@ class RuleEvidence:
             life.n_wrong += not is_same
             life.n_undecided = 0
             if self._may_speak(rule, form_digest, is_same):
-                life.recent.append(Trial(is_same, sharing))
+                life.recent.append(Verdict(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
             if life.n_here == HELD or not is_same:
@@ -307,7 +274,7 @@ class RuleEvidence:
         return worst
 
     def suspicion(self, rule: str) -> float:
-        """Return the significance level by the p-value of a rule's trials under its promise; above 1 it fails."""
+        """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
         life = self._lives.get(rule)
         if life is None:
             return 0.0
@@ -317,7 +284,8 @@ class RuleEvidence:
 
     def expected_error(self, rule: str) -> float:
         """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
-        return expected_error(*self._known(rule, self._life_of(rule)))
+        life, (n_groups, n_wrong) = self._life_of(rule), self._training.get(rule, (0, 0))
+        return expected_error(n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed)
 
     def is_doubted(self, rule: str) -> bool:
         """Return True if a rule that is not switched off has been wrong, and breaks its promise."""
@@ -333,10 +301,10 @@ class RuleEvidence:
         self._excuse_others(rule)
 
     def _excuse_others(self, rule: str) -> None:
-        """Take back the wrong trials that other rules share with *rule*."""
+        """Take back the wrong verdicts that other rules share with *rule*."""
         for other, life in self._lives.items():
             if other != rule:
-                kept = [trial for trial in life.recent if trial.is_right or rule not in trial.sharing]
+                kept = [verdict for verdict in life.recent if verdict.is_right or rule not in verdict.sharing]
                 n_excused = len(life.recent) - len(kept)
                 life.n_disagreed = max(0, life.n_disagreed - n_excused)
                 life.n_wrong = max(0, life.n_wrong - n_excused)
@@ -347,11 +315,6 @@ class RuleEvidence:
         if life is None:
             life = self._lives[rule] = Life.of(RuleCounts())
         return life
-
-    def _known(self, rule: str, life: Life) -> tuple[int, int]:
-        """Return the number of a rule's merge groups and trials, and how many of them were wrong."""
-        n_groups, n_wrong = self._training.get(rule, (0, 0))
-        return n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed
 
     def _rate(self, rule: str) -> float:
         life = self._life_of(rule)

@@ -3,7 +3,7 @@
 With ``-`` as the database the process can start before it is needed: the first line of stdin names the database, each
 further line makes it read the texts of new pages, and at the end of stdin it learns.
 
-The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.refit_report`) and status 0, or one line
+The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.learner`) and status 0, or one line
 on stderr and status 1. The process runs at low priority, and with ``--parent PID`` it ends when that process has ended.
 Its temporary files are removed however it ends, except after ``kill -9``.
 """

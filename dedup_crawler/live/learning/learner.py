@@ -1,4 +1,4 @@
-"""Learning in the background of a crawl: it starts the jobs and handles their results.
+"""Learning in the background of a crawl: it starts the jobs and handles their reports.
 
 It uses no thread and no event loop: the caller calls :meth:`Learner.tick` about once a second.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import math
 import os
 import shutil
@@ -15,12 +16,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, cast
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.live.learning.refit_report import RefitReport
 
 GROWTH = 1.3
 """Factor by which the number of pages grows from one fit to the next."""
@@ -103,11 +103,6 @@ class Learner:
         self._n_pages = 0
         self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
-
-    @property
-    def is_learning(self) -> bool:
-        """Return True if a job was told to learn and has not ended."""
-        return self._job is not None and self._job.n_pages > 0
 
     def pages(self, n: int) -> None:
         """Take the number of pages fetched so far, those of earlier runs into the same database included."""
@@ -221,3 +216,29 @@ def _clear(job: _Job) -> None:
                 job.process.kill()
         job.process.wait()
     shutil.rmtree(job.scratch, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class RefitReport:
+    """Outcome for the models of a crawl."""
+
+    n_pages: int
+    """Number of pages that were learnt from."""
+    learnt: list[str] = field(default_factory=list)
+    """Folders with a new model."""
+    kept: list[str] = field(default_factory=list)
+    """Folders whose old model stays, because it was learnt from more pages."""
+    refused: list[str] = field(default_factory=list)
+    """One line for each old model that stays because the new one was refused."""
+
+    def to_text(self) -> str:
+        """Return the report as one line of JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> RefitReport:
+        """Read what :meth:`to_text` wrote.
+
+        ValueError or TypeError if *text* is anything else.
+        """
+        return cls(**json.loads(text))

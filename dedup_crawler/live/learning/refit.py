@@ -4,8 +4,8 @@ The texts of the pages are written to the crawl's database, a hundred at a time,
 often the crawl learns. Clusters stay in memory, because each new page may change them.
 
 A new model replaces an existing one if it was learnt from at least as many pages, unless one page has swallowed the
-crawl (:mod:`~dedup_crawler.live.learning.swallowing`) or the new model ignores too many keys that the old one keeps
-(:mod:`~dedup_crawler.live.learning.protected_keys`).
+crawl (:mod:`~dedup_crawler.live.learning.objections`) or the new model ignores too many keys that the old one keeps
+(:mod:`~dedup_crawler.live.learning.objections`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
-from dedup_crawler.live.learning.refit_report import RefitReport
-from dedup_crawler.live.learning.swallowing import swallowing_cluster
+from dedup_crawler.live.learning.learner import RefitReport
+from dedup_crawler.live.learning.objections import is_refused, newly_ignored, swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
@@ -36,6 +35,9 @@ _SHOWN_LENGTH = 120
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
     """Learn models from the pages in *database*, and save them.
 
+    DedupError or OSError if the database cannot be read, nothing can be learnt from it, or a model cannot be written.
+    Existing models stay.
+
     Parameters
     ----------
     database
@@ -45,12 +47,6 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         folder for each host with at least 50 pages, named as ``dedup-crawler train`` names it.
     n_workers
         Number of processes that read pages; by default one per core.
-
-    Raises
-    ------
-    DedupError, OSError
-        If the database cannot be read, nothing can be learnt from it, or a model cannot be written. Existing models
-        stay.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:
@@ -67,10 +63,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
 def read_texts(database: str, *, n_workers: int | None = None) -> None:
     """Read the texts of the pages in *database* in advance of :func:`refit`.
 
-    Raises
-    ------
-    DedupError, OSError
-        If the database cannot be read or written.
+    DedupError or OSError if the database cannot be read or written.
     """
     with PageStore(database, create=False) as store:
         _read_texts(store, n_workers)

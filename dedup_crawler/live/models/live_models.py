@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from dedup_crawler.errors import EvidenceError
+from dedup_crawler.errors import EvidenceError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.seen.protocol import form_digest
 from dedup_crawler.methods.model.evidence_file import (
-    Evidence,
+    EvidenceFile,
+    RuleCounts,
     evidence_for,
     evidence_path,
     read_evidence,
@@ -18,12 +20,14 @@ from dedup_crawler.methods.model.evidence_file import (
 )
 from dedup_crawler.methods.switched_off import without
 from dedup_crawler.rules.language.rule_ids import order_identifier
+from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dedup_crawler.evidence.site_text import SiteText
     from dedup_crawler.live.models.model_shelf import ModelShelf
+    from dedup_crawler.live.seen.protocol import SeenSet
     from dedup_crawler.methods import Canonicalizer
     from dedup_crawler.rules.static_rules.layer import StaticLayer
 
@@ -31,14 +35,8 @@ if TYPE_CHECKING:
 class LiveModels:
     """Host -> model.
 
-    Parameters
-    ----------
-    shelf
-        Source of the models.
-    epsilon
-        Share (0-1) of a well-tested rule's drops that is explored.
-    on_trouble
-        Called with a line for the user.
+    *epsilon* is the share (0-1) of a well-tested rule's drops that is explored. *on_trouble* is called with a line for
+    the user.
     """
 
     def __init__(self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None]) -> None:
@@ -48,6 +46,7 @@ class LiveModels:
         self._digests: dict[str, str] = {}
         self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of used models: digest, rule identifiers
         self._sentences: dict[str, str] = {}
+        self._told: dict[str, RuleCounts] = {}  # tests that the other crawlers know
         # base model -> model without switched-off rules; None: unusable, the seen forms come from another model
         self._asked: WeakKeyDictionary[Canonicalizer, Canonicalizer | None] = WeakKeyDictionary()
 
@@ -105,6 +104,34 @@ class LiveModels:
         model = self.of(host)
         return model.site_text if model is not None else None
 
+    def form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
+        """Return the digest of a URL's form, and the rules that lead to it."""
+        url = normal_form(url)
+        model = self.of(host_of(url))
+        if model is None:
+            return form_digest(url), ()
+        form = model.canonicalize(url)
+        return form_digest(form), model.leading(url, None, form) if form != url else ()
+
+    def is_covered(self, url: str) -> bool:
+        """Return True if a coverage rule skips the URL."""
+        model = self.of(host_of(normal_form(url)))
+        return model is not None and model.is_covered(url)
+
+    async def share_tests(self, seen: SeenSet[Any]) -> list[str]:
+        """Exchange tests with the other crawlers of a seen set; return the rules that one of them switched off.
+
+        If the set is unavailable, the next exchange catches up.
+        """
+        own = self.evidence.own_counts()
+        news = {rule: counts for rule, counts in own.items() if self._told.get(rule) != counts}
+        try:
+            others = await seen.share_tests(news)
+        except SeenUnavailableError:
+            return []
+        self._told |= news
+        return self.evidence.take_in({rule: RuleCounts(*counts) for rule, counts in others.items()})
+
     def switch_off(self, rule: str) -> None:
         """Apply a rule no longer; :attr:`evidence` has switched it off already."""
         for base, asked in list(self._asked.items()):
@@ -118,7 +145,7 @@ class LiveModels:
             its_counts = {rule: counts[rule] for rule in sorted(rules & counts.keys())}
             if its_counts:
                 try:
-                    write_evidence(evidence_path(folder), Evidence(digest, its_counts))
+                    write_evidence(evidence_path(folder), EvidenceFile(digest, its_counts))
                 except EvidenceError as error:
                     self._on_trouble(str(error))
 

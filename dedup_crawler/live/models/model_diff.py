@@ -32,7 +32,7 @@ class DroppedLink:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleDrops:
+class RuleDiff:
     """Links that one rule drops and the other model fetches."""
 
     rule: str
@@ -49,9 +49,9 @@ class ModelDiff:
     n_urls: int
     n_both: int
     """Number of links dropped by both."""
-    only_new: tuple[RuleDrops, ...]
+    only_new: tuple[RuleDiff, ...]
     """Dropped by the new model alone, the rule with most URLs first."""
-    only_old: tuple[RuleDrops, ...]
+    only_old: tuple[RuleDiff, ...]
     """Dropped by the old model alone."""
 
     @property
@@ -139,10 +139,10 @@ class _Tally:
         if len(self._examples[rule]) < self._n_examples:
             self._examples[rule].append(DroppedLink(url, referrer, form))
 
-    def drops(self) -> tuple[RuleDrops, ...]:
+    def drops(self) -> tuple[RuleDiff, ...]:
         """Return the drops by rule, the largest first."""
         ordered = sorted(self._n_urls.items(), key=lambda entry: (-entry[1], entry[0]))
         return tuple(
-            RuleDrops(rule, self._sentences.get(rule, "by an unknown rule"), n_urls, tuple(self._examples[rule]))
+            RuleDiff(rule, self._sentences.get(rule, "by an unknown rule"), n_urls, tuple(self._examples[rule]))
             for rule, n_urls in ordered
         )

@@ -19,6 +19,9 @@ FORMATS = ("duplicate-url-discarder", "table")
 def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
     """Write the model in *folder* in one of :data:`FORMATS`.
 
+    BadInputError if the model has no rules and the format takes nothing else. ModelError or EvidenceError if the model,
+    or its evidence file, cannot be read.
+
     Parameters
     ----------
     folder
@@ -27,13 +30,6 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         Name of the format.
     with_guards
         If True, leave out a rule if the format cannot except the URLs that the model knows too little about.
-
-    Raises
-    ------
-    BadInputError
-        If the model has no rules and the format takes nothing else.
-    ModelError, EvidenceError
-        If the model, or its evidence file, cannot be read.
     """
     model = load_model(folder)
     off = switched_off(folder, model)

@@ -30,6 +30,8 @@ _PAUSE = 0.05  # seconds; after this time a folder that was being replaced exist
 class ModelShelf:
     """Loads the model of a host, if there is a usable one.
 
+    DedupError if *path* is no such folder, or the one model in it cannot be used.
+
     Parameters
     ----------
     path
@@ -40,11 +42,6 @@ class ModelShelf:
         If True, a missing or empty folder is no error: it has no models yet.
     layer
         Static rules to put in front of every model.
-
-    Raises
-    ------
-    DedupError
-        If *path* is no such folder, or the one model in it cannot be used.
     """
 
     def __init__(

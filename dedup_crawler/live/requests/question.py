@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.collecting.items import REFERRER_KEY, referrer_of
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
 from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.seen.protocol import form_digest, owner_tag
@@ -65,18 +65,9 @@ class Question:
 class Questions:
     """Makes the questions of a crawl.
 
-    Parameters
-    ----------
-    model_of
-        Returns the model of a host; None for a host that no model knows.
-    codes
-        Rules by their code in the seen set.
-    text_of
-        Writes a request as text; None if that is impossible.
-    not_sent
-        Called with a request that is decided again before its answer, because the models have changed.
-    count
-        Counts requests that the filter ignores.
+    *model_of* returns the model of a host, if one knows it; *text_of* writes a request as text, if that is possible.
+    *not_sent* is called with a request that is decided again before its answer, because the models have changed, and
+    *count* counts requests that the filter ignores.
     """
 
     def __init__(

@@ -98,10 +98,7 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
 def _method_name(request: Request, attribute: str, spider: Spider | None) -> str:
     """Name of the spider's method that is the callback, or the errback.
 
-    Raises
-    ------
-    ValueError
-        If it is no method of the spider.
+    ValueError if it is no method of the spider.
     """
     method = getattr(request, attribute)
     name = getattr(method, "__name__", "")
@@ -115,7 +112,7 @@ def _is_plain(told: Any) -> bool:
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
-def url_of(kept: Kept) -> str:
+def url_of_kept(kept: Kept) -> str:
     """Return the URL of a request, or of its text by :func:`request_text`."""
     return str(json.loads(kept)["url"]) if isinstance(kept, str) else kept.url
 

@@ -2,6 +2,6 @@
 
 Read `protocol.py` first, the only interface to the rest of `live/`, then `memory.py`, the simplest implementation, then
 `sqlite.py` (with its tables and its file) or `redis.py` (with its script and its link). `opening.py` chooses one;
-`table.py` and `bloom_filter.py` store digests compactly. No set knows Scrapy, rules or models: forms, drops and request
-texts are made elsewhere.
+`table.py` stores digests compactly. No set knows Scrapy, rules or models: forms, drops and request texts are made
+elsewhere.
 """

@@ -12,24 +12,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_SUBSTITUTES = 200_000
+"""Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
 _THIS_RUN = 1
 
 
 class MemorySeenSet(SeenSet[T]):
-    """Seen forms in a compact :class:`DigestTable`; awaited ones in a dict, which is faster.
-
-    Parameters
-    ----------
-    max_substitutes
-        Maximum of waiting substitutes over all forms. When it is reached, :meth:`wait` returns False: fetching a page
-        twice costs less than losing it.
-    """
+    """Seen forms in a compact :class:`DigestTable`; awaited ones in a dict, which is faster."""
 
     is_durable = False
     is_local = True
 
-    def __init__(self, *, max_substitutes: int = 200_000) -> None:
-        self._max_substitutes = max_substitutes
+    def __init__(self) -> None:
         self._seen = DigestTable()
         self._awaited: dict[bytes, int] = {}
         self._substitutes: dict[bytes, dict[int, T]] = {}  # awaited or free form -> tag of the URL -> request
@@ -68,7 +62,7 @@ class MemorySeenSet(SeenSet[T]):
             return self._seen.get(digest) is not None
         waiting = self._substitutes.get(digest, {})
         if owner not in waiting:
-            if self._n_substitutes >= self._max_substitutes:
+            if self._n_substitutes >= MAX_SUBSTITUTES:
                 return False
             waiting[owner] = substitute
             self._substitutes[digest] = waiting

@@ -17,6 +17,9 @@ _REDIS_SCHEMES = ("redis", "rediss", "unix")
 def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
     """Return the seen set that *setting* names, not opened yet.
 
+    BadInputError if *setting* is none of these. MissingExtraError if it is in Redis and the package ``redis`` is not
+    installed.
+
     Parameters
     ----------
     setting
@@ -24,13 +27,6 @@ def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
         None: ``dedup.seen`` in *job_dir*, or memory without *job_dir*.
     job_dir
         Folder of a crawl that can be resumed.
-
-    Raises
-    ------
-    BadInputError
-        If *setting* is none of these.
-    MissingExtraError
-        If it is in Redis and the package ``redis`` is not installed.
     """
     if setting is None:
         return MemorySeenSet() if job_dir is None else _sqlite(job_dir / "dedup.seen")

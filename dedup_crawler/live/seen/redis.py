@@ -30,16 +30,9 @@ _N_GIVEN = 1_000
 
 
 class RedisSeenSet(SeenSet[str]):
-    """Seen and awaited forms in Redis, for any number of crawlers.
+    """Seen and awaited forms in Redis (at *url*, see :class:`RedisLink`), for any number of crawlers.
 
-    Parameters
-    ----------
-    url
-        See :class:`RedisLink`.
-    heartbeat_s
-        Seconds without a heartbeat after which a crawler counts as dead.
-    timeout_s
-        Time limit for an answer of Redis, in seconds.
+    A crawler counts as dead after *heartbeat_s* seconds without a heartbeat. Redis has *timeout_s* seconds to answer.
     """
 
     is_durable = True

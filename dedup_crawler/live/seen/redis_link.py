@@ -23,6 +23,8 @@ _MAX_PAUSE_S = 15.0
 class RedisLink:
     """Sends commands to the Redis at *url*; after a failure, all raise :class:`SeenUnavailableError` for a while.
 
+    BadInputError if *url* cannot be parsed. MissingExtraError if the package ``redis`` is not installed.
+
     Parameters
     ----------
     url
@@ -30,13 +32,6 @@ class RedisLink:
         ``dedup``) is the prefix of all keys.
     timeout_s
         Time limit for an answer, in seconds.
-
-    Raises
-    ------
-    BadInputError
-        If *url* cannot be parsed.
-    MissingExtraError
-        If the package ``redis`` is not installed.
     """
 
     def __init__(self, url: str, *, timeout_s: float) -> None:

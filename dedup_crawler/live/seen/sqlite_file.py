@@ -69,17 +69,9 @@ _WAYS_OUT = {
 
 
 class SeenFile:
-    """One open file; every failure is a :class:`SeenUnavailableError` that names the file and the way out.
+    """One open file, created if missing; every failure is a :class:`SeenUnavailableError` that names the way out.
 
-    Parameters
-    ----------
-    path
-        The file; created if missing.
-
-    Raises
-    ------
-    SeenError
-        If it is damaged, or not a seen set.
+    SeenError if it is damaged, or not a seen set.
     """
 
     def __init__(self, path: Path) -> None:

@@ -30,19 +30,10 @@ _MAX_RULES = 200  # rules with a log line and a counter of their own
 class DropReport:
     """Reports drops. Of a page only the URL gets into the log, with special characters escaped.
 
-    Parameters
-    ----------
-    crawler
-        The crawl.
-    path
-        File for the drops, in JSON lines; None for no file.
-    is_debug
-        If True, log every drop, not only the first of each rule.
+    The drops go to the file *path*, if there is one, in JSON lines. *is_debug* logs every drop, not only the first of
+    each rule.
 
-    Raises
-    ------
-    BadInputError
-        If the file cannot be opened.
+    BadInputError if the file cannot be opened.
     """
 
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:

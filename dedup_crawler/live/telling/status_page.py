@@ -59,10 +59,7 @@ class Number(NamedTuple):
 class StatusPage:
     """The file with the page.
 
-    Raises
-    ------
-    BadInputError
-        If it cannot be written when the crawl starts.
+    BadInputError if it cannot be written when the crawl starts.
     """
 
     def __init__(self, path: str) -> None:

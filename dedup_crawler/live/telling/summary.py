@@ -66,7 +66,7 @@ def summary(
         yield from _unverified(models)
 
 
-def progress(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
+def progress_line(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
     """Return the progress line: pages fetched, dropped and tested, and the rule with most drops."""
     stats, evidence = crawler.stats, models.evidence
     n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))

@@ -13,7 +13,7 @@ from itertools import islice
 import xxhash
 
 from dedup_crawler.labels.layout import BoundedCounter
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, pack, unpack
+from dedup_crawler.live.comparing.owner_pages import FetchedPage, compress, decompress
 
 MAX_BYTES = 2**16
 """Bytes of a body from which its signature is made."""
@@ -80,7 +80,7 @@ class WatchedPage:
 
     def __init__(self, page: FetchedPage) -> None:
         # cut to MAX_BYTES, because 200 pages of every host are kept
-        self._packed = page.packed if page.n_bytes <= MAX_BYTES else pack(page.body[:MAX_BYTES])
+        self._packed = page.packed if page.n_bytes <= MAX_BYTES else compress(page.body[:MAX_BYTES])
         self._signature: int | None = None
 
     @property
@@ -92,7 +92,7 @@ class WatchedPage:
     def signature(self) -> int:
         """Return the signature of the page, see :func:`page_signature`."""
         if self._signature is None:
-            self._signature = page_signature(unpack(self._packed))
+            self._signature = page_signature(decompress(self._packed))
             self._packed = b""
         return self._signature
 

@@ -1,12 +1,18 @@
-"""The walls of all sites: while one stands, its site is frozen, and the forms that it answered for are not seen."""
+"""Answers that are not the page of their URL: walls, sinks, and empty pages.
+
+While a wall stands, its site is frozen, and the forms that it answered for are not seen. Nor is a form whose owner
+redirects to a sink: a page to which many different URLs redirect, such as a log-in form or an error page with status
+200. Overloaded sites and broken caches send empty pages with status 200.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage
+from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, without_scripts
 from dedup_crawler.urls.normal import host_of
 
 if TYPE_CHECKING:
@@ -15,16 +21,17 @@ if TYPE_CHECKING:
 
 _MAX_HOSTS = 100
 _MAX_WALLED = 20_000
+MIN_SOURCES = 5
+"""Least number of different forms that redirect to a sink."""
+_MAX_TARGETS = 10_000
+MAX_BYTES = 4_096
+"""A longer body counts as a page, if only for its scripts."""
+_SHOWN = re.compile(rb">\s*[^<\s]")
+_LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
 
 
 class Walls:
-    """The walls in front of the sites of a crawl.
-
-    Parameters
-    ----------
-    report
-        Receives a log line when a wall begins or ends.
-    """
+    """The walls in front of the sites of a crawl; the log tells when one begins or ends."""
 
     def __init__(self, report: DropReport) -> None:
         self._report = report
@@ -79,3 +86,41 @@ class Walls:
             )
             return {*forms, *freeze.wall_forms()}
         return set(forms) if freeze.is_frozen and freeze.is_wall(watched) else set()
+
+
+class Sinks:
+    """Counts the redirects to each page."""
+
+    def __init__(self) -> None:
+        self._sources: OrderedDict[bytes, set[bytes]] = OrderedDict()  # least recently used first
+        self._sinks: set[bytes] = set()
+
+    def note(self, target: bytes, sources: Iterable[bytes]) -> set[bytes]:
+        """Note that *sources* redirect to *target*; if it is a sink, return the forms that it swallowed."""
+        its_sources = set(sources) - {target}
+        if not its_sources:
+            return set()
+        if target in self._sinks:
+            return its_sources
+        known = self._sources.setdefault(target, set())
+        self._sources.move_to_end(target)
+        known |= its_sources
+        if len(known) >= MIN_SOURCES:
+            del self._sources[target]
+            if len(self._sinks) < _MAX_TARGETS:
+                self._sinks.add(target)
+            return known
+        if len(self._sources) > _MAX_TARGETS:
+            self._sources.popitem(last=False)
+        return set()
+
+
+def says_nothing(body: bytes, content_type: str) -> bool:
+    """Return True if a body is empty, or short HTML without text and links."""
+    if len(body) > MAX_BYTES:
+        return False
+    if not body.strip():
+        return True
+    if "html" not in content_type.lower() or b"<script" in body.lower():
+        return False
+    return not _SHOWN.search(b">" + without_scripts(body)) and not _LEADS_ON.search(body)

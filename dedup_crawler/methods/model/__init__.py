@@ -1,4 +1,4 @@
-"""Training data, options, folders and answers of models, for all methods.
+"""Training data, options, folders and explanations of models, for all methods.
 
-Read ``folder`` first, then ``training_data`` and ``options``. Nothing here depends on a method.
+Read ``folder`` first, then ``training_data`` and ``method_options``. Nothing here depends on a method.
 """

@@ -34,7 +34,7 @@ class RuleCounts(NamedTuple):
     is_switched_off: bool = False
 
 
-class Evidence(NamedTuple):
+class EvidenceFile(NamedTuple):
     """Contents of an evidence file."""
 
     model_digest: str
@@ -49,13 +49,11 @@ def evidence_path(model_folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.evidence.json")
 
 
-def read_evidence(path: Path) -> Evidence | None:
+def read_evidence(path: Path) -> EvidenceFile | None:
     """Read a file; None if there is none.
 
-    Raises
-    ------
-    EvidenceError
-        If it cannot be read, is damaged, or was written by another program or version. The file is not changed.
+    EvidenceError if it cannot be read, is damaged, or was written by another program or version. The file is not
+    changed.
     """
     try:
         with path.open("rb") as file:
@@ -73,18 +71,15 @@ def read_evidence(path: Path) -> Evidence | None:
         rules = value["rules"].table()
         if len(rules) > MAX_RULES:
             value["rules"].refuse(f"at most {MAX_RULES} rules")
-        return Evidence(value["model"].text(), {rule: _counts(rule, counts) for rule, counts in rules.items()})
+        return EvidenceFile(value["model"].text(), {rule: _counts(rule, counts) for rule, counts in rules.items()})
     except BadInputError as error:
         raise EvidenceError(f"{error} {_WAY_OUT}") from None
 
 
-def write_evidence(path: Path, evidence: Evidence) -> None:
+def write_evidence(path: Path, evidence: EvidenceFile) -> None:
     """Write a file in one step: even if the process is killed, a reader sees the old file or the new one.
 
-    Raises
-    ------
-    EvidenceError
-        If it cannot be written; the old file stays.
+    EvidenceError if it cannot be written; the old file stays.
     """
     contents = {
         "application": _APPLICATION,
@@ -107,7 +102,9 @@ def write_evidence(path: Path, evidence: Evidence) -> None:
         raise EvidenceError(f"{path} cannot be written ({reason}); the evidence of this crawl is lost.") from None
 
 
-def evidence_for(evidence: Evidence | None, model_digest: str, rules: Mapping[str, object]) -> dict[str, RuleCounts]:
+def evidence_for(
+    evidence: EvidenceFile | None, model_digest: str, rules: Mapping[str, object]
+) -> dict[str, RuleCounts]:
     """Choose the evidence that holds for a model with these *rules*.
 
     An identifier is a digest of the rule, so counts of the same rule stay valid for another model. But if a rule was

@@ -57,12 +57,7 @@ def folder_name(host: str) -> str:
 def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
     """Write a model folder, and replace the model that was in *folder*; the same contents give the same bytes.
 
-    Raises
-    ------
-    BadInputError
-        If *folder* holds anything but a model.
-    ModelError
-        If it cannot be written; the old model stays.
+    BadInputError if *folder* holds anything but a model. ModelError if it cannot be written; the old model stays.
     """
     check_place(folder)
     contents = _contents(files)
@@ -82,10 +77,7 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
 def check_place(folder: Path) -> None:
     """Check that a model can be written to *folder*, before hours of learning; creates the parent folder.
 
-    Raises
-    ------
-    BadInputError, ModelError
-        As :func:`write_model`.
+    BadInputError or ModelError as :func:`write_model`.
     """
     with _writing(folder):
         is_other = folder.is_dir() and any(folder.iterdir()) and not (folder / DESCRIPTION).is_file()
@@ -127,14 +119,8 @@ def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
 def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
     """Description and verified contents of a model folder.
 
-    Raises
-    ------
-    DamagedModelError
-        If a file is missing, altered or unreadable.
-    ModelVersionError
-        If the folder was written in another format.
-    ModelError
-        If it holds a model of another method than *method*.
+    DamagedModelError if a file is missing, altered or unreadable. ModelVersionError if the folder was written in
+    another format. ModelError if it holds a model of another method than *method*.
     """
     manifest = _read_manifest(folder)
     if manifest["method"] != method:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, Referrer
+from dedup_crawler.methods.model.explanations import Explanation, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.training_history import (
     FILE,
@@ -52,10 +52,7 @@ class PairClassifier(Canonicalizer):
     def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
         """Learn from labelled pairs instead of a crawl.
 
-        Raises
-        ------
-        BadInputError
-            If there are no pairs, all are of one kind, or an option is out of range.
+        BadInputError if there are no pairs, all are of one kind, or an option is out of range.
         """
         check_kinds(pairs, "the list given to fit_pairs")
         self._check_options()

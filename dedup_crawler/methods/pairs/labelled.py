@@ -50,10 +50,7 @@ class ScoredPair:
 def stream_pairs(path: Path) -> Iterator[ScoredPair]:
     """Read a CSV file with the columns ``url1``, ``url2`` and optionally ``score``; other columns are ignored.
 
-    Raises
-    ------
-    BadInputError
-        If the file cannot be read or lacks a column, or a line lacks a URL or has an invalid score.
+    BadInputError if the file cannot be read or lacks a column, or a line lacks a URL or has an invalid score.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -69,10 +66,7 @@ def stream_pairs(path: Path) -> Iterator[ScoredPair]:
 def read_pairs(path: Path) -> list[UrlPair]:
     """Read a CSV file of labelled pairs, with a score in every line.
 
-    Raises
-    ------
-    BadInputError
-        As :func:`stream_pairs`; and if scores are missing, there are no lines, or all pairs are of one kind.
+    BadInputError as :func:`stream_pairs`; and if scores are missing, there are no lines, or all pairs are of one kind.
     """
     pairs = []
     for pair in stream_pairs(path):

@@ -98,7 +98,7 @@ class Siamese(PairClassifier):
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        from dedup_crawler.methods.pairs.reading import PairReader
+        from dedup_crawler.methods.pairs.pair_input import PairReader
 
         urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
         self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
@@ -234,7 +234,7 @@ class Siamese(PairClassifier):
             if self.threshold_ is not None:
                 raise BadInputError("the weights of the network are missing.")
             return
-        from dedup_crawler.methods.pairs.reading import PairReader
+        from dedup_crawler.methods.pairs.pair_input import PairReader
 
         self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
         self._wake()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.answers import Explanation, KnownRule, Referrer, known_rules
+from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
@@ -31,12 +32,8 @@ from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.comparing import PageEvidence
+    pass
 
-MAX_PAIRS = 200
-"""Most pairs of pages that are compared to learn the habits of one rule."""
-MAX_OF_GROUP = 8
-"""Most pairs of one merge group among them."""
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
@@ -142,22 +139,7 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords.learn(self.engine_, urls)
         self._note_kinds_of_links()
         evidence = self._evidence
-        self.site_text = self._learnt_site_text(as_crawled, evidence) if evidence is not None else None
-
-    def _learnt_site_text(self, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
-        """The text of the site with the habits of the learnt rules; *urls* are in normal form."""
-        first: dict[str, int] = {}
-        pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        n_of: Counter[tuple[str, str]] = Counter()
-        for place, (url, form) in enumerate(zip(urls, self.canonicalize_many(urls), strict=True)):
-            owner = first.setdefault(form, place)
-            if owner == place:
-                continue
-            for rule in {*self.leading(url, form=form), *self.leading(urls[owner], form=form)}:
-                if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
-                    n_of[rule, form] += 1
-                    pairs_of[rule].append((owner, place))
-        return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
+        self.site_text = site_text_with_habits(self, as_crawled, evidence) if evidence is not None else None
 
     def _note_kinds_of_links(self) -> None:
         """Note which kinds of link rules exist: most models have none, and skip the search for them."""
@@ -276,7 +258,6 @@ class Verified(Canonicalizer):
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
-        n_groups = sum(rule.evidence.n_groups for rule in rules)
         return {
             "host_aliases": len(self.reading_.aliases.of_host),
             "rules": len(rules),
@@ -284,7 +265,7 @@ class Verified(Canonicalizer):
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
             "hypotheses_tried": self.n_tried_,
             "expected_lost_pages": round(sum(expected_lost(rule.statistics) for rule in rules), 1),
-            "merge_groups": n_groups,
+            "merge_groups": sum(rule.evidence.n_groups for rule in rules),
             "wrong_merge_groups": sum(rule.evidence.n_wrong for rule in rules),
         }
 
@@ -294,10 +275,7 @@ class Verified(Canonicalizer):
             **({_GRAMMAR_FILE: grammars} if grammars else {}),
             _ALIASES_FILE: self.reading_.aliases.to_json(),
             _RULES_FILE: rules_to_json(self.engine_.rules),
-            _TITLES_FILE: [
-                {"rule": number, "section": section, "shared": sorted(values)}
-                for (number, section), values in sorted(self.new_words_.shared.items())
-            ],
+            _TITLES_FILE: self.new_words_.to_json(),
             _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
             _REFUSED_FILE: refusals_to_json(self.refused_),
             **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
@@ -309,11 +287,7 @@ class Verified(Canonicalizer):
         self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
         rules = rules_from_json(files.table(_RULES_FILE))
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
-        shared = {
-            (entry["rule"].count(len(rules) - 1), entry["section"].text()): frozenset(entry["shared"].texts())
-            for entry in files.table(_TITLES_FILE).values()
-        }
-        self.new_words_ = NewWords(self.engine_, shared)
+        self.new_words_ = NewWords.from_json(files.table(_TITLES_FILE), self.engine_)
         self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
         self._note_kinds_of_links()
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None

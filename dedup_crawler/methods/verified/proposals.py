@@ -29,19 +29,15 @@ _RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "transla
 def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str, list[AnyRule]]:
     """Rules that a model proposes for each host.
 
+    BadInputError if the model has neither rules nor translations, or knows none of the hosts. ModelError if the folder
+    is missing or damaged.
+
     Parameters
     ----------
     folder
         Folder of a model with rules or translations.
     urls
         Host -> training URLs, in normal form.
-
-    Raises
-    ------
-    BadInputError
-        If the model has neither rules nor translations, or knows none of the hosts.
-    ModelError
-        If the folder is missing or damaged.
     """
     method = method_of(folder)
     description, files = read_model(folder, method)

@@ -24,7 +24,7 @@ from dedup_crawler.pages.imports.items import (
     has_field,
     names_with,
     objects_of,
-    read_json,
+    read_json_pages,
     read_table,
 )
 from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
@@ -93,12 +93,8 @@ def import_files(
     the name of a file, the number of bytes read, and its size in bytes. *fields* maps our fields to their names in JSON
     and CSV (an empty name leaves the field out). *host* is the host of paths in access logs, with or without scheme.
 
-    Raises
-    ------
-    BadInputError
-        If a file is missing or of an unknown kind; nothing is read then.
-    StoreError
-        If the store cannot be written.
+    BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
+    written.
     """
     given, origin = dict(fields or {}), _origin(host) if host else ""
     names = names_with(given)  # check names and files before anything is read
@@ -127,7 +123,7 @@ class Source:
             return read_warc(chunks, on_damage, start)
         if self.kind is Kind.ACCESS_LOG:
             return access_pages(chunks, on_damage, start, self.origin)
-        read = read_table if self.kind is Kind.TABLE else read_json
+        read = read_table if self.kind is Kind.TABLE else read_json_pages
         return read(chunks, on_damage, start, names_with(self.given))
 
     def digest(self) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8, bounded_lines
-from dedup_crawler.pages.imports.warc_pages import redirect_target, timestamp
+from dedup_crawler.pages.imports.warc_pages import target_of_answer, timestamp
 from dedup_crawler.pages.records import Page
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def names_with(given: Mapping[str, str]) -> Names:
     return {**NAMES, **{field: (_key(name),) if name else () for field, name in given.items()}}
 
 
-def read_json(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
+def read_json_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, names: Names) -> Iterator[Step]:
     """Read the objects of lines, except for the pages of the first *start*; a broken line is skipped."""
     n_entries = 0
     for number, (offset, line) in enumerate(bounded_lines(as_utf8(chunks), _MAX_ENTRY), start=1):
@@ -187,7 +187,7 @@ def page_of(fields: Any, names: Names = NAMES) -> Page | None:
         url=url,
         status=status,
         referrer=_text(values, names["referrer"]),
-        redirect_to=redirect_target(url, status, _text(values, names["redirect_to"])),
+        redirect_to=target_of_answer(url, status, _text(values, names["redirect_to"])),
         content_type=content_type,
         content=(content or "").encode(errors="replace"),
         fetched_at=_fetched_at(values, names["fetched_at"]),

@@ -26,7 +26,7 @@ _RECORD_END = re.compile(rb"(?:\r?\n){0,3}(?:\Z|WARC/[01]\.)|\r?\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class WarcRecord:
     """One WARC record."""
 
     offset: int
@@ -55,7 +55,7 @@ class RecordReader:
         self._gap: Gap | None = None  # the gap behind the buffer, if there is one
         self._is_at_end = False
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[WarcRecord]:
         while self._find_record():
             record = self._read_or_report()
             if record is not None:
@@ -75,7 +75,7 @@ class RecordReader:
         self._n_read = end
         return line
 
-    def _read_or_report(self) -> Record | None:
+    def _read_or_report(self) -> WarcRecord | None:
         """Read the record at the start of the buffer; report and skip it, and return None, if it is damaged."""
         try:
             return self._read_record()
@@ -84,7 +84,7 @@ class RecordReader:
             self._skip_to_mark(max(self._n_read, len(b"WARC/")))
             return None
 
-    def _read_record(self) -> Record:
+    def _read_record(self) -> WarcRecord:
         self._n_read = 0
         _, headers = read_head(self)
         length = headers.get("content-length", "")
@@ -99,7 +99,7 @@ class RecordReader:
         self._fill(end + _MAX_MARK)
         if not _RECORD_END.match(self._buffer, end, end + _MAX_MARK):
             raise _Damaged(f"Content-Length {length} does not lead to the next record")
-        record = Record(self._offset, headers, bytes(self._buffer[self._n_read : end]))
+        record = WarcRecord(self._offset, headers, bytes(self._buffer[self._n_read : end]))
         self._drop(end)
         return record
 

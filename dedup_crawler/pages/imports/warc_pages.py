@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from dedup_crawler.pages.imports.warc import Record
+    from dedup_crawler.pages.imports.warc import WarcRecord
     from dedup_crawler.pages.records import Step
 
 _MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
@@ -47,7 +47,7 @@ class _Request:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingResponse:
     """A response that waits for its request."""
 
     page: Page
@@ -67,11 +67,11 @@ class _PageReader:
     *on_damage* gets the offset and the reason for each response that is no HTTP answer, or whose body is too large.
     """
 
-    def __init__(self, records: Iterable[Record], on_damage: OnDamage, start: int = 0) -> None:
+    def __init__(self, records: Iterable[WarcRecord], on_damage: OnDamage, start: int = 0) -> None:
         self._records = records
         self._on_damage = on_damage
         self._start = start
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingResponse] = deque()
         self._requests: OrderedDict[str, _Request] = OrderedDict()
         self._n_records = 0
 
@@ -97,7 +97,7 @@ class _PageReader:
             elif request.method == "GET":
                 yield n_done, replace(response.page, referrer=request.referrer)
 
-    def _take_request(self, record: Record) -> None:
+    def _take_request(self, record: WarcRecord) -> None:
         message = parse_message(record.block)
         method = message.first_line.partition(" ")[0].upper()
         request = _Request(method, message.headers.get("referer") or None)
@@ -111,7 +111,7 @@ class _PageReader:
         while len(self._requests) > _N_REQUESTS:
             self._requests.popitem(last=False)
 
-    def _take_response(self, record: Record) -> None:
+    def _take_response(self, record: WarcRecord) -> None:
         url = _target(record)
         if not url.lower().startswith(("http:", "https:")):
             if not url:
@@ -123,9 +123,9 @@ class _PageReader:
             return
         ids = _ids(record)
         found = [self._requests.pop(key) for key in (*ids, url) if key in self._requests]
-        self._waiting.append(_Waiting(page, self._n_records, ids, found[0] if found else None))
+        self._waiting.append(_WaitingResponse(page, self._n_records, ids, found[0] if found else None))
 
-    def _page(self, record: Record, url: str) -> Page | None:
+    def _page(self, record: WarcRecord, url: str) -> Page | None:
         message = parse_message(record.block)
         status = _STATUS.match(message.first_line)
         if status is None or not 100 <= int(status[1]) <= 599:
@@ -136,7 +136,7 @@ class _PageReader:
         return Page(
             url=url,
             status=int(status[1]),
-            redirect_to=redirect_target(url, int(status[1]), message.headers.get("location")),
+            redirect_to=target_of_answer(url, int(status[1]), message.headers.get("location")),
             content_type=message.headers.get("content-type"),
             content=content[:MAX_BODY],
             fetched_at=timestamp(record.headers.get("warc-date", "")),
@@ -188,7 +188,7 @@ def _tell(on_damage: OnDamage, name: str, offset: int, reason: str) -> None:
     on_damage(offset, f"{name!r}: {reason}")
 
 
-def redirect_target(url: str, status: int, location: str | None) -> str | None:
+def target_of_answer(url: str, status: int, location: str | None) -> str | None:
     """Absolute URL that a 3xx answer leads to; None for other answers."""
     if not location or not 300 <= status <= 399:
         return None
@@ -210,12 +210,12 @@ def timestamp(date: str) -> float | None:
     return whole.timestamp() + float(match[2] or 0)
 
 
-def _target(record: Record) -> str:
+def _target(record: WarcRecord) -> str:
     url = record.headers.get("warc-target-uri", "")
     return url[1:-1] if url.startswith("<") and url.endswith(">") else url  # as old versions of wget wrote it
 
 
-def _ids(record: Record) -> frozenset[str]:
+def _ids(record: WarcRecord) -> frozenset[str]:
     """Identifiers of the record and of the records that were written with it."""
     text = record.headers.get("warc-record-id", "") + record.headers.get("warc-concurrent-to", "")
     return frozenset(_ID.findall(text))

@@ -45,12 +45,8 @@ class RecordedSite:
     recordings of any kind that can be imported. *port* 0 takes any free port; it is bound at once. *host* is the
     recorded ``host`` or ``host:port``, by default the one with most URLs.
 
-    Raises
-    ------
-    ServeError
-        If the recordings have no page (of *host*), or the port is not available.
-    BadInputError
-        If a recording is missing or of an unknown kind.
+    ServeError if the recordings have no page (of *host*), or the port is not available. BadInputError if a recording is
+    missing or of an unknown kind.
     """
 
     def __init__(self, paths: Sequence[Path], port: int = 0, host: str | None = None) -> None:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import KEY_VALUES, Rule, UrlMap
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _DELIMITER = re.compile(r"%[0-9A-F]{2}|[^A-Za-z0-9%]")
@@ -36,10 +37,7 @@ class Pieces(NamedTuple):
 class DeepMap(UrlMap):
     """Key-value map with some values in pieces.
 
-    Parameters
-    ----------
-    cuts
-        Key -> how its values are cut. The key of a piece must come after the key of the whole value.
+    *cuts* says for each key how its values are cut. The key of a piece must come after the key of the whole value.
     """
 
     def __init__(self, cuts: Mapping[str, Pieces]) -> None:

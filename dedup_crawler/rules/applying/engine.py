@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from dedup_crawler.rules.applying.rule_index import RuleIndex
-from dedup_crawler.rules.applying.substring_index import SubstringIndex
-from dedup_crawler.rules.language.rule import KEY_VALUES, Cut, Drop, Rule, Set, Star, UrlMap
+from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
+from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star
 from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.urls.keyvalue import KeyValues, is_reordered
+from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
+from dedup_crawler.urls.keyvalue import KeyValues, is_other_query_order
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -117,7 +117,7 @@ class RuleEngine:
         The identifier for the sorting of queries is among them if the order of the query changed.
         """
         found = dict.fromkeys([self.identifiers[number] for number in self.trace(url)[1]])
-        if not found or is_reordered(url, form):
+        if not found or is_other_query_order(url, form):
             found[order_identifier(host_of(url))] = None
         return tuple(found)
 

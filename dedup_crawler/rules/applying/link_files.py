@@ -9,7 +9,7 @@ from typing import Any
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
-from dedup_crawler.rules.language.statistics import read_evidence
+from dedup_crawler.rules.language.statistics import merge_evidence_of
 from dedup_crawler.rules.language.url_shapes import Shape, Shapes
 from dedup_crawler.urls.keyvalue import is_sorted
 
@@ -73,12 +73,12 @@ def links_from_json(value: JsonValue) -> HostLinks:
     """Read the result of :func:`links_to_json`; BadInputError if *value* is not one."""
     referrer_rules = [
         ReferrerRule(
-            _shape(entry["referrer"]), _shape(entry["link"]), read_evidence(entry, "pages"), entry["urls"].count()
+            _shape(entry["referrer"]), _shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count()
         )
         for entry in value["referrer_rules"].values()
     ]
     coverage_rules = [
-        CoverageRule(_shape(entry["link"]), read_evidence(entry, "pages"), entry["urls"].count())
+        CoverageRule(_shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count())
         for entry in value["coverage_rules"].values()
     ]
     return HostLinks(

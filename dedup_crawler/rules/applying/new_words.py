@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star, values_of
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star
+from dedup_crawler.rules.language.url_maps import values_of
 from dedup_crawler.urls.normal import host_of
 
 _MAX_PAGES = 2  # two pages may have the same title
@@ -56,6 +59,25 @@ class NewWords:
             if sum(n_urls[watched][value] for value in reused) <= _USUAL * n_urls[watched].total():
                 shared[watched] = reused
         return cls(engine, shared)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the shared values as JSON values."""
+        return [
+            {"rule": number, "section": section, "shared": sorted(values)}
+            for (number, section), values in sorted(self.shared.items())
+        ]
+
+    @classmethod
+    def from_json(cls, value: JsonValue, engine: RuleEngine) -> NewWords:
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
+        n_rules = len(engine.rules)
+        return cls(
+            engine,
+            {
+                (entry["rule"].count(n_rules - 1), entry["section"].text()): frozenset(entry["shared"].texts())
+                for entry in value.values()
+            },
+        )
 
     def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
         """New words for an *engine* that has only the rules with the numbers *kept*, in their order."""

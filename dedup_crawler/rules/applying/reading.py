@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.site_rules import HostAlias
-from dedup_crawler.rules.language.statistics import read_evidence
+from dedup_crawler.rules.language.statistics import merge_evidence_of
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 
@@ -45,7 +45,8 @@ class HostAliases:
     def from_json(cls, value: JsonValue) -> HostAliases:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         aliases = [
-            HostAlias(each["host"].text(), each["is"].text(), read_evidence(each, "pages")) for each in value.values()
+            HostAlias(each["host"].text(), each["is"].text(), merge_evidence_of(each, "pages"))
+            for each in value.values()
         ]
         targets = {alias.target for alias in aliases}
         if chained := sorted(targets & {alias.host for alias in aliases}):

@@ -15,10 +15,18 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
 from dedup_crawler.rules.judging.judge import judge
-from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, read_evidence
+from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, merge_evidence_of
 from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
-from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, compiled, count_placeholders, join
+from dedup_crawler.urls.templates import (
+    PLACEHOLDER,
+    Arguments,
+    Template,
+    Templater,
+    count_placeholders,
+    join,
+    writer_of,
+)
 
 _MAX_PASSES = 10  # a form that still changes after so many translations is not used
 _MAX_DIGITS = 6  # digits of an argument's number in a file
@@ -55,7 +63,7 @@ class TranslationTable:
         self.translations = dict(translations)
         self._used = {
             template: (
-                (translation, compiled(translation.says))
+                (translation, writer_of(translation.says))
                 if translation.is_used and translation.says != template
                 else None
             )
@@ -176,4 +184,4 @@ def _translation(template: Template, entry: JsonValue) -> Translation:
     numbers = [*guarded, count_placeholders(says)]
     if max(numbers) > count_placeholders(template) or 0 in guarded:
         raise BadInputError(f"{entry.place} has no argument {max(numbers)}.")
-    return Translation(says, entry["urls"].count(), read_evidence(entry), entry["used"].flag(), tuple(guarded))
+    return Translation(says, entry["urls"].count(), merge_evidence_of(entry), entry["used"].flag(), tuple(guarded))

@@ -18,21 +18,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    Copy,
-    Cut,
-    Drop,
-    Literal,
-    Matcher,
-    NoneOf,
-    OneOf,
-    Operation,
-    Rule,
-    Set,
-    Star,
-    sorted_values,
-)
+from dedup_crawler.rules.export.order import EXTENSION, commute, few_values
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, NoneOf, Rule
 from dedup_crawler.rules.language.rule_ids import rule_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
@@ -45,14 +32,10 @@ _ORDER = 1
 _MAX_FIRINGS = 9  # the engine gives up after ten passes
 _MAX_PATTERNS = 500  # patterns of one rule
 _LENGTHS = tuple(map(str, range(1, 11)))  # lengths of paths that are written part by part
-_PATH = "path"
-"""Stands for all keys of the path: a change of one key may change how the others are read."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
 _PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
 _ENDS_LIKE_A_FILE = re.compile(r".+\.[A-Za-z0-9]{1,8}").fullmatch
-_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
-_SET_PLAINLY = re.compile(r"[A-Za-z0-9_~\-]+").fullmatch
 _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + string.ascii_lowercase)
 
 
@@ -125,97 +108,11 @@ def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
     if len(operations) > _MAX_FIRINGS:
         raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
     for other in rules:
-        if not _commute(rule, other, rules):
+        if not commute(rule, other, rules):
             raise _UnsayableError(f"it may meet another rule on one URL ({other})")
     for one, other in combinations(rules, 2):
-        if not _commute(one, other, rules):
+        if not commute(one, other, rules):
             raise _UnsayableError(f"two rules of its host may undo each other ({one}; {other})")
-
-
-def _commute(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
-    """Return True if two rules of a host give the same result on all plain URLs, whichever is applied first."""
-    ours, theirs = _changed(one), _changed(other)
-    if ours is None or theirs is None:
-        return False
-    if one.transformation == other.transformation or _never_meet(one, other, rules):
-        return True
-    if not _overlap(ours, other.spoken()) and not _overlap(theirs, one.spoken()):
-        return True
-    return _absorbs(one, other) or _absorbs(other, one)
-
-
-def _changed(rule: Rule) -> frozenset[str] | None:
-    """Keys that a rule may change on plain URLs; None if its result may be read as any keys."""
-    changed: set[str] = set()
-    for key, operation in rule.transformation.items():
-        if not _is_plain_change(key, operation, rule):
-            return None
-        if key.startswith("path["):
-            changed |= {key, "ext"}  # the new value may end like a file name
-        else:
-            is_path = key == "ext" or (key == "slash" and isinstance(operation, Set))
-            changed.add(_PATH if is_path else _unrepeated(key))
-    return frozenset(changed)
-
-
-def _is_plain_change(key: str, operation: Operation, rule: Rule) -> bool:
-    if key in ("path.length", "root") or isinstance(operation, Copy) or "@" in key:
-        return False
-    if key.startswith("path["):
-        is_there = key in rule.context or isinstance(operation, (Cut, Star))
-        if isinstance(operation, Drop) or not is_there:
-            return False
-    if isinstance(operation, Set) and key not in ("slash", "scheme"):
-        return (_EXTENSION if key == "ext" else _SET_PLAINLY)(operation.value or "") is not None
-    return True
-
-
-def _overlap(changed: Collection[str], spoken: Collection[str]) -> bool:
-    keys = {_unrepeated(key) for key in spoken}
-    is_path = any(key.startswith(("path", "ext", "slash")) for key in keys)
-    return not keys.isdisjoint(changed) or (_PATH in changed and is_path)
-
-
-def _unrepeated(key: str) -> str:
-    return key.partition("#")[0]
-
-
-def _never_meet(one: Rule, other: Rule, rules: Sequence[Rule]) -> bool:
-    """Return True if the two rules require different values of a key that no rule changes."""
-    written = {
-        _unrepeated(key)
-        for rule in rules
-        for key, operation in rule.transformation.items()
-        if not (key.startswith("query[") and isinstance(operation, Drop))
-    }
-    if not all(key.startswith(("query[", "scheme")) for key in written):
-        written.add(_PATH)
-    return any(
-        not _overlap(written, (key,)) and "#" not in key and _are_disjoint(matcher, other.context[key])
-        for key, matcher in one.context.items()
-        if key in other.context
-    )
-
-
-def _are_disjoint(one: Matcher, other: Matcher) -> bool:
-    return any(
-        (values := _few_values(few)) is not None and not any(map(many.matches, values))
-        for few, many in ((one, other), (other, one))
-    )
-
-
-def _absorbs(drops: Rule, shortens: Rule) -> bool:
-    """Return True if *drops* drops a parameter with any value, and *shortens* only changes that value."""
-    keys = drops.transformation.keys() | shortens.transformation.keys()
-    if len(keys) != 1 or not (drops.absent | shortens.absent).isdisjoint(keys):
-        return False
-    (key,) = keys
-    return (
-        key.startswith("query[")
-        and isinstance(drops.transformation[key], Drop)
-        and isinstance(shortens.transformation[key], (Cut, Star))
-        and drops.context.get(key, ANY) == ANY
-    )
 
 
 def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
@@ -240,7 +137,7 @@ def _query(rule: Rule) -> tuple[str, list[str]]:
     for key, matcher in sorted(rule.context.items()):
         if not key.startswith("query["):
             continue
-        values = _few_values(matcher)
+        values = few_values(matcher)
         if values is not None:
             needed += [f"{_name(key)}={_checked(value or '', _PLAIN_VALUE)}" for value in values]
         elif matcher == ANY or isinstance(matcher, NoneOf):
@@ -260,7 +157,7 @@ def _paths(rule: Rule) -> tuple[list[str], list[str]]:
         include, unwanted = _paths_of_length(rule, parts)
         return include, exclude + unwanted
     first: list[list[str]] = []
-    while (values := _few_values(parts.get(len(first), ANY))) is not None:
+    while (values := few_values(parts.get(len(first), ANY))) is not None:
         del parts[len(first)]
         first.append(_parts(values))
     starts = ["".join(f"/{part}" for part in choice) for choice in product(*first)]
@@ -274,12 +171,12 @@ def _paths(rule: Rule) -> tuple[list[str], list[str]]:
 def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str], list[str]]:
     """Patterns of paths for a rule with a number of path parts; a star also matches slashes, so few can be written."""
     length = rule.context.get("path.length")
-    extensions = _few_values(rule.context.get("ext", Literal("")))
+    extensions = few_values(rule.context.get("ext", Literal("")))
     n_parts = int(length.value or 0) if isinstance(length, Literal) and length.value in _LENGTHS else -1
     if extensions is None or n_parts < 1 or any(place >= n_parts for place in parts):
         raise _UnsayableError("the format cannot express its condition on the path")
-    slots = [_few_values(parts.get(place, ANY)) for place in range(n_parts)]
-    ends = [each or "" for each in extensions if not each or _EXTENSION(each)]
+    slots = [few_values(parts.get(place, ANY)) for place in range(n_parts)]
+    ends = [each or "" for each in extensions if not each or EXTENSION(each)]
     slashes, unwanted = ["/"] if "slash" in rule.context else ["", "/"], []
     if None in slots:
         if "slash" in rule.context:
@@ -314,15 +211,8 @@ def _unwanted_paths(rule: Rule) -> Iterator[str]:
         if key.startswith("path[") and isinstance(matcher, NoneOf):
             for value in sorted(filter(None, matcher.values)):
                 yield "/" + "*/" * int(key[5:-1]) + _checked(value, _PLAIN_PART)
-        elif key.startswith("path[") and matcher != ANY and _few_values(matcher) is None:
+        elif key.startswith("path[") and matcher != ANY and few_values(matcher) is None:
             raise _UnsayableError("the format cannot express a class of values")
-
-
-def _few_values(matcher: Matcher) -> list[str | None] | None:
-    """The values that a literal or a set of values matches; None for other matchers."""
-    if isinstance(matcher, Literal):
-        return [matcher.value]
-    return sorted_values(matcher.values) if isinstance(matcher, OneOf) else None
 
 
 def _checked(value: str, is_plain: Callable[[str], object]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dedup_crawler.rules.language.rule import UrlMap
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_maps import UrlMap
 
 COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 

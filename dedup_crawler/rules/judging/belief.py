@@ -52,9 +52,9 @@ class Belief:
         self.n_tried = 0
         self.refusals = Refusals()
 
-    def may_hold(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
-        """Return True if groups of this weight make the expected error small; *stricter* divides the allowed error."""
-        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
+    def may_hold(self, weight: float, wrong_weight: float) -> bool:
+        """Return True if groups of this weight make the expected error small."""
+        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
         """Count and judge a rule. It is refused for its evidence or for another *doubt*, and the reason is kept."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 _N_HALVINGS = 60
 _N_TERMS = 300
 _TINY = 1e-300
+_ALPHA = (1 - 0.95) / 2
 
 
 def tail(n_hits: int, n: int, share: float) -> float:
@@ -21,15 +22,14 @@ def tail(n_hits: int, n: int, share: float) -> float:
     return _beta_below(share, n_hits, n - n_hits + 1) if n_hits <= n else 0.0
 
 
-def share_interval(n_hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Two-sided bounds (0-1) of the share, given *n_hits* in *n* trials; (0, 1) if *n* is 0.
+def share_interval(n_hits: int, n: int) -> tuple[float, float]:
+    """Two-sided bounds (0-1) of the share at 95 %, given *n_hits* in *n* trials; (0, 1) if *n* is 0.
 
     C. Clopper, E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
     Biometrika 26, 1934: the interval covers the share with at least this confidence, even with few hits.
     """
-    alpha = (1 - confidence) / 2
-    low = _quantile(alpha, n_hits, n - n_hits + 1) if n_hits else 0.0
-    high = _quantile(1 - alpha, n_hits + 1, n - n_hits) if n_hits < n else 1.0
+    low = _quantile(_ALPHA, n_hits, n - n_hits + 1) if n_hits else 0.0
+    high = _quantile(1 - _ALPHA, n_hits + 1, n - n_hits) if n_hits < n else 1.0
     return low, high
 
 

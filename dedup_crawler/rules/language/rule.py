@@ -1,8 +1,9 @@
 """The rule of all miners: a context (where a rule may be applied) and a transformation (what it does).
 
-Both use the keys of :mod:`dedup_crawler.urls.keyvalue`, or the finer keys of another :class:`UrlMap`. A key that the
-context does not name may have any value or be missing. A key that the transformation does not name is not changed.
-Rules have no regular expressions, so matching a value takes time linear in its length, whoever wrote the rule.
+Both use the keys of :mod:`dedup_crawler.urls.keyvalue`, or the finer keys of another map
+(:mod:`dedup_crawler.rules.language.url_maps`). A key that the context does not name may have any value or be missing. A
+key that the transformation does not name is not changed. Rules have no regular expressions, so matching a value takes
+time linear in its length, whoever wrote the rule.
 
 The papers' letters: KDD'08 and WSDM'10 *c* -> context, *t* -> transformation; WWW'10 ``keep`` -> :class:`Set`,
 ``replace`` -> :class:`Copy`, ``ignore`` -> :class:`Star`.
@@ -14,11 +15,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
-from dedup_crawler.urls.keyvalue import KeyValues, read_rest, rest_of
+from dedup_crawler.urls.keyvalue import KeyValues
 
 STAR = "*"
 """Stands for a value that does not matter."""
@@ -44,50 +44,6 @@ _CLASSES: dict[str, Callable[[str], object]] = {
 }
 CLASSES = (*_CLASSES, "any")
 """Names of the classes of values, roughly from the narrowest to the widest."""
-
-
-class UrlMap(Protocol):
-    """Reads the scheme, path and query of a URL as a map of keys to values, and writes the map back."""
-
-    def read(self, rest: str, scheme: str) -> KeyValues:
-        """Map of *rest* (path and query, in normal form) and *scheme*."""
-
-    def write(self, values: Mapping[str, str | None]) -> str:
-        """Path and query of a map."""
-
-    def is_whole(self, key: str) -> bool:
-        """Return True if the value of *key* is never cut into pieces."""
-
-
-class KeyValueMap(UrlMap):
-    """The map of :mod:`dedup_crawler.urls.keyvalue`."""
-
-    def read(self, rest: str, scheme: str) -> KeyValues:
-        """Map of *rest* and the scheme.
-
-        >>> KeyValueMap().read("/topic?t=4", "http")
-        {'scheme': 'http', 'path.length': '1', 'path[0]': 'topic', 'query[t]': '4'}
-        """
-        values: KeyValues = {"scheme": scheme}
-        read_rest(rest, values)
-        return values
-
-    def write(self, values: Mapping[str, str | None]) -> str:
-        """Path and query of a map, the query sorted by key."""
-        return rest_of(values)
-
-    def is_whole(self, key: str) -> bool:
-        """Return True: this map cuts no value."""
-        return True
-
-
-KEY_VALUES: UrlMap = KeyValueMap()
-
-
-def values_of(url: str) -> KeyValues:
-    """Map of an absolute URL in normal form."""
-    scheme, _, behind = url.partition("://")
-    return KEY_VALUES.read(behind[behind.find("/") :], scheme)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +163,7 @@ Operation = Set | Copy | Drop | Star | Cut | Unordered
 class Rule:
     """A rule for the URLs of one host.
 
-    Raises
-    ------
-    BadInputError
-        If a key is unknown, or the result of an operation would be no URL of the same host.
+    BadInputError if a key is unknown, or the result of an operation would be no URL of the same host.
     """
 
     host: str
@@ -290,36 +243,16 @@ class Rule:
         return f"{self.host}: where {' and '.join(context) or 'anything'}: {', '.join(does) or 'nothing'}"
 
 
-def covers(general: Matcher, special: Matcher) -> bool:
-    """Return True if *general* surely matches every value that *special* matches."""
-    if isinstance(special, Literal):
-        return general.matches(special.value)
-    if isinstance(special, OneOf):
-        return all(map(general.matches, special.values))
-    return general in (ANY, special)
-
-
-def repeated_keys(values: Mapping[str, str | None], key: str) -> list[str]:
-    """Keys that hold the values of a repeated query key, in order: ``query[f]``, ``query[f]#2``, ...
-
-    >>> repeated_keys({"query[f]": "a", "query[g]": "", "query[f]#2": "b"}, "query[f]")
-    ['query[f]', 'query[f]#2']
-    """
-    found = []
-    name = key
-    while name in values:
-        found.append(name)
-        name = f"{key}#{len(found) + 1}"
-    return found
-
-
 def sorted_values(values: Iterable[str | None]) -> list[str | None]:
     """Sort values, with None first."""
     return sorted(values, key=lambda value: (value is not None, value or ""))
 
 
 def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
-    keys = repeated_keys(values, key)
+    """Sort the values of a repeated query key, which are under ``query[f]``, ``query[f]#2``, ..."""
+    keys: list[str] = []
+    while (name := f"{key}#{len(keys) + 1}" if keys else key) in values:
+        keys.append(name)
     found = [values.pop(name) for name in keys]
     values.update(zip(keys, sorted_values(set(found) if is_set else found), strict=False))
 

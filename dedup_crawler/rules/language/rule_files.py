@@ -62,10 +62,7 @@ def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
 def rules_from_json(value: JsonValue) -> list[AnyRule]:
     """Read rules that :func:`rules_to_json` or a person wrote.
 
-    Raises
-    ------
-    BadInputError
-        If a rule cannot be read; the text names the file, the number of the rule and the unknown word.
+    BadInputError if a rule cannot be read; the text names the file, the number of the rule and the unknown word.
     """
     return [_rule_from_json(entry) for entry in value.values()]
 

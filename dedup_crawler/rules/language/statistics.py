@@ -30,7 +30,7 @@ class MergeEvidence:
 NO_EVIDENCE = MergeEvidence()
 
 
-def read_evidence(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
+def merge_evidence_of(entry: JsonValue, groups: str = "groups") -> MergeEvidence:
     """Read the evidence in a table of a file, under the keys *groups* and ``wrong``; BadInputError without them."""
     n_groups, n_wrong = entry[groups].count(), entry["wrong"].count()
     if n_wrong > n_groups:

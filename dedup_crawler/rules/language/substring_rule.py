@@ -27,10 +27,7 @@ split_tokens = re.compile(r"[A-Za-z0-9%]+|[^A-Za-z0-9%]").findall  # in normal f
 class SubstringRule:
     """A rule for the URLs of one host.
 
-    Raises
-    ------
-    BadInputError
-        If *old* is empty, *old* or *new* is not in normal form, or *new* is not smaller than *old*.
+    BadInputError if *old* is empty, *old* or *new* is not in normal form, or *new* is not smaller than *old*.
     """
 
     host: str

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import STAR, values_of
+from dedup_crawler.rules.language.rule import STAR
+from dedup_crawler.rules.language.url_maps import values_of
 from dedup_crawler.urls.keyvalue import rest_of
 
 MIN_URLS = 8

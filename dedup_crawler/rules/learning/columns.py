@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.applying.rule_index import RuleIndex
-from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.rule import ANY, KEY_VALUES, Rule, values_of
+from dedup_crawler.rules.language.rule import ANY, Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.url_maps import KEY_VALUES, values_of
 from dedup_crawler.urls.keyvalue import KeyValues
 
 Integers = npt.NDArray[np.int64]

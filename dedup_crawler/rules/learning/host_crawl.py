@@ -14,9 +14,9 @@ from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.judging.belief import Belief, within_budget
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.refusals import Refused
-from dedup_crawler.rules.language.rule import KEY_VALUES
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.url_maps import KEY_VALUES
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS

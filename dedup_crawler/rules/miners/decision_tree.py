@@ -52,7 +52,7 @@ Transformation = frozenset[tuple[str, Operation]]
 """Keys and operations; empty if the URL does not change."""
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """One pairwise rule, or a URL that does not change."""
 
     context: KeyValues
@@ -78,9 +78,7 @@ def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
         for cluster, maps in clusters.items()
         for row in rows_of_cluster(cluster, maps, votes=votes, constants=constants, seed=seed)
     ]
-    return [
-        Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in generalized(rows)
-    ]
+    return [Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
 
 
 def rows_of_cluster(
@@ -90,7 +88,7 @@ def rows_of_cluster(
     votes: Mapping[KeyPattern, int],
     constants: Constants,
     seed: int,
-) -> list[Row]:
+) -> list[TreeRow]:
     """Pairwise rules from the sources of a cluster to its target, and the row of the target itself.
 
     Parameters
@@ -109,16 +107,16 @@ def rows_of_cluster(
         return len(own), *_target_rank(values, votes, constants)
 
     target = min(maps, key=rank)
-    rows: list[Row] = []
+    rows: list[TreeRow] = []
     ignored: set[str] = set()
     for source in _sources(maps, target, draw):
         operations = pair_operations(source, target, Counter(source.values()))
         is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
         transformation = _transformation(operations, constants, is_alike=is_alike)
         if transformation is not None:
-            rows.append(Row(source, transformation))
+            rows.append(TreeRow(source, transformation))
             ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
-    return [*rows, Row(target, frozenset((key, Star()) for key in ignored))]
+    return [*rows, TreeRow(target, frozenset((key, Star()) for key in ignored))]
 
 
 def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
@@ -152,7 +150,7 @@ def _transformation(
     return frozenset(said.items())
 
 
-def generalized(rows: Sequence[Row]) -> Iterator[Leaf]:
+def leaves_of(rows: Sequence[TreeRow]) -> Iterator[Leaf]:
     """Leaves of the tree: most of their rows have one transformation, which changes the URL."""
     classes = {row.transformation: number for number, row in enumerate(rows)}
     labels = [classes[row.transformation] for row in rows]
@@ -183,7 +181,7 @@ def generalized(rows: Sequence[Row]) -> Iterator[Leaf]:
 
 
 def _best_test(
-    rows: Sequence[Row], labels: Sequence[int], places: Sequence[int], keys: Iterable[str]
+    rows: Sequence[TreeRow], labels: Sequence[int], places: Sequence[int], keys: Iterable[str]
 ) -> tuple[str, dict[str | None, list[int]]] | None:
     """The key with the highest gain ratio, and the rows of each of its values; None if no key gains anything."""
     before = _entropy(Counter(labels[place] for place in places).values())
@@ -207,7 +205,7 @@ def _best_test(
     return best[1], dict(sorted(parts.items(), key=repr))
 
 
-def _values(rows: Sequence[Row], places: Sequence[int], key: str) -> list[str | None]:
+def _values(rows: Sequence[TreeRow], places: Sequence[int], key: str) -> list[str | None]:
     values: list[str | None] = [rows[place].context.get(key, MISSING) for place in places]
     least = max(_MIN_VALUE_ROWS, _MIN_VALUE_SHARE * len(places))
     kept = {value for value, n in Counter(values).items() if n >= least} | {MISSING}

@@ -145,7 +145,7 @@ def _rule(host: str, origin: str, candidate: Candidate, sources: Sequence[KeyVal
 
 
 @dataclass(frozen=True)
-class Column:
+class AlignedColumn:
     """A place of an alignment."""
 
     kind: str
@@ -155,7 +155,7 @@ class Column:
     tokens: frozenset[str | None]
 
 
-Profile = list[Column]
+Profile = list[AlignedColumn]
 
 
 def align(maps: Sequence[KeyValues]) -> Profile:
@@ -182,7 +182,7 @@ def joined(profile: Profile) -> Profile:
         for i, other in enumerate(columns):
             is_moved = len(column.tokens) == 1 and column.tokens == other.tokens and None not in column.tokens
             if is_moved and column.keys.keys().isdisjoint(other.keys):
-                columns[i] = Column(other.kind, {**other.keys, **column.keys}, other.tokens)
+                columns[i] = AlignedColumn(other.kind, {**other.keys, **column.keys}, other.tokens)
                 break
         else:
             columns.append(column)
@@ -196,7 +196,7 @@ def _sequence(number: int, values: KeyValues) -> Profile:
     query = sorted(key for key in values if key.startswith("query["))
     kinds = [("path", key) for key in path] + [(key, key) for key in ("ext", "slash") if key in values]
     kinds += [(key, key) for key in query]
-    return [Column(kind, {number: key}, frozenset((values[key],))) for kind, key in kinds]
+    return [AlignedColumn(kind, {number: key}, frozenset((values[key],))) for kind, key in kinds]
 
 
 def _aligned(left: Profile, right: Profile) -> tuple[float, Profile]:
@@ -216,7 +216,7 @@ def _aligned(left: Profile, right: Profile) -> tuple[float, Profile]:
         if i and j and left[i - 1].kind == right[j - 1].kind:
             one, other = left[i - 1], right[j - 1]
             if scores[i][j] == scores[i - 1][j - 1] + _jaccard(one, other):
-                columns.append(Column(one.kind, {**one.keys, **other.keys}, one.tokens | other.tokens))
+                columns.append(AlignedColumn(one.kind, {**one.keys, **other.keys}, one.tokens | other.tokens))
                 i, j = i - 1, j - 1
                 continue
         if i and scores[i][j] == scores[i - 1][j] + _GAP:
@@ -228,5 +228,5 @@ def _aligned(left: Profile, right: Profile) -> tuple[float, Profile]:
     return scores[-1][-1] / max(1, len(columns)), columns[::-1]
 
 
-def _jaccard(one: Column, other: Column) -> float:
+def _jaccard(one: AlignedColumn, other: AlignedColumn) -> float:
     return len(one.tokens & other.tokens) / len(one.tokens | other.tokens)

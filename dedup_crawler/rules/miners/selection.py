@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import Drop, Rule, covers
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, OneOf, Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 
 _MAX_ROUNDS = 100  # each round drops one rule of every circle that is left
@@ -65,9 +65,19 @@ def _replaces(general: Rule, special: Rule) -> bool:
         and general.absent <= special.absent
         and general.statistics.false_positive_rate <= special.statistics.false_positive_rate
         and all(
-            key in special.context and covers(matcher, special.context[key]) for key, matcher in general.context.items()
+            key in special.context and _covers(matcher, special.context[key])
+            for key, matcher in general.context.items()
         )
     )
+
+
+def _covers(general: Matcher, special: Matcher) -> bool:
+    """Return True if *general* surely matches every value that *special* matches."""
+    if isinstance(special, Literal):
+        return general.matches(special.value)
+    if isinstance(special, OneOf):
+        return all(map(general.matches, special.values))
+    return general in (ANY, special)
 
 
 def _preference(rule: Rule) -> tuple[object, ...]:

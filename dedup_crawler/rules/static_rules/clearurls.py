@@ -13,7 +13,7 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.rule_ids import identifier
-from dedup_crawler.rules.static_rules.patterns import PatternSet, compiled, why_not
+from dedup_crawler.rules.static_rules.re2_patterns import PatternSet, compiled_re2, why_not
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _NAME_RULES = ("rules", "referralMarketing")
@@ -22,19 +22,9 @@ _MAX_PROVIDERS = 10_000
 
 
 class ClearUrls:
-    """The rules of one file.
+    """The rules of one file: *value* is its JSON, *file* its name, for messages about its rules.
 
-    Parameters
-    ----------
-    value
-        JSON of the file.
-    file
-        Name of the file, for messages about its rules.
-
-    Raises
-    ------
-    BadInputError
-        If *value* is not in this format.
+    BadInputError if *value* is not in this format.
     """
 
     kind = "ClearURLs"
@@ -98,7 +88,7 @@ class _Provider:
         self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
         self._name_ids = list(self.names)
         self._name_set = PatternSet(names, is_whole=True)
-        self._raw = [(known, compiled(pattern)) for known, pattern in self.raw.items()]
+        self._raw = [(known, compiled_re2(pattern)) for known, pattern in self.raw.items()]
         self._exceptions = PatternSet(lists["exceptions"]) if lists["exceptions"] else None
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.static_rules.clearurls import ClearUrls
-from dedup_crawler.rules.static_rules.discarder import DiscarderRules
+from dedup_crawler.rules.static_rules.discarder_rules import DiscarderRules
 
 EXPECTED = "data.min.json of ClearURLs, or a list of rules of duplicate-url-discarder"
 _MAX_PASSES = 10
@@ -36,15 +36,7 @@ class RuleFile(Protocol):
 
 
 class StaticLayer:
-    """Gives URLs their forms by static rules.
-
-    Parameters
-    ----------
-    files
-        Files in the order in which they are applied.
-    off
-        Identifiers of rules that are not used.
-    """
+    """Gives URLs their forms by the static rules of *files*, in this order, except those with the identifiers *off*."""
 
     def __init__(self, files: Sequence[RuleFile], off: frozenset[str] = frozenset()) -> None:
         self.files = tuple(files)
@@ -104,12 +96,8 @@ class StaticLayer:
 def rules_of(value: Any, file: str) -> RuleFile:
     """Rules in the JSON of a file.
 
-    Raises
-    ------
-    BadInputError
-        If *value* is in no known format.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if *value* is in no known format. MissingExtraError if a package that applies the rules is not
+    installed.
     """
     if isinstance(value, list):
         return DiscarderRules(value, file)
@@ -121,12 +109,8 @@ def rules_of(value: Any, file: str) -> RuleFile:
 def read_rule_files(paths: Sequence[Path]) -> StaticLayer:
     """Read the rules of some files.
 
-    Raises
-    ------
-    BadInputError
-        If a file cannot be read, or is in no known format.
-    MissingExtraError
-        If a package that applies the rules is not installed.
+    BadInputError if a file cannot be read, or is in no known format. MissingExtraError if a package that applies the
+    rules is not installed.
     """
     return StaticLayer([rules_of(_json_of(path), path.name) for path in paths])
 

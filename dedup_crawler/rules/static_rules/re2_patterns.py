@@ -11,15 +11,11 @@ _MAX_PATTERN = 2_000
 _MAX_MEMORY = 2**26
 
 
-def compiled(pattern: str) -> Any:
+def compiled_re2(pattern: str) -> Any:
     """Compile a pattern with :func:`re2.compile`, ignoring letter case.
 
-    Raises
-    ------
-    ValueError
-        If the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
-    MissingExtraError
-        If RE2 is not installed.
+    ValueError if the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
+    MissingExtraError if RE2 is not installed.
     """
     re2 = _re2()
     if len(pattern) > _MAX_PATTERN:
@@ -37,21 +33,16 @@ def compiled(pattern: str) -> Any:
 def why_not(pattern: str) -> str | None:
     """Reason why a pattern cannot be used; None if it can."""
     try:
-        compiled(pattern)
+        compiled_re2(pattern)
     except ValueError as error:
         return str(error)
     return None
 
 
 class PatternSet:
-    """Matches several patterns at once.
+    """Matches several patterns at once; :func:`compiled_re2` accepts each of them.
 
-    Parameters
-    ----------
-    patterns
-        Patterns that :func:`compiled` accepts.
-    is_whole
-        True if a pattern has to match the whole text.
+    With *is_whole*, a pattern has to match the whole text.
     """
 
     def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:

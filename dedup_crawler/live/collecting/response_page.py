@@ -35,16 +35,20 @@ class PageItem(Page):
 
 def page_item(request: Request, response: Response) -> PageItem:
     """Return *response* as the page of the requested URL."""
-    content_type = response.headers.get("Content-Type")
     return PageItem(
         url=without_fragment(request.url),
         status=response.status,
         referrer=referrer_of(request),
         redirect_to=redirect_target(response),
-        content_type=content_type.decode("latin-1") if content_type else None,
+        content_type=content_type_of(response) or None,
         content=response.body,
         fetched_at=time.time(),
     )
+
+
+def content_type_of(response: Response) -> str:
+    """Content type of a response, as received; empty if it has none."""
+    return (response.headers.get("Content-Type") or b"").decode("latin-1")
 
 
 def referrer_of(request: Request) -> str | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dedup_crawler.live.learning.protected_keys import is_refused, newly_ignored
-from dedup_crawler.live.learning.swallowing import swallowing_cluster
+from dedup_crawler.live.learning.objections import is_refused, newly_ignored, swallowing_cluster
 from dedup_crawler.methods import make_method
 from planted_forum import forum
 from planted_site import HOST, session_ids, slugs

@@ -32,21 +32,9 @@ _SAYS = {
 
 
 class DiscarderRules:
-    """The rules of one file.
+    """The rules of one file: *value* is its JSON, *file* its name, for messages about its rules.
 
-    Parameters
-    ----------
-    value
-        JSON of the file.
-    file
-        Name of the file, for messages about its rules.
-
-    Raises
-    ------
-    BadInputError
-        If *value* is not in this format.
-    MissingExtraError
-        If the package is not installed.
+    BadInputError if *value* is not in this format. MissingExtraError if the package is not installed.
     """
 
     kind = "duplicate-url-discarder"

@@ -1,6 +1,6 @@
 """Validation by sampling: a rule is valid if nearly all pairs of a sample show the same page.
 
-Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): *N* -> n, *epsilon*. A trial ends as soon as its
+Z. Bar-Yossef, I. Keidar, U. Schonfeld, WWW 2007 (poster: WWW 2006): *N* -> n, *epsilon*. It ends as soon as the
 outcome is certain. Note that twenty pairs without a failure only bound the share of failures by 14 % (at 95 %
 confidence).
 """
@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.applying.substring_index import SubstringIndex
+from dedup_crawler.rules.applying.indexes import SubstringIndex
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule
@@ -22,7 +22,7 @@ _MAX_PAIRS = 1_000  # pairs that are kept of one rule
 
 
 @dataclass
-class Trial:
+class PairTally:
     """Counts the right and wrong pairs of one rule."""
 
     n: int
@@ -65,12 +65,12 @@ class PairsOfRule:
 
     def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
         """Return True if the rule is valid by the first *n* pairs."""
-        trial = Trial(n, epsilon)
+        tally = PairTally(n, epsilon)
         for pair in self.pairs[:n]:
-            trial.add(urls.may_be_same(*pair))
-            if trial.is_decided:
+            tally.add(urls.may_be_same(*pair))
+            if tally.is_decided:
                 break
-        return trial.is_passed
+        return tally.is_passed
 
 
 def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int) -> list[PairsOfRule]:

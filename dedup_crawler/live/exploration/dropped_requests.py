@@ -1,9 +1,13 @@
-"""The latest drops of each rule, to be sent if the rule turns out wrong."""
+"""Dropped requests that may be sent after all: by rule, if the rule turns out wrong, and by form, in its owner's place.
+
+A seen set keeps substitutes only until the owner is answered. But a good answer may later turn out to be a log-in page,
+when many other URLs get the same answer.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
@@ -12,7 +16,7 @@ T = TypeVar("T")
 MAX_OF_RULE = 5_000
 """Maximum of kept requests of one rule."""
 MAX_ALL = 20_000
-"""Maximum of kept requests of all rules together."""
+"""Maximum of kept requests of all rules, and of all forms, together."""
 UNTESTED = 4
 """Number of consecutive drops of a rule that may stay without a test;"""
 UNTESTED_SHARE = 0.2
@@ -145,3 +149,53 @@ def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
 def _n_between(n: int, longest: int) -> int:
     """Return how many of a row of *n* requests to take so that no row longer than *longest* is left."""
     return -(-n // (longest + 1)) if n > longest else 0
+
+
+class Alternatives(Generic[T]):
+    """Form -> dropped duplicates by URL, oldest first; the forms with the least recent drops lose theirs first."""
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[bytes, dict[str, T]] = OrderedDict()
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __contains__(self, form: bytes) -> bool:
+        return form in self._of
+
+    def add(self, form: bytes, url: str, dropped: T) -> None:
+        """Keep a dropped request, unless its URL is kept already."""
+        kept = self._of.get(form)
+        if kept is None:
+            kept = self._of[form] = {}
+        else:
+            self._of.move_to_end(form)
+        if url not in kept:
+            kept[url] = dropped
+            self._n += 1
+        while self._n > MAX_ALL:
+            if len(self._of) > 1:
+                self._n -= len(self._of.popitem(last=False)[1])
+            else:
+                del kept[next(iter(kept))]
+                self._n -= 1
+
+    def take(self, form: bytes) -> T | None:
+        """Remove and return the oldest dropped request of a form."""
+        kept = self._of.get(form)
+        if not kept:
+            return None
+        taken = kept.pop(next(iter(kept)))
+        self._n -= 1
+        if not kept:
+            del self._of[form]
+        return taken
+
+    def forget(self, form: bytes, url: str) -> None:
+        """Remove the request for *url*: it has been sent."""
+        kept = self._of.get(form)
+        if kept is not None and kept.pop(url, None) is not None:
+            self._n -= 1
+            if not kept:
+                del self._of[form]

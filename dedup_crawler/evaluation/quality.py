@@ -1,0 +1,127 @@
+"""The metrics of WWW'10, and those of answers about pairs of URLs.
+
+T. Lei et al., "A pattern tree-based approach to learning URL normalization rules", WWW 2010, section 5: compression of
+a set of URLs, reduction of its duplicates, and false positives. Compression alone rewards merging everything, so
+compare it with the false-positive rate. If a form joins two clusters, the paper does not define which of them remains;
+here it is the cluster of the form's first URL.
+
+Answers about pairs have accuracy, precision, recall, area under the curve, and a confusion matrix. The axes of the
+matrix have names, because the capstone of 2018 exchanged them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+Answers = Sequence[float] | np.ndarray
+Labels = Sequence[bool] | np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizationQuality:
+    """Counts of a set of URLs before and after normalization."""
+
+    n_urls: int
+    n_forms: int
+    n_clusters: int
+    n_clusters_left: int
+    n_support_pairs: int
+    """Number of pairs of URLs with one form."""
+    n_false_pairs: int
+    """Number of pairs of URLs with one form that show different pages."""
+
+    @property
+    def compression(self) -> float:
+        """Return the share (0-1) by which the number of URLs shrinks."""
+        return 1 - self.n_forms / self.n_urls
+
+    @property
+    def dup_reduction(self) -> float | None:
+        """Return the share of the duplicate rate that is removed (1 at best); None for URLs without duplicates."""
+        if self.n_clusters == self.n_urls:
+            return None
+        return 1 - (1 - self.n_clusters_left / self.n_forms) / (1 - self.n_clusters / self.n_urls)
+
+    @property
+    def false_positive_rate(self) -> float:
+        """Return the share (0-1) of the pairs with one form that show different pages; 0 if there is no such pair."""
+        return self.n_false_pairs / self.n_support_pairs if self.n_support_pairs else 0.0
+
+
+def normalization_quality(forms: Sequence[str], clusters: Sequence[Hashable]) -> NormalizationQuality:
+    """Measure forms against the clusters of their URLs (at least one)."""
+    members: dict[str, Counter[Hashable]] = defaultdict(Counter)
+    for form, cluster in zip(forms, clusters, strict=True):
+        members[form][cluster] += 1
+    n_pairs = sum(_pairs(pages.total()) for pages in members.values())
+    n_true = sum(_pairs(n) for pages in members.values() for n in pages.values())
+    left = {next(iter(pages)) for pages in members.values()}
+    return NormalizationQuality(len(forms), len(members), len(set(clusters)), len(left), n_pairs, n_pairs - n_true)
+
+
+def pooled(of_sites: Iterable[NormalizationQuality]) -> NormalizationQuality:
+    """Pool all sites into one set of URLs (the micro average of WWW'10); URLs of two sites never show one page."""
+    return NormalizationQuality(*map(sum, zip(*map(astuple, of_sites), strict=True)))
+
+
+def _pairs(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def pair_quality(probabilities: Answers, labels: Labels, threshold: float) -> dict[str, Any]:
+    """Judge answers: return counts, rates from 0 to 1 (None if undefined), and the confusion matrix.
+
+    Parameters
+    ----------
+    probabilities
+        (N,), N >= 1: probability (0-1) that the pair is one page.
+    labels
+        (N,) of 0 and 1: 1 for the same page.
+    threshold
+        Pairs with at least this probability count as the same page.
+    """
+    called, is_same = np.asarray(probabilities) >= threshold, np.asarray(labels) == 1
+    n_right, n_called, n_same, n_pairs = (
+        int((called & is_same).sum()),
+        int(called.sum()),
+        int(is_same.sum()),
+        len(called),
+    )
+    n_neither = int((~called & ~is_same).sum())
+    return {
+        "pairs": n_pairs,
+        "accuracy": (n_right + n_neither) / n_pairs,
+        "precision": n_right / n_called if n_called else None,
+        "recall": n_right / n_same if n_same else None,
+        "f1": 2 * n_right / (n_called + n_same) if n_called + n_same else 0.0,
+        "auc": area_under_curve(probabilities, labels),
+        "confusion": {
+            "truth different": {"answer different": n_neither, "answer same": n_called - n_right},
+            "truth same": {"answer different": n_same - n_right, "answer same": n_right},
+        },
+    }
+
+
+def area_under_curve(probabilities: Answers, labels: Labels) -> float | None:
+    """Return the area under the ROC curve, by ranks (Mann and Whitney).
+
+    It is the probability that a duplicate gets a higher answer than a pair of different pages; ties count half. None if
+    all labels are equal.
+
+    >>> area_under_curve([0.1, 0.4, 0.4, 0.9], [0, 0, 1, 1])
+    0.875
+    """
+    is_same = np.asarray(labels) == 1
+    n_same = int(is_same.sum())
+    n_different = len(is_same) - n_same
+    if not n_same or not n_different:
+        return None
+    _, places, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks = (ends - (counts - 1) / 2)[places]  # (N,): tied answers share the mean of their ranks
+    return float((ranks[is_same].sum() - n_same * (n_same + 1) / 2) / (n_same * n_different))

@@ -1,0 +1,34 @@
+"""The text of a site, with the habits of the rules that a method has learnt."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.methods.base import Canonicalizer
+
+MAX_PAIRS = 200
+"""Most pairs of pages that are compared to learn the habits of one rule."""
+MAX_OF_GROUP = 8
+"""Most pairs of one merge group among them."""
+
+
+def site_text_with_habits(method: Canonicalizer, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
+    """The text of the site with the habits of the rules of a fitted method; *urls* are in normal form."""
+    first: dict[str, int] = {}
+    pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    n_of: Counter[tuple[str, str]] = Counter()
+    for place, (url, form) in enumerate(zip(urls, method.canonicalize_many(urls), strict=True)):
+        owner = first.setdefault(form, place)
+        if owner == place:
+            continue
+        for rule in {*method.leading(url, form=form), *method.leading(urls[owner], form=form)}:
+            if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
+                n_of[rule, form] += 1
+                pairs_of[rule].append((owner, place))
+    return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
