@@ -39,6 +39,7 @@ setup(
         "train": [*_LEARN, "torch>=2.2"],
         "report": ["Jinja2>=3.1", "matplotlib>=3.8"],
         "redis": ["redis>=5"],
+        "postgres": ["psycopg[binary]>=3.1"],
         "spark": ["pandas>=2.2", "pyarrow>=18", "pyspark>=4.1"],
         "static": ["duplicate-url-discarder>=0.3", "google-re2>=1.1"],
         "peers": ["duplicate-url-discarder>=0.3", "duplicate-url-discarder-rules>=2024.11"],
