@@ -50,6 +50,7 @@ setup(
             "pytest>=8",
             "pytest-benchmark>=4",
             "pytest-xdist>=3.6",
+            "scrapy-redis>=0.9",
             "setuptools>=77",
         ],
         "lint": ["mypy>=1.10", "ruff>=0.6"],
