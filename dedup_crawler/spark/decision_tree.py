@@ -8,7 +8,7 @@ rows come together for the tree of the host:
 3. :func:`trees_frame`: the contexts of the pairwise rules generalised by a tree, by host.
 4. :func:`rules_frame`: the rules counted on the URLs and selected, by host.
 
-The functions of ``train decision-tree`` do all the learning, and the rules are the same. Values between stages are JSON.
+The functions of ``train decision-tree`` do all the learning, and the rules are the same. Frames hold values as JSON.
 """
 
 from __future__ import annotations
