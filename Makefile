@@ -46,7 +46,7 @@ $(READY): setup.py constraints.txt
 	touch $(READY)
 
 $(TOOLS): $(READY)
-	$(PIP) -e '.[train,report,redis,spark,static,peers,test,lint,docs,release]'
+	$(PIP) -e '.[train,report,redis,postgres,spark,static,peers,test,lint,docs,release]'
 	touch $(TOOLS)
 
 clean:

@@ -134,7 +134,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "crawl_speed": partial(
         script, "What the filter costs crawls of recorded sites", "crawl_speed.py", shown="SITES WORK"
     ),
-    "seen": partial(script, "What a seen form costs", "seen.py"),
+    "seen": partial(script, "What a seen form costs", "seen.py", shown="100000 1000000 10000000 100000000"),
     "spark": partial(script, "Learning on Spark", "spark.py", shown="SITES WORK"),
     "speed": speed,
 }

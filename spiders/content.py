@@ -57,7 +57,7 @@ class ContentSpider(Spider):
     pages
         Stop when the database holds this many pages of the site, those of earlier crawls included; default: all.
     db
-        Database, a path or any SQLAlchemy URL; default: ``DEDUP_COLLECT``, else ``crawl.db``.
+        Database, a path or an SQLAlchemy URL; default: ``DEDUP_COLLECT``, else ``crawl.db``.
     """
 
     name = "content"

@@ -13,6 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import chromium
 from built_wheel import build_wheel
+from postgres_server import PostgresServer, require_postgres
 from redis_server import RedisServer, require_redis
 from tests import fork_server
 
@@ -42,6 +43,15 @@ def redis_server(tmp_path_factory):
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A Postgres for all tests, each with a database of its own."""
+    require_postgres()
+    server = PostgresServer()
+    yield server
+    server.remove()
 
 
 @pytest.fixture(scope="session")

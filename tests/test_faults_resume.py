@@ -395,6 +395,42 @@ def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path,
     assert "Traceback" not in crawl.log
 
 
+def test_what_dies_with_a_crawler_on_the_queue_of_scrapy_redis_is_fetched_by_the_other(
+    tmp_path: Path, redis: RedisServer
+):
+    """
+    Two crawlers take their requests from one queue of scrapy-redis, so that a link of one is fetched by the other. One
+    is killed: what it had taken is gone from the queue, but not from the seen set, which gives it to the other.
+    """
+    pytest.importorskip("scrapy_redis")
+    with Site() as site:
+        site.delay_s = 0.1
+        build(site, 200)
+        settings = {
+            "DEDUP_MODEL": strip_query_model(tmp_path / "model", site.host),
+            "DEDUP_SEEN": redis.url("crawl"),
+            "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "SCHEDULER_PERSIST": True,
+            "REDIS_URL": f"redis://127.0.0.1:{redis.port}/0",
+        }
+        crawls = []
+        for name in "ab":
+            (tmp_path / name).mkdir()
+            crawls.append(begin(site, tmp_path / name, **settings))
+            wait_for(site, 20)  # a crawler of scrapy-redis that finds its queue empty ends at once
+        killed, other = crawls
+        wait_for(site, 80)
+        killed.kill()
+        assert killed.wait(timeout=600) == -signal.SIGKILL
+        assert other.wait(timeout=600) == 0
+        got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
+    pages = [{form_of(url.removeprefix(site.url)) for url in each} for each in got]
+    assert pages[0] | pages[1] == {"/", *(f"/page{n}" for n in range(200))}
+    assert len(pages[0] & pages[1]) <= PER_KILL
+    assert "Traceback" not in (tmp_path / "b" / "log").read_text()
+
+
 def test_nothing_is_decided_by_the_clock_on_the_wall():
     """A clock that is set back changes no decision: ``time.time()`` is only for times that people read."""
     folder = Path(dedup_crawler.live.__file__).parent

@@ -5,8 +5,11 @@ One Spark on two cores of this machine serves all tests.
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -22,7 +25,9 @@ from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import normal_form
 from planted_pages import pages
+from planted_site import Crawl, session_ids, slugs
 from recordings import response
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -275,6 +280,36 @@ def test_shares_and_keys():
     )
     templates = {sort_of(f"http://a.example/topic/{n}?page=2", None).template for n in range(50)}
     assert len(templates) == 1
+
+
+def test_the_stages_of_wsdm10_learn_the_rules_of_one_machine(spark, tmp_path):
+    """
+    Tokens, pairs, trees and selection as data frames, over several hosts at once: the rules, their counts and the deep
+    keys are those of ``train decision-tree``, on planted sites and on the URLs of a real forum.
+    """
+    from dedup_crawler.spark.decision_tree import URLS, decision_tree_rules
+
+    with gzip.open(RECORDING.with_name("forum.truth.csv.gz"), "rt") as file:
+        real = [(row["url"], row["cluster"]) for row in csv.DictReader(file)]
+    numbers = {cluster: number for number, (_, cluster) in enumerate(real)}
+    crawls = {
+        "one.example": session_ids(),
+        "two.example": slugs(),
+        "forum.example.org": Crawl([url for url, _ in real], [numbers[cluster] for _, cluster in real]),
+    }
+    rows, expected = [], {}
+    for host, crawl in crawls.items():
+        urls = [normal_form(url.replace("http://forum.example/", f"http://{host}/")) for url in crawl.urls]
+        rows += [(host, place, *each) for place, each in enumerate(zip(urls, crawl.clusters, strict=True))]
+        model = make_method("decision-tree").fit(urls, crawl.clusters).save(tmp_path / host)
+        cuts = json.loads((model / "deep_keys.json").read_text())
+        expected[host] = json.loads((model / "rules.json").read_text()), cuts.get(host, {})
+    random.Random(0).shuffle(rows)
+
+    found = decision_tree_rules(spark.createDataFrame(rows, URLS.names), make_method("decision-tree")).collect()
+
+    assert {row.host: (json.loads(row.rules), json.loads(row.cuts)) for row in found} == expected
+    assert all(rules for rules, _ in expected.values())
 
 
 def run(*arguments, code="import runpy; runpy.run_module('dedup_crawler', run_name='__main__')"):

@@ -372,7 +372,7 @@ def test_bad_places_are_named(tmp_path: Path):
         str(tmp_path): "is a folder",
         str(tmp_path / "no" / "crawl.db"): "there is no folder",
         "nosuch://a/b": "nosuch",
-        "postgresql+pg8000://user:secret@host/db": "install the driver",
+        "postgresql+pg8000://user:secret@host/db": "install its driver",
     }
     for location, expected in cases.items():
         with pytest.raises(StoreError, match=expected) as caught:

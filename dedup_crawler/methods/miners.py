@@ -113,9 +113,11 @@ class DecisionTree(DeepRuleBased):
     seed: int = 0
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        rules = leaf_rules(crawl, self.name, seed=self.seed)
-        kept = qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_coverage)
-        return naive_selection(kept, crawl)
+        return self.chosen(leaf_rules(crawl, self.name, seed=self.seed), crawl)
+
+    def chosen(self, rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
+        """Rules that hold on the crawl, counted, and without conflicts."""
+        return naive_selection(qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_coverage), crawl)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -6,9 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
-from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.store.rows import checked, digest_row, page_row
 from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 BATCH_PAGES = 100
 _BATCH_BYTES = 16 * 2**20  # bytes of compressed bodies, so that a batch of huge files does not fill the memory
 _BATCH_S = 5.0
-_N_TRIES = 3
 
 
 class PageBatch:
@@ -71,16 +68,9 @@ class PageBatch:
         """Write everything."""
         if not self._pages and not self._positions:
             return
-        for n_tries_left in reversed(range(_N_TRIES)):
-            try:
-                with self._database.writing() as connection:
-                    n_new = self._write_pages(connection)
-                    self._write_positions(connection)
-                break
-            except StoreError as error:
-                # another process may have written one of these URLs meanwhile: try again
-                if not isinstance(error.__cause__, IntegrityError) or not n_tries_left:
-                    raise
+        with self._database.writing() as connection:
+            n_new = self._write_pages(connection)
+            self._write_positions(connection)
         self.n_new += n_new
         self._pages.clear()
         self._digests.clear()

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BUSY_TIMEOUT_S = 30
+_WRITE_LOCK = int.from_bytes(b"dedupcrl", "big")  # number of a lock in a Postgres database that only we take
 _WAYS_OUT = {
     "full": "free some space and run this again; what was written before is safe",
     "disk i/o error": "check the disk and its quota and run this again; what was written before is safe",
+    "lock timeout": "another process is writing to it; wait for it to end and run this again",
     "locked": "another process is writing to it; wait for it to end and run this again",
     "readonly": "make the file and its folder writable, or use another one",
     "unable to open": "make the file and its folder readable and writable, or use another one",
@@ -44,13 +46,14 @@ class Database:
         self._location = location
         with self.errors():
             url = engine_url(location)
-            if url.host is None:
+            if url.get_backend_name() == "sqlite":
                 self.name = url.database or self.name
-            if url.get_backend_name() == "sqlite" and url.database and not url.database.startswith((":", "file:")):
-                _check_sqlite_file(Path(url.database), create)
+                if url.database and not url.database.startswith((":", "file:")):
+                    _check_sqlite_file(Path(url.database), create)
             self._engine = _make_engine(url, self.name)
-            # _begin_sqlite reads this option. A write transaction takes the write lock at its start, because SQLite
-            # refuses at once, without waiting, to turn an outdated reader into a writer.
+            # _begin_sqlite and _begin_postgres read this option. A write transaction takes the write lock at its start:
+            # SQLite refuses at once, without waiting, to turn an outdated reader into a writer; in Postgres two writers
+            # could wait for each other, and a reader step over pages that are written but not visible yet.
             self._writing_engine = self._engine.execution_options(dedup_crawler_writes=True)
             try:
                 self._prepare(create)
@@ -60,13 +63,13 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Open a read transaction: one consistent view of the database."""
+        """Open a read transaction: one consistent view of the database, in Postgres for each query."""
         with self.errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a write transaction: all or nothing."""
+        """Open a write transaction: all or nothing, and one at a time."""
         with self.errors(), self._writing_engine.begin() as connection:
             yield connection
 
@@ -177,14 +180,21 @@ def _said(name: str, reason: str) -> str:
 
 
 def _make_engine(url: URL, name: str) -> Engine:
-    if url.get_backend_name() != "sqlite":
-        try:
-            return create_engine(url)
-        except ImportError as error:
-            raise StoreError(f"{name}: {error}: install the driver of this database") from error
-    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
-    event.listen(engine, "connect", _set_up_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")  # SQLAlchemy 2.0 would take an older driver
+    try:
+        engine = create_engine(url, pool_pre_ping=True)  # the server may have been restarted
+    except ImportError as error:
+        way_out = "pip install 'dedup-crawler[postgres]'" if "psycopg" in url.drivername else "install its driver"
+        raise StoreError(f"{name}: {error}: {way_out}") from error
+    if backend == "postgresql":
+        event.listen(engine, "begin", _begin_postgres)
     return engine
 
 
@@ -196,6 +206,12 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("dedup_crawler_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_postgres(connection: Connection) -> None:
+    if connection.get_execution_options().get("dedup_crawler_writes", False):
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(_BUSY_TIMEOUT_S * 1000)}")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
 
 
 def _check_sqlite_file(path: Path, create: bool) -> None:

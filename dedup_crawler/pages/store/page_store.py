@@ -1,6 +1,6 @@
 """The interface of the crawl database: takes and returns records, and hides rows and SQL.
 
-One thread may write, any number may read.
+One thread may write with one store, any number may read. Stores in several processes may write at the same time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PageStore:
     Parameters
     ----------
     location
-        A path (SQLite), or any SQLAlchemy URL (recognised by its ``://``).
+        A path (SQLite), or the SQLAlchemy URL of a database in PostgreSQL (recognised by its ``://``).
     create
         True to create a missing database.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Integer, LargeBinary, Text
+from sqlalchemy import BigInteger, Integer, LargeBinary, Text, UniqueConstraint
+from sqlalchemy.dialects.postgresql import ExcludeConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ class Tables(DeclarativeBase):
     """Base of all tables."""
 
 
+def _is_not_postgres(*_arguments: object, dialect: Dialect, **_named: object) -> bool:
+    return dialect.name != "postgresql"
+
+
+def _one_row_a_url() -> ExcludeConstraint:
+    """Constraint for Postgres, whose other indexes refuse a URL of more than 2,700 bytes."""
+    return ExcludeConstraint(("url", "="), using="hash").ddl_if(dialect="postgresql")
+
+
 class PageRow(Tables):
     """One URL with its answer, its text and its duplicate cluster.
 
@@ -43,9 +53,10 @@ class PageRow(Tables):
     """
 
     __tablename__ = "pages"
+    __table_args__ = (UniqueConstraint("url").ddl_if(callable_=_is_not_postgres), _one_row_a_url())
 
     id: Mapped[int] = mapped_column(_ROW_NUMBER, primary_key=True)
-    url: Mapped[str] = mapped_column(Text, unique=True)
+    url: Mapped[str] = mapped_column(Text)
     referrer: Mapped[str | None] = mapped_column(Text)
     status: Mapped[int]
     redirect_to: Mapped[str | None] = mapped_column(Text)
@@ -66,9 +77,13 @@ class DigestRow(Tables):
     """Digest of a body that is not stored; a table of its own, because older databases do not have it."""
 
     __tablename__ = "digests"
+    __table_args__ = (_one_row_a_url(),)
 
     url: Mapped[str] = mapped_column(Text, primary_key=True)
     digest: Mapped[str] = mapped_column(Text)
+
+
+DigestRow.metadata.tables[DigestRow.__tablename__].primary_key.ddl_if(callable_=_is_not_postgres)
 
 
 class ScoreRow(Tables):

@@ -67,18 +67,38 @@ class Leaf(NamedTuple):
     transformation: Transformation
 
 
+class Cluster(NamedTuple):
+    """The URLs of one page, and what is known of their host."""
+
+    number: int
+    maps: Sequence[KeyValues]
+    votes: Mapping[KeyPattern, int]
+    """Key pattern -> number of clusters that have it. The most frequent pattern is the target, so that clusters do not
+    contradict each other."""
+    constants: Constants
+
+    def rows(self, *, seed: int) -> list[TreeRow]:
+        """Pairwise rules of the cluster, and a row without a change."""
+        return rows_of_cluster(self.number, self.maps, votes=self.votes, constants=self.constants, seed=seed)
+
+
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
     """Rules of the leaves of a host's tree, without statistics."""
+    return rules_of_rows(crawl.host, [row for each in clusters_of(crawl) for row in each.rows(seed=seed)], origin)
+
+
+def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
+    """Clusters of a host, in crawl order."""
     clusters = {cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()}
     constants = constants_of([url.values for url in crawl.urls])
     several = [maps for maps in clusters.values() if len(maps) > 1]
     votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
-    rows = [
-        row
-        for cluster, maps in clusters.items()
-        for row in rows_of_cluster(cluster, maps, votes=votes, constants=constants, seed=seed)
-    ]
-    return [Rule(crawl.host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
+    return [Cluster(number, maps, votes, constants) for number, maps in clusters.items()]
+
+
+def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> list[Rule]:
+    """Rules of the leaves of the tree of *rows*, in crawl order."""
+    return [Rule(host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
 
 
 def rows_of_cluster(
@@ -91,13 +111,7 @@ def rows_of_cluster(
 ) -> list[TreeRow]:
     """Pairwise rules from the sources of a cluster to its target, and the row of the target itself.
 
-    Parameters
-    ----------
-    cluster, maps
-        Number and URLs of the cluster.
-    votes
-        Key pattern -> number of clusters that have it. The most frequent pattern is the target, so that clusters do not
-        contradict each other.
+    The parameters are those of :class:`Cluster`.
     """
     draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
     n_urls = Counter(item for values in maps for item in set(values.values()))

@@ -1,0 +1,224 @@
+"""Postgres as the crawl database: several crawlers write into it, and the models are those of SQLite."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import make_url
+
+from dedup_crawler.cli import main
+from dedup_crawler.errors import StoreError
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.store import PageStore
+from live_site import Answer, Site, start, walk_command
+from planted_pages import pages
+
+N_CRAWLERS = 4
+BATCH_PAGES = 100
+
+
+def planted(site: Site, n_topics: int) -> set[str]:
+    """Serve planted pages; "/" links to all of them, in another order each time it is asked for."""
+    site.robots()
+    found = pages(n_topics, host=site.host)
+    for page in found:
+        site.answers[page.url.removeprefix(site.url)] = Answer(body=page.content)
+    paths = [page.url.removeprefix(site.url).replace("&", "&amp;") for page in found]
+    draw = random.Random(0)
+    site.answers["/"] = [
+        Answer(body="".join(f'<a href="{path}">x</a>' for path in draw.sample(paths, len(paths))).encode())
+        for _ in range(N_CRAWLERS)
+    ]
+    return {f"{site.url}/", *(page.url for page in found)}
+
+
+def start_crawlers(site: Site, folder: Path, database: str, n_crawlers: int = N_CRAWLERS, **settings: object):
+    """Start crawls of a site into one database, each with a folder and a log."""
+    crawls = []
+    for number in range(n_crawlers):
+        own = folder / f"crawler{number}"
+        own.mkdir()
+        with (own / "log").open("wb") as log:
+            crawls.append((start(walk_command(site, own, DEDUP_COLLECT=database, **settings), own, log), own))
+    return crawls
+
+
+def learnt(database: str, folder: Path) -> dict[str, bytes]:
+    """Label a database and train on it with the command line; return the rules and the facts of the model."""
+    for line in (["label", "--db", database], ["train", "verified", "--db", database, "--model", str(folder)]):
+        done = CliRunner().invoke(main, line)
+        assert done.exit_code == 0, done.output
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_four_crawlers_collect_at_once_and_the_model_is_that_of_sqlite(postgres, tmp_path):
+    """
+    Four Scrapy crawls of one site make the tables and write the same URLs in different orders. Each page is stored
+    once, as it was served; labels and model are those of the same pages in SQLite, byte for byte.
+    """
+    database = postgres.new_database()
+    with Site() as site:
+        served = planted(site, 60)
+        for crawl, own in start_crawlers(site, tmp_path, database):
+            assert crawl.wait(600) == 0, (own / "log").read_text()
+        logs = [(own / "log").read_text() for own in sorted(tmp_path.glob("crawler*"))]
+        assert [site.count(url.removeprefix(site.url)) for url in served] == [N_CRAWLERS] * len(served)
+    assert not [log for log in logs if " ERROR: " in log], logs
+    with PageStore(database, create=False) as store, PageStore(tmp_path / "copy.db") as copy:
+        found = list(store.pages())
+        copy.add_many(found)
+    assert len(found) == len(served)
+    assert {page.url for page in found} == served
+    assert all(page.content == site.answers[page.url.removeprefix(site.url)].body for page in found[1:])
+    assert all(page.referrer == f"{site.url}/" for page in found if page.url != f"{site.url}/")
+
+    model = learnt(database, tmp_path / "model")
+
+    assert model == learnt(str(tmp_path / "copy.db"), tmp_path / "copy")
+    assert json.loads(model["rules.json"])
+    with PageStore(database) as store, PageStore(tmp_path / "copy.db") as copy:
+        assert list(store.labelled_pages()) == list(copy.labelled_pages())
+        assert list(store.scores()) == list(copy.scores())
+        assert store.overview() == copy.overview()
+
+
+def test_a_killed_crawler_loses_a_batch_and_hinders_nobody(postgres, tmp_path):
+    """Of the pages that it had received all but the last batch are stored; the crawlers beside it end as usual."""
+    database = postgres.new_database()
+    with Site() as site:
+        site.delay_s = 0.01
+        served = planted(site, 120)
+        (killed, own), *others = start_crawlers(site, tmp_path, database, 3)
+        got = own / "got"
+        while not got.exists() or len(got.read_text().splitlines()) < 2.5 * BATCH_PAGES:
+            assert killed.poll() is None, (own / "log").read_text()
+            time.sleep(0.01)
+        killed.send_signal(signal.SIGKILL)
+        assert killed.wait(60) == -signal.SIGKILL
+        received = {line for line in got.read_text().splitlines() if line in served}
+        with PageStore(database, create=False) as store:
+            assert len(received - set(store.urls())) <= BATCH_PAGES
+        for crawl, folder in others:
+            assert crawl.wait(600) == 0, (folder / "log").read_text()
+            assert " ERROR: " not in (folder / "log").read_text()
+    with PageStore(database, create=False) as store:
+        assert set(store.urls()) == served
+
+
+def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(postgres):
+    """Eight stores make the tables and write the same pages, each in an order of its own; no URL is stored twice."""
+    database = postgres.new_database()
+    failures: list[BaseException] = []
+
+    def write(seed: int) -> None:
+        urls = [f"http://a.example/{n}" for n in range(1000)]
+        random.Random(seed).shuffle(urls)
+        try:
+            with PageStore(database) as store:
+                store.add_many(Page(url, content=b"x" * 500) for url in urls)
+        except StoreError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with PageStore(database, create=False) as store:
+        assert sorted(store.urls()) == sorted(f"http://a.example/{n}" for n in range(1000))
+
+
+def test_pages_are_read_back_as_they_were_written(postgres):
+    """
+    URLs of 10,000 characters, with and without a body, are no error; upper case, spaces and composed letters make other
+    URLs; characters that Postgres refuses are replaced; bodies are exact.
+    """
+    draw = random.Random(0)
+    long = "http://a.example/" + "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=10_000))
+    odd = [
+        "http://a/B",
+        "http://a/b",
+        "http://a/b ",
+        "http://a/\u00e9",
+        "http://a/e\u0301",
+        "http://a/%\\'\"\U0001f600",
+    ]
+    found = [
+        Page(long, content=b"long"),
+        Page(f"{long}2", digest="d" * 10_000),
+        *(Page(url, content=bytes(range(256)), fetched_at=1234567890.123456) for url in odd),
+        Page("http://a/body", 599, content=draw.randbytes(3_000_000)),
+        Page("http://a/\0\ud800", 404, referrer="\ud800", redirect_to="\0", content_type="\0\udfff"),
+    ]
+    with PageStore(postgres.new_database()) as store:
+        assert store.add_many(found) == len(found)
+        assert store.add_many(found) == 0
+        read = list(store.pages())
+        assert read[:-1] == found[:-1]
+        assert read[-1] == Page("http://a/\ufffd\ufffd", 404, "\ufffd", "\ufffd", "\ufffd\ufffd")
+        assert store.get(long) == found[0]
+        assert "http://A/b" not in store
+        assert [page.url for page in store.after(long, 1)] == [f"{long}2"]
+        assert [fact.n_bytes for fact in store.page_facts(with_sizes=True)][-2:] == [3_000_000, 0]
+
+
+def test_postgres_may_be_restarted(postgres):
+    """A store goes on with the next batch; what could not be written meanwhile is kept and written then."""
+    with PageStore(postgres.new_database()) as store:
+        store.add_many([Page("http://a.example/1")])
+        postgres.stop()
+        store.add(Page("http://a.example/2"))
+        with pytest.raises(StoreError, match="connection"):
+            store.flush()
+        postgres.start()
+        store.add(Page("http://a.example/3"))
+        store.flush()
+        postgres.stop()
+        postgres.start()
+        store.add_many([Page("http://a.example/4")])
+        assert list(store.urls()) == [f"http://a.example/{n}" for n in (1, 2, 3, 4)]
+
+
+def test_mistakes_are_one_line(postgres, monkeypatch):
+    """A writer that waits too long, an empty or a foreign database, a wrong name, and no driver."""
+    monkeypatch.setattr("dedup_crawler.pages.store.database._BUSY_TIMEOUT_S", 0.1)
+    database = postgres.new_database()
+    with pytest.raises(
+        StoreError, match=r"there is no crawl database postgresql://postgres@/crawl.*--db postgresql://"
+    ):
+        PageStore(database, create=False)
+    with PageStore(database) as store, PageStore(database) as other, other._database.writing():
+        store.add(Page("http://a.example/"))
+        with pytest.raises(StoreError, match="another process is writing"):
+            store.flush()
+    with PageStore(database) as store:
+        assert len(store) == 1  # it was kept, and written when it could be
+    foreign = postgres.new_database()
+    postgres.ask("CREATE TABLE shop (id int)", make_url(foreign).database)
+    with pytest.raises(StoreError, match="another program"):
+        PageStore(foreign)
+    with pytest.raises(StoreError, match='database "nosuch" does not exist') as caught:
+        PageStore(re.sub("@/[a-z0-9]+", "@/nosuch", database))
+    assert "\n" not in str(caught.value)
+
+
+def test_without_the_driver_the_extra_is_named():
+    """One line and exit status 1, for an address as the documentation writes it."""
+    code = "import runpy, sys; sys.modules['psycopg'] = None; runpy.run_module('dedup_crawler', run_name='__main__')"
+    line = [sys.executable, "-c", code, "label", "--db", "postgresql://me:secret@127.0.0.1/crawl"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=os.environ)
+    assert done.returncode == 1
+    assert done.stderr.endswith("pip install 'dedup-crawler[postgres]'\n"), done.stderr
+    assert "secret" not in done.stderr
