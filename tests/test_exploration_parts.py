@@ -230,7 +230,7 @@ def test_rows_that_are_what_they_seem_end_the_search():
 
 
 def test_drops_are_verified_by_explorations_of_their_rules():
-    """A drop counts as tested if each of its rules was; a drop that is sent after all no longer counts."""
+    """A drop counts as tested if each of its rules was; one sent after all, or decided anew, does not count."""
     drops = DropCounts()
     for rules, n in ((("a",), 10), (("a", "b"), 5), (("c",), 3), ((), 2)):
         drops.dropped(rules, n)
@@ -241,7 +241,9 @@ def test_drops_are_verified_by_explorations_of_their_rules():
     assert drops.verdicts() == (15, 5, 1, 1)
     assert drops.untested_rules() == {"c"}
     assert drops.verdicts({"b"}) == (10, 10, 1, 0)
-    drops.dropped(("a", "b"), -5)
+    for is_sent in (True, True, False, False, False):  # a new model decides about three of them
+        drops.taken_back(("a", "b"), is_sent=is_sent)
+    assert drops.n_taken_back == 2
     assert drops.by_rule() == {"a": 10, "c": 3}
     assert drops.verdicts({"b"}) == (10, 5, 1, 0)
 

@@ -39,11 +39,15 @@ class DropCounts:
         """Number of dropped requests that were sent after all."""
 
     def dropped(self, rules: tuple[str, ...], n: int = 1) -> None:
-        """Count *n* dropped URLs; a negative number if they are sent after all."""
+        """Count *n* dropped URLs; -1 takes one back."""
         (self._of.get(rules) or self._new(rules)).n_dropped += n
-        self.n_taken_back += max(0, -n)
         for rule in rules:
             self._by_rule[rule] += n
+
+    def taken_back(self, rules: tuple[str, ...], *, is_sent: bool) -> None:
+        """Take back a dropped request: it is sent after all, or a new model decides about it anew."""
+        self.dropped(rules, -1)
+        self.n_taken_back += is_sent
 
     def of(self, rule: str) -> int:
         """Return the drops of one rule, without those that were sent after all."""

@@ -230,30 +230,30 @@ class Explorer:
         held = [rule for rule in rules if self.evidence.is_held(rule)]
         kept = [each for rule in held for each in self._reservoir.take(rule)]
         kept += self._reservoir.sample({rule: self.evidence.n_missing(rule) for rule in rules if rule not in held})
-        return self._sent_after_all(kept)
+        return self._taken_back(kept)
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""
         return [probe.form for probe in self.alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
 
     def begin_anew(self) -> list[Kept]:
-        """Note that the models were replaced; return the drops of the old models."""
+        """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""
         self._credit.clear()
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
-        return self._sent_after_all(self._reservoir.take_all())
+        return self._taken_back(self._reservoir.take_all(), are_sent=False)
 
     def switch_off(self, rule: str) -> list[Kept]:
         """Switch off *rule*; return its drops."""
         self._credit.clear()
         self._dropped.clear()
-        return self._sent_after_all(self._reservoir.take(rule))
+        return self._taken_back(self._reservoir.take(rule))
 
-    def _sent_after_all(self, kept: Iterable[tuple[Kept, tuple[str, ...]]]) -> list[Kept]:
+    def _taken_back(self, kept: Iterable[tuple[Kept, tuple[str, ...]]], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
         for request, rules in kept:
-            self.evidence.drops.dropped(rules, -1)
+            self.evidence.drops.taken_back(rules, is_sent=are_sent)
             by_url[url_of_kept(request)] = request
         return [*by_url.values()]
 
