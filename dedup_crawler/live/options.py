@@ -38,7 +38,7 @@ class Options:
     learn_after: int | None = _setting(
         "DEDUP_LEARN_AFTER",
         None,
-        "learn a model from the crawl itself after this many pages, and again whenever there are 30 % more; needs "
+        "learn a model from the crawl itself after this many pages, and again whenever there are 15 % more; needs "
         "`pip install 'dedup-crawler[learn]'`, but no `DEDUP_MODEL`",
     )
     static_rules: tuple[str, ...] = _setting(

@@ -22,7 +22,7 @@ from typing import IO, cast
 
 from dedup_crawler.errors import MissingExtraError
 
-GROWTH = 1.3
+GROWTH = 1.15
 """Factor by which the number of pages grows from one fit to the next."""
 GROWTH_OF_TEXTS = 1.08
 """Factor by which the number of pages grows from one reading of texts to the next."""
@@ -68,7 +68,7 @@ class _Job:
 
 
 class Learner:
-    """Has a model learnt from the pages of a crawl, again whenever there are 30 % more pages.
+    """Has a model learnt from the pages of a crawl, again whenever there are 15 % more pages.
 
     The next job starts as soon as one has ended. It loads its libraries and reads the texts of new pages in advance,
     so that the fit is quick when its time comes: a late model saves fewer fetches.
