@@ -135,7 +135,7 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
     crawl.learn(100)
 
     assert crawl.troubles == [
-        "Learning after 100 pages failed: it was killed (signal 9). The next try is after 130 pages."
+        "Learning after 100 pages failed: it was killed (signal 9). The next try is after 115 pages."
     ]
     assert list(scratch.iterdir()) == []
 
