@@ -50,6 +50,8 @@ def main() -> int:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda number, _: os.kill(pid, number))
         status, _ = numbers_from(connection)
+        for number in (signal.SIGINT, signal.SIGTERM):  # too late for the fork, so they must not change its status
+            signal.signal(number, signal.SIG_IGN)
     return status if status >= 0 else 128 - status
 
 

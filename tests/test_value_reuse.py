@@ -16,7 +16,7 @@ def test_the_third_company_of_a_value_makes_it_a_function_token():
 
 def test_memory_is_bounded(monkeypatch):
     """The oldest values are forgotten first."""
-    monkeypatch.setattr("dedup_crawler.rules.applying.new_words._MAX_VALUES", 10)
+    monkeypatch.setattr("dedup_crawler.rules.applying.value_reuse._MAX_VALUES", 10)
     guard = ValueReuseGuard()
     for number in range(1000):
         guard.allows("/t/<num1>/<any2>", 2, f"slug-{number}", (str(number),))
