@@ -21,7 +21,7 @@ from dedup_crawler.cli import main
 from dedup_crawler.errors import StoreError
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from live_site import Answer, Site, start, walk_command
+from live_site import Answer, Site, start, walk, walk_command
 from planted_pages import pages
 
 N_CRAWLERS = 4
@@ -189,6 +189,35 @@ def test_postgres_may_be_restarted(postgres):
         postgres.start()
         store.add_many([Page("http://a.example/4")])
         assert list(store.urls()) == [f"http://a.example/{n}" for n in (1, 2, 3, 4)]
+
+
+class SiteWithOutage(Site):
+    """Stops Postgres before it answers ``/150``, starts it again before ``/500``, and takes its time for ``/550``."""
+
+    def __init__(self, postgres) -> None:
+        super().__init__()
+        self._at = {"/150": postgres.stop, "/500": postgres.start, "/550": lambda: time.sleep(12)}
+
+    def lookup(self, path: str) -> Answer | list[Answer]:
+        """Do what is due."""
+        self._at.pop(path, lambda: None)()
+        return super().lookup(path)
+
+
+def test_a_crawl_outlives_a_restart_of_postgres(postgres, tmp_path):
+    """Its pages are kept meanwhile and stored then: one warning, no error, and none is missing."""
+    database = postgres.new_database()
+    with SiteWithOutage(postgres) as site:
+        site.robots()
+        site.page("/", *(f"/{n}" for n in range(600)))
+        for n in range(600):
+            site.page(f"/{n}")
+        crawl = walk(site, tmp_path, DEDUP_COLLECT=database, CONCURRENT_REQUESTS=1, LOG_LEVEL="INFO")
+        wanted = {f"{site.url}/", *(f"{site.url}/{n}" for n in range(600))}
+    assert crawl.lines("ERROR") == []
+    assert crawl.log.count("tries again to store its pages") == crawl.log.count("are stored again") == 1
+    with PageStore(database, create=False) as store:
+        assert set(store.urls()) == wanted
 
 
 def test_mistakes_are_one_line(postgres, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,11 @@ logger = logging.getLogger(__name__)
 _RECORDERS: WeakKeyDictionary[Crawler, PageRecorder] = WeakKeyDictionary()
 _FLUSH_S = 5.0
 """A slow crawl that is killed loses at most the pages of this time, in seconds."""
+_MAX_WAIT_S = 300.0
+"""Longest time between two tries to write, in seconds."""
+_PAUSE = 10  # the crawl stands still during a try, so the next one waits for ten times as long
+_MAX_LATE_BYTES = 64 * 2**20
+_PAGE_BYTES = 1_000  # memory of a page besides its body
 
 
 class StorePipeline:
@@ -52,7 +58,7 @@ class StorePipeline:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._recorder = _open_recorder(crawler, self._give_up)
+        self._recorder = _open_recorder(crawler, self._give_up, keeps_trying=False)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -82,15 +88,15 @@ class Collector(BaseSpiderMiddleware):
     """Stores every page that any spider fetches, redirects and errors included, in ``DEDUP_COLLECT``.
 
     It listens to the engine. It adds one meta key to requests, the URL of the page that held the link. Requests
-    without a callback (robots.txt, media) are not stored. When the database cannot be written any more, one log line
-    reports it and the crawl goes on without storing pages.
+    without a callback (robots.txt, media) are not stored. While the database cannot be written, it keeps the pages and
+    tries again. If that lasts too long, one log line reports it, and the crawl goes on without storing pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         if getattr(crawler.spidercls, "yields_pages", False):
             raise NotConfigured  # the pipeline stores them
-        self._recorder = _open_recorder(crawler, self._give_up)
+        self._recorder = _open_recorder(crawler, self._give_up, keeps_trying=True)
         for handler, signal in (
             (self._opened, signals.spider_opened),
             (self._scheduled, signals.request_scheduled),
@@ -134,13 +140,13 @@ class Collector(BaseSpiderMiddleware):
         logger.error("%s; the crawl goes on, its pages are not stored.", error, extra={"spider": self.crawler.spider})
 
 
-def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None]) -> PageRecorder:
+def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None], *, keeps_trying: bool) -> PageRecorder:
     warn_of_unknown_settings(crawler)
     database = database_of(crawler)
     if database is None:
         raise NotConfigured
     try:
-        recorder = _RECORDERS[crawler] = PageRecorder(database, on_error)
+        recorder = _RECORDERS[crawler] = PageRecorder(database, on_error, keeps_trying=keeps_trying)
         return recorder
     except StoreError as error:
         refuse_to_start(crawler, "store_failed", str(error))
@@ -154,20 +160,29 @@ def write_pages(crawler: Crawler) -> None:
 
 
 class PageRecorder:
-    """Stores the pages of a crawl in *location*.
+    """Stores the pages of a crawl in *location*, and never stops the crawl.
 
-    The first failing write ends the recording: *on_error* is called once with the error, and later pages are ignored.
-    The recorder never stops the crawl.
+    After a failing write it keeps up to 64 MiB of pages and tries again, ever more rarely, if *keeps_trying*.
+    Otherwise, or if the pages become too many, or the crawl ends, it gives up: *on_error* is called once with the
+    error, and all other pages are ignored.
 
     StoreError if the database cannot be opened.
     """
 
-    def __init__(self, location: str, on_error: Callable[[StoreError], None]) -> None:
+    def __init__(self, location: str, on_error: Callable[[StoreError], None], *, keeps_trying: bool) -> None:
         from dedup_crawler.pages.store import PageStore  # not loaded by a crawl that stores nothing
 
         self._store: PageStore | None = PageStore(location)
         self._on_error = on_error
+        self._keeps_trying = keeps_trying
         self._clock: AsyncioLoopingCall | LoopingCall | None = None
+        self._error: StoreError | None = None
+        """The error of the last write, if it failed."""
+        self._late: deque[Page] = deque()
+        """Pages that came since then."""
+        self._late_bytes = 0
+        self._wait_s = 0.0
+        self._next_try = 0.0
 
     def start(self) -> None:
         """Flush every few seconds from now on; needs a running event loop."""
@@ -176,27 +191,58 @@ class PageRecorder:
 
     def add(self, page: Page) -> None:
         """Store *page* with the next flush, or earlier."""
-        self._guard(lambda store: store.add(page))
+        if self._error is None:
+            self._guard(lambda store: store.add(page))
+        elif self._store is not None:
+            self._late.append(page)
+            self._late_bytes += len(page.content) + _PAGE_BYTES
+            if self._late_bytes > _MAX_LATE_BYTES:
+                self._give_up(self._error)
 
     def close(self) -> None:
         """Write the remaining pages."""
         if self._clock is not None and self._clock.running:
             self._clock.stop()
+        self._keeps_trying = False
+        self._guard(self._write)
         self._guard(lambda store: store.close())
         self._store = None
 
     def flush(self) -> None:
         """Write the pages added since the last flush."""
-        self._guard(lambda store: store.flush())
+        if self._error is None or time.monotonic() >= self._next_try:
+            self._guard(self._write)
+
+    def _write(self, store: PageStore) -> None:
+        store.flush()
+        while self._late:
+            store.add(self._late.popleft())  # the store keeps a page that it cannot write
+        if self._error is not None:
+            logger.info("The pages of this crawl are stored again.")
+        self._error, self._late_bytes, self._wait_s = None, 0, 0.0
 
     def _guard(self, action: Callable[[PageStore], None]) -> None:
         store = self._store
         if store is None:
             return
+        begun = time.monotonic()
         try:
             action(store)
         except StoreError as error:
-            self._store = None
-            with contextlib.suppress(StoreError):  # the first error is reported
+            if not self._keeps_trying:
+                self._give_up(error)
+                return
+            if self._error is None:
+                logger.warning("%s; the crawl goes on, and tries again to store its pages.", error)
+            self._error = error
+            now = time.monotonic()
+            self._wait_s = min(_MAX_WAIT_S, max(_FLUSH_S, 2 * self._wait_s, _PAUSE * (now - begun)))
+            self._next_try = now + self._wait_s
+
+    def _give_up(self, error: StoreError) -> None:
+        store, self._store = self._store, None
+        self._late.clear()
+        with contextlib.suppress(StoreError):  # the error of the write is reported
+            if store is not None:
                 store.close()
-            self._on_error(error)
+        self._on_error(error)
