@@ -3,8 +3,8 @@
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
-from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.decision_tree import TreeRow, leaves_of, rows_of_cluster
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 
 STAY = frozenset()
@@ -47,7 +47,7 @@ def rows_of(maps, cluster=0):
 
 def test_the_stage_of_a_cluster_is_a_pure_function():
     """Two calls with a key and its values give the same rows, independent of other clusters: MapReduce."""
-    maps = [KeyValueMap().read(f"/t/7?sid={i}", "http") for i in range(50)]
+    maps = [KEY_VALUES.read(f"/t/7?sid={i}", "http") for i in range(50)]
     first = rows_of(maps, cluster=7)
     rows_of(maps, cluster=8)
 
@@ -67,14 +67,14 @@ def test_the_order_of_clusters_does_not_matter():
 
 def test_a_cluster_has_one_target_and_it_stays():
     """The URL without a query is the target; useless values of sources and target are dropped."""
-    maps = [KeyValueMap().read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
+    maps = [KEY_VALUES.read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
     rows = rows_of(maps)
 
     drop = frozenset({("query[sid]", Drop())})
     assert rows[0] == (maps[0], drop)
     assert rows[-1] == (maps[1], STAY)
 
-    rows = rows_of([maps[0], KeyValueMap().read("/t/7?sid=c", "http")])
+    rows = rows_of([maps[0], KEY_VALUES.read("/t/7?sid=c", "http")])
     assert [row.transformation for row in rows] == [frozenset({("query[sid]", Star())})] * 2
 
 

@@ -18,8 +18,7 @@ from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
 from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star
 from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
-from dedup_crawler.urls.keyvalue import KeyValues, is_other_query_order
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -40,7 +39,7 @@ class RuleEngine:
     rules
         Rules of any hosts. Of two equally specific rules, the first is tried first.
     maps
-        Host -> map that reads its URLs; :class:`KeyValueMap` by default.
+        Host -> map that reads its URLs; :data:`KEY_VALUES` by default.
     query_keys
         Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
         are known.
@@ -85,14 +84,14 @@ class RuleEngine:
     def is_strange(self, url: str) -> bool:
         """Return True if a URL has query names that the rules of its host do not know."""
         known = self._query_keys.get(host_of(url))
-        return known is not None and not known.issuperset(_names(url))
+        return known is not None and not known.issuperset(query_names(url))
 
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to the form, in order."""
         latest, found = self._latest
         if latest == url:
             return found
-        host, names = host_of(url), _names(url)
+        host, names = host_of(url), query_names(url)
         known = self._query_keys.get(host)
         if known is not None and not known.issuperset(names):
             passed, fired, is_settled = [url], list[int](), True
@@ -131,7 +130,7 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Numbers of the rules that run in a circle on *url*; empty if there is no circle."""
-        passed, fired, is_settled = self._walk(url, host_of(url), _names(url))
+        passed, fired, is_settled = self._walk(url, host_of(url), query_names(url))
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
     def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
@@ -197,7 +196,7 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     if start < 0:  # no absolute URL: rules do not apply
         return url, {}
     values = url_map.read(url[start:], url[: url.index("://")])
-    names = _names(url)
+    names = query_names(url)
     return _sorted(url, names) if names != sorted(names) else url, values
 
 
@@ -205,12 +204,6 @@ def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str
     authority = url.partition("://")[2].partition("/")[0]
     # a value may need other escapes in its new place
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
-
-
-def _names(url: str) -> list[str]:
-    """Names in the query of a URL."""
-    query = url.partition("?")[2]
-    return [part.partition("=")[0] for part in query.split("&")] if query else []
 
 
 def _sorted(url: str, names: Sequence[str]) -> str:

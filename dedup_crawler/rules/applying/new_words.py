@@ -14,7 +14,7 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star
-from dedup_crawler.rules.language.url_maps import values_of
+from dedup_crawler.urls.keyvalue import values_of
 from dedup_crawler.urls.normal import host_of
 
 _MAX_PAGES = 2  # two pages may have the same title

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.url_maps import KEY_VALUES
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 
 
 class UrlList:

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import STAR
-from dedup_crawler.rules.language.url_maps import values_of
-from dedup_crawler.urls.keyvalue import rest_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, values_of
 
 MIN_URLS = 8
 """Smallest number of URLs with a value that stays in shapes."""
@@ -90,4 +89,4 @@ def written(shape: Shape) -> str:
     >>> written((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
     '/topic/*?page=*'
     """
-    return rest_of(dict(shape))
+    return KEY_VALUES.write(dict(shape))

@@ -16,13 +16,13 @@ from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""

@@ -11,8 +11,7 @@ from itertools import chain
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.language.rule import ANY, Rule
 from dedup_crawler.rules.language.statistics import RuleStatistics, count_merges
-from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
-from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap
 
 
 @dataclass(frozen=True, slots=True)
