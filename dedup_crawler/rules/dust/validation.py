@@ -12,10 +12,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.applying.indexes import SubstringIndex
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.language.substring_rule import SubstringIndex, SubstringRule
 
 _MAX_URLS = 5_000  # URLs to which one rule is applied
 _MAX_PAIRS = 1_000  # pairs that are kept of one rule
@@ -84,7 +83,9 @@ def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int
     n_urls: dict[int, int] = defaultdict(int)
     pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for place in order:
-        for number, rest in index.matches(urls.rests[place], n_urls, _MAX_URLS).items():
+        for number, rest in index.matches(urls.rests[place]).items():
+            if n_urls[number] == _MAX_URLS:
+                continue
             n_urls[number] += 1
             target = _place_of(place, rest, urls)
             if target is not None and target != place and len(pairs[number]) < _MAX_PAIRS:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.site_rules import SiteRule
+from dedup_crawler.rules.language.substring_rule import AnyRule
 
 MAX_REFUSALS = 30
 """Most refused hypotheses that one model keeps."""
 _MAX_LENGTH = 2_000  # characters of a sentence in a file
 
 
-class Refused(NamedTuple):
-    """One hypothesis that was tested and is not believed."""
-
-    rule: Any
-    """The refused rule, of any kind."""
-    reason: str
-    evidence: MergeEvidence
-
-
 class Refusal(NamedTuple):
-    """A refused hypothesis, for a person and for a file."""
+    """A hypothesis that was tested and is not believed."""
 
     sentence: str
     """Sentence of the rule, with its counts."""
@@ -32,26 +25,19 @@ class Refusal(NamedTuple):
     n_wrong: int
 
 
-class Refusals:
-    """The refused hypotheses of one crawl. A hypothesis that is believed later is removed."""
+def refusals_of(refused: Iterable[tuple[AnyRule | SiteRule, str]]) -> list[Refusal]:
+    """Choose the rules with most right merge groups, each sentence once, at most :data:`MAX_REFUSALS`.
 
-    def __init__(self) -> None:
-        self._refused: dict[Hashable, Refused] = {}
-        self._believed: set[Hashable] = set()
-
-    def add(self, name: Hashable, refused: Refused) -> None:
-        """Note a refused hypothesis. It may be tested several times; the last refusal counts."""
-        if name not in self._believed:
-            self._refused[name] = refused
-
-    def believed(self, name: Hashable) -> None:
-        """Note that a hypothesis holds, at least in some contexts."""
-        self._believed.add(name)
-        self._refused.pop(name, None)
-
-    def all(self) -> list[Refused]:
-        """Refused hypotheses in the order in which they were first refused."""
-        return list(self._refused.values())
+    *refused* are the rules and the reasons. Hypotheses that are mostly wrong are left out.
+    """
+    said: dict[str, Refusal] = {}
+    found = [(rule.evidence, rule, why) for rule, why in refused if 2 * rule.evidence.n_wrong < rule.evidence.n_groups]
+    for evidence, rule, reason in sorted(found, key=lambda each: each[0].n_wrong - each[0].n_groups):
+        if len(said) == MAX_REFUSALS:
+            break
+        sentence = sentence_of(rule)
+        said.setdefault(sentence, Refusal(sentence, reason, evidence.n_groups, evidence.n_wrong))
+    return list(said.values())
 
 
 def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:

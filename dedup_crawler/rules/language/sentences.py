@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -56,21 +55,6 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
     if isinstance(rule, CoverageRule):
         return f"{written(rule.shape)} shows only pages that other URLs show", "pages"
     return f"host {rule.host} shows the pages of {rule.target}", "pages met on both"
-
-
-def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
-    """Choose the refused hypotheses with most right merge groups, each sentence once, at most :data:`MAX_REFUSALS`.
-
-    Hypotheses that are mostly wrong are left out.
-    """
-    said: dict[str, Refusal] = {}
-    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
-    for each in sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups):
-        if len(said) == MAX_REFUSALS:
-            break
-        sentence = sentence_of(each.rule)
-        said.setdefault(sentence, Refusal(sentence, each.reason, each.evidence.n_groups, each.evidence.n_wrong))
-    return list(said.values())
 
 
 def _told_operations(rule: Rule) -> Mapping[str, Operation]:

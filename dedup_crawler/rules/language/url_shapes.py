@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import STAR
@@ -18,11 +19,12 @@ MIN_URLS = 8
 MIN_SHARE = 0.01
 """Smallest share (0-1) of the URLs with a value that stays in shapes."""
 MAX_KNOWN = 10_000
-"""Most URLs whose shapes are remembered: links repeat, and a crawl asks for the shape of each link three times."""
+"""Most URLs about which something is remembered: links repeat, and a crawl asks about each link three times."""
 MAX_URL = 300
 """Characters of the longest URL that is remembered: a query with hundreds of names would have a large shape."""
 
 Shape = tuple[tuple[str, str], ...]
+Said = TypeVar("Said")
 
 
 class Shapes:
@@ -31,7 +33,6 @@ class Shapes:
     def __init__(self, literals: Mapping[str, frozenset[str]]) -> None:
         self.literals = dict(literals)
         self._known: dict[str, Shape] = {}
-        self._same: dict[Shape, Shape] = {}  # equal shapes share one object
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> Shapes:
@@ -54,12 +55,7 @@ class Shapes:
         if shape is not None:
             return shape
         shape = self._shape_of(url)
-        if len(url) > MAX_URL:
-            return shape
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
-            self._same.clear()
-        shape = self._known[url] = self._same.setdefault(shape, shape)
+        remember(self._known, url, shape)
         return shape
 
     def _shape_of(self, url: str) -> Shape:
@@ -81,6 +77,14 @@ class Shapes:
     def from_json(cls, value: JsonValue) -> Shapes:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
+
+
+def remember(known: dict[str, Said], url: str, said: Said) -> None:
+    """Note what was found out about a URL, unless it is long; forget all URLs if there are too many."""
+    if len(url) <= MAX_URL:
+        if len(known) >= MAX_KNOWN:
+            known.clear()
+        known[url] = said
 
 
 def written(shape: Shape) -> str:

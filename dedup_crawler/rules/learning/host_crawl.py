@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.judging.belief import Belief, within_budget
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.site_rules import HostLinks
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.language.url_shapes import Shapes
@@ -66,7 +65,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
             reason = (
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
-            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.evidence))
+            belief.refuse(("budget", rule.identity()), rule, reason)
     return rules
 
 
