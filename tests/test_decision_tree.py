@@ -3,7 +3,7 @@
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
-from dedup_crawler.rules.miners.decision_tree import TreeRow, leaves_of, rows_of_cluster
+from dedup_crawler.rules.miners.decision_tree import Cluster, TreeRow, leaves_of
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 
@@ -42,7 +42,7 @@ def test_an_impure_leaf_gives_no_rule():
 
 
 def rows_of(maps, cluster=0):
-    return rows_of_cluster(cluster, maps, votes={}, constants=frozenset(), seed=0)
+    return Cluster(cluster, maps, votes={}, constants=frozenset()).rows(seed=0)
 
 
 def test_the_stage_of_a_cluster_is_a_pure_function():

@@ -8,8 +8,8 @@ import pytest
 from dedup_crawler.methods.miners import PatternTree
 from dedup_crawler.rules.language.rule import Copy, Drop, Rule, Set, Star
 from dedup_crawler.rules.miners import node_rules
-from dedup_crawler.rules.miners.graph_selection import _energy, chained
 from dedup_crawler.rules.miners.pattern_tree import Node, build_tree, salient
+from dedup_crawler.rules.miners.selection import _energy, chained
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 

@@ -18,11 +18,10 @@ from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
 from dedup_crawler.rules.miners.duster import consensus_rules
-from dedup_crawler.rules.miners.graph_selection import graph_selection
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
-from dedup_crawler.rules.miners.selection import naive_selection, qualified
+from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
 from dedup_crawler.urls.deep_keys import learn_cuts
 from dedup_crawler.urls.keyvalue import UrlMap
 

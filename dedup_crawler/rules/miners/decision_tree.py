@@ -78,8 +78,26 @@ class Cluster(NamedTuple):
     constants: Constants
 
     def rows(self, *, seed: int) -> list[TreeRow]:
-        """Pairwise rules of the cluster, and a row without a change."""
-        return rows_of_cluster(self.number, self.maps, votes=self.votes, constants=self.constants, seed=seed)
+        """Pairwise rules from the sources of the cluster to its target, and the row of the target itself."""
+        draw = random.Random(f"{seed} {self.number}")  # noqa: S311 - draws examples, guards nothing
+        constants = self.constants
+        n_urls = Counter(item for values in self.maps for item in set(values.values()))
+
+        def rank(values: KeyValues) -> tuple[object, ...]:
+            own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
+            return len(own), *_target_rank(values, self.votes, constants)
+
+        target = min(self.maps, key=rank)
+        rows: list[TreeRow] = []
+        ignored: set[str] = set()
+        for source in _sources(self.maps, target, draw):
+            operations = pair_operations(source, target)
+            is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
+            transformation = _transformation(operations, constants, is_alike=is_alike)
+            if transformation is not None:
+                rows.append(TreeRow(source, transformation))
+                ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
+        return [*rows, TreeRow(target, frozenset((key, Star()) for key in ignored))]
 
 
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
@@ -99,38 +117,6 @@ def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
 def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> list[Rule]:
     """Rules of the leaves of the tree of *rows*, in crawl order."""
     return [Rule(host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
-
-
-def rows_of_cluster(
-    cluster: int,
-    maps: Sequence[KeyValues],
-    *,
-    votes: Mapping[KeyPattern, int],
-    constants: Constants,
-    seed: int,
-) -> list[TreeRow]:
-    """Pairwise rules from the sources of a cluster to its target, and the row of the target itself.
-
-    The parameters are those of :class:`Cluster`.
-    """
-    draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
-    n_urls = Counter(item for values in maps for item in set(values.values()))
-
-    def rank(values: KeyValues) -> tuple[object, ...]:
-        own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
-        return len(own), *_target_rank(values, votes, constants)
-
-    target = min(maps, key=rank)
-    rows: list[TreeRow] = []
-    ignored: set[str] = set()
-    for source in _sources(maps, target, draw):
-        operations = pair_operations(source, target, Counter(source.values()))
-        is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
-        transformation = _transformation(operations, constants, is_alike=is_alike)
-        if transformation is not None:
-            rows.append(TreeRow(source, transformation))
-            ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
-    return [*rows, TreeRow(target, frozenset((key, Star()) for key in ignored))]
 
 
 def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:

@@ -21,7 +21,6 @@ class MappedUrl:
     form: str
     """Form of the URL: its query is sorted."""
     values: KeyValues
-    cluster: int
 
 
 class MappedCrawl:
@@ -51,15 +50,15 @@ class MappedCrawl:
             form, values = read_url(url, url_map)
             if form not in self._place:
                 self._place[form] = len(self.urls)
-                self.urls.append(MappedUrl(form, values, cluster))
+                self.urls.append(MappedUrl(form, values))
                 self.pages.append(cluster)
 
     @cached_property
     def clusters(self) -> Mapping[int, list[int]]:
         """Cluster -> places of its URLs, in crawl order."""
         members: dict[int, list[int]] = defaultdict(list)
-        for place, url in enumerate(self.urls):
-            members[url.cluster].append(place)
+        for place, cluster in enumerate(self.pages):
+            members[cluster].append(place)
         return members
 
     def matching(self, rule: Rule) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dedup_crawler.rules.language.rule import Copy, Drop, Operation, Set
@@ -60,18 +60,12 @@ def stratified(maps: Sequence[KeyValues], limit: int, draw: random.Random) -> li
     return taken
 
 
-def pair_operations(source: KeyValues, target: KeyValues, n_keys: Mapping[str | None, int]) -> dict[str, Operation]:
-    """Operations that turn *source* into *target*; a copy of another key's value is preferred to a literal.
-
-    Parameters
-    ----------
-    n_keys
-        Value -> number of keys of *source* that have it.
-    """
+def pair_operations(source: KeyValues, target: KeyValues) -> dict[str, Operation]:
+    """Operations that turn *source* into *target*; a copy of another key's value is preferred to a literal."""
     operations: dict[str, Operation] = {}
     for key, value in target.items():
         if key not in source or source[key] != value:
-            reference = _reference(source, value, n_keys) if key not in STRUCTURE else None
+            reference = _reference(source, value) if key not in STRUCTURE else None
             operations[key] = Set(value) if reference is None else Copy(reference)
     for key in source:
         if key not in target:
@@ -79,8 +73,6 @@ def pair_operations(source: KeyValues, target: KeyValues, n_keys: Mapping[str | 
     return operations
 
 
-def _reference(source: KeyValues, value: str | None, n_keys: Mapping[str | None, int]) -> str | None:
+def _reference(source: KeyValues, value: str | None) -> str | None:
     """The leftmost key with *value* that is not in :data:`STRUCTURE`."""
-    if not value or not n_keys.get(value):
-        return None
-    return next((key for key, its in source.items() if its == value and key not in STRUCTURE), None)
+    return next((key for key, its in source.items() if its == value and key not in STRUCTURE), None) if value else None

@@ -19,7 +19,6 @@ level of more than 200,000 rules is sampled.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Operation, Rule, Set, Star
@@ -48,11 +47,10 @@ def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_clus
 def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
     """A rule for each ordered pair of URLs."""
     for source in maps:
-        counts = Counter(source.values())
         for target in maps:
             if source is not target:
                 keys = tuple(sorted(source.keys() | target.keys()))
-                operations = pair_operations(source, target, counts)
+                operations = pair_operations(source, target)
                 pair_keys = PairKeys(keys, frozenset(key for key in target if key not in source))
                 yield pair_keys, tuple(map(source.get, keys)), tuple(map(operations.get, keys))
 
