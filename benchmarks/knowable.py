@@ -25,8 +25,7 @@ from recorded import Continued, Crawl
 
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shapes
-from dedup_crawler.urls.deep_keys import learn_cuts
-from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, learn_cuts
 
 MAX_WRONG = 0.10
 _MAX_OTHERS = 20  # most earlier URLs of one page that are compared

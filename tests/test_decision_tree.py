@@ -3,7 +3,7 @@
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
-from dedup_crawler.rules.miners.decision_tree import Cluster, TreeRow, leaves_of
+from dedup_crawler.rules.miners.decision_tree import Cluster, TreeRow, rules_of_rows
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 
@@ -19,9 +19,10 @@ def test_a_context_is_the_path_of_tests_to_a_leaf():
         for i in range(40)
     ]
 
-    (leaf,) = leaves_of(rows)
+    (leaf,) = rules_of_rows("forum.example", rows, "")
 
-    assert (leaf.context, leaf.absent, leaf.transformation) == ({"query[do]": Literal("login")}, frozenset(), DROP_ID)
+    assert (leaf.context, leaf.absent) == ({"query[do]": Literal("login")}, frozenset())
+    assert leaf.transformation == dict(DROP_ID)
 
 
 def test_a_missing_key_and_rare_values_are_branches_too():
@@ -29,7 +30,7 @@ def test_a_missing_key_and_rare_values_are_branches_too():
     rows = [TreeRow({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
     rows += [TreeRow({"query[v]": "keep"}, STAY)] * 60 + [TreeRow({}, STAY)] * 60
 
-    (leaf,) = leaves_of(rows)
+    (leaf,) = rules_of_rows("forum.example", rows, "")
 
     assert leaf.context == {"query[v]": NoneOf(frozenset({"keep"}))}
 
@@ -38,7 +39,7 @@ def test_an_impure_leaf_gives_no_rule():
     """Half of the rows drop the id, half do not, and no key separates them."""
     rows = [TreeRow({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
 
-    assert list(leaves_of(rows)) == []
+    assert list(rules_of_rows("forum.example", rows, "")) == []
 
 
 def rows_of(maps, cluster=0):

@@ -10,8 +10,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import ANY, Drop, Rule
-from dedup_crawler.urls.deep_keys import cut_of, learn_cuts
-from dedup_crawler.urls.keyvalue import Pieces, UrlMap, values_of
+from dedup_crawler.urls.keyvalue import Pieces, UrlMap, cut_of, learn_cuts, values_of
 from rule_strategies import rules, site_urls
 
 DEEP = UrlMap({"path[0]": Pieces("_", 2), "path[0]@1": Pieces("-", 3), "query[a]": Pieces("a", 2)})

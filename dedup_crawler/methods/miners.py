@@ -22,8 +22,7 @@ from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
-from dedup_crawler.urls.deep_keys import learn_cuts
-from dedup_crawler.urls.keyvalue import UrlMap
+from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 
 _CUTS_FILE = "deep_keys.json"
 

@@ -26,11 +26,9 @@ from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.miners.decision_tree import Cluster, Transformation, TreeRow, clusters_of, rules_of_rows
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import key_pattern_of
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl, key_pattern_of
 from dedup_crawler.spark.frames import batched, mapped, records
-from dedup_crawler.urls.deep_keys import learn_cuts
-from dedup_crawler.urls.keyvalue import UrlMap
+from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 
 URLS = pa.schema([("host", pa.string()), ("position", pa.int64()), ("url", pa.string()), ("cluster", pa.int64())])
 """Columns of the input: URLs in normal form, their position in the crawl, and the page that each shows."""

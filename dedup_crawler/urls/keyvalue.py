@@ -6,8 +6,13 @@ the names before ``=``.
 
 The papers leave some points open. Here ``path[0]`` is the first path part, and ``path.length`` the number of path
 parts. The extension and the trailing slash are keys of their own. The second ``f=`` of a query is ``query[f]#2``. The
-host, which no rule changes, and the order of the query are not part of the map. A map may cut values into pieces
-(:mod:`dedup_crawler.urls.deep_keys`): ``path[1]`` then becomes ``path[1]@0``, ``path[1]@1`` and so on.
+host, which no rule changes, and the order of the query are not part of the map.
+
+*Deep keys* are those of H. S. Koppula et al., "Learning URL patterns for webpage de-duplication", WSDM 2010, which we
+could not get. By patents of the same group, a delimiter cuts the values of a key if enough of them contain it
+(delimiter support). We decided: half of the values are enough. If half of the values have the same number of pieces,
+every piece gets a key; otherwise the first piece and the rest do. Pieces are cut again, up to three levels.
+``path[1]`` becomes ``path[1]@0``, ``path[1]@1`` and so on.
 
 A crawl reads every link this way, so the names of keys are looked up instead of formatted.
 """
@@ -15,7 +20,8 @@ A crawl reads every link this way, so the names of keys are looked up instead of
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,8 +30,11 @@ from dedup_crawler.json_values import JsonValue
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
 _PATH_KEYS = tuple(f"path[{i}]" for i in range(32))
 _LENGTHS = tuple(map(str, range(32)))
-MAX_PIECES = 8
-"""Largest number of pieces of a value."""
+_DELIMITER = re.compile(r"%[0-9A-F]{2}|[^A-Za-z0-9%]")
+_MIN_SUPPORT = 0.5
+_MIN_VALUES = 10
+_MAX_LEVELS = 3
+_MAX_PIECES = 8
 
 KeyValues = dict[str, "str | None"]
 
@@ -130,14 +139,60 @@ class UrlMap:
         cuts = {}
         for key, entry in value.table().items():
             said = entry.values()
-            if len(said) != 2 or not said[0].text() or not 2 <= said[1].count() <= MAX_PIECES:
-                entry.refuse(f"a delimiter and 2 to {MAX_PIECES} pieces")
+            if len(said) != 2 or not said[0].text() or not 2 <= said[1].count() <= _MAX_PIECES:
+                entry.refuse(f"a delimiter and 2 to {_MAX_PIECES} pieces")
             cuts[key] = Pieces(said[0].text(), said[1].count())
         return cls(cuts)
 
 
 KEY_VALUES = UrlMap()
 """The map that cuts no value."""
+
+
+def learn_cuts(maps: Iterable[KeyValues]) -> dict[str, Pieces]:
+    """Learn how to cut the values of path and query in the URLs of a host."""
+    columns: dict[str, Counter[str]] = {}
+    for values in maps:
+        for key, value in values.items():
+            if value and key.startswith(("path[", "query[")):
+                columns.setdefault(key, Counter())[value] += 1
+    cuts: dict[str, Pieces] = {}
+    level = columns
+    for _ in range(_MAX_LEVELS):
+        pieces: dict[str, Counter[str]] = {}
+        for key, column in level.items():
+            cut = cut_of(column)
+            if cut is not None:
+                cuts[key] = cut
+                for value, n in column.items():
+                    for i, piece in enumerate(value.split(cut.delimiter, cut.n_pieces - 1)):
+                        pieces.setdefault(f"{key}@{i}", Counter())[piece] += n
+        level = pieces
+    return cuts
+
+
+def cut_of(column: Counter[str]) -> Pieces | None:
+    """Cut the values of one key at the delimiter with the highest support; None if no support is high enough.
+
+    >>> cut_of(Counter({f"story_{i}-page-2": 1 for i in range(20)}))
+    Pieces(delimiter='_', n_pieces=2)
+    """
+    total = column.total()
+    if len(column) < _MIN_VALUES:
+        return None
+    support: Counter[str] = Counter()
+    sizes: dict[str, Counter[int]] = {}
+    for value, n in column.items():
+        for delimiter, n_found in Counter(_DELIMITER.findall(value)).items():
+            support[delimiter] += n
+            sizes.setdefault(delimiter, Counter())[n_found + 1] += n
+    best: tuple[float, int, str] | None = None
+    for delimiter, n in support.items():
+        if n >= _MIN_SUPPORT * total:
+            size, n_alike = sizes[delimiter].most_common(1)[0]
+            n_pieces = min(size, _MAX_PIECES) if n_alike >= _MIN_SUPPORT * total else 2
+            best = min(best or (0.0, 0, ""), (-n / total, n_pieces, delimiter))
+    return Pieces(best[2], best[1]) if best is not None else None
 
 
 def values_of(url: str) -> KeyValues:

@@ -21,10 +21,14 @@ from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
 from dedup_crawler.rules.judging.belief import RISKS, Belief, expected_lost
 from dedup_crawler.rules.judging.judge import UNKNOWN
-from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_of, refusals_to_json
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.rule_ids import site_identifier
-from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.language.sentences import (
+    Refusal,
+    refusals_from_json,
+    refusals_of,
+    refusals_to_json,
+    sentence_of,
+)
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.host_aliases import learn_host_aliases

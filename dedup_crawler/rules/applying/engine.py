@@ -15,7 +15,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from dedup_crawler.rules.language.rule import Cut, Drop, Literal, OneOf, Rule, Set, Star
-from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
+from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
 from dedup_crawler.urls.normal import host_of, normal_form

@@ -23,7 +23,7 @@ from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Literal, Matcher, Operation, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
-from dedup_crawler.rules.miners.pairs import STRUCTURE, pair_operations
+from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, pair_operations
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues
 from dedup_crawler.urls.tokens import different_starts
 

@@ -28,11 +28,11 @@ from typing import NamedTuple
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation, Rule, Set, Star
 from dedup_crawler.rules.miners.key_columns import MISSING
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import (
+from dedup_crawler.rules.miners.mapped_crawl import (
     STRUCTURE,
     Constants,
     KeyPattern,
+    MappedCrawl,
     constants_of,
     key_pattern_of,
     pair_operations,
@@ -56,14 +56,6 @@ class TreeRow(NamedTuple):
     """One pairwise rule, or a URL that does not change."""
 
     context: KeyValues
-    transformation: Transformation
-
-
-class Leaf(NamedTuple):
-    """A generalised rule."""
-
-    context: Mapping[str, Matcher]
-    absent: frozenset[str]
     transformation: Transformation
 
 
@@ -102,7 +94,8 @@ class Cluster(NamedTuple):
 
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
     """Rules of the leaves of a host's tree, without statistics."""
-    return rules_of_rows(crawl.host, [row for each in clusters_of(crawl) for row in each.rows(seed=seed)], origin)
+    rows = [row for each in clusters_of(crawl) for row in each.rows(seed=seed)]
+    return list(rules_of_rows(crawl.host, rows, origin))
 
 
 def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
@@ -112,11 +105,6 @@ def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
     several = [maps for maps in clusters.values() if len(maps) > 1]
     votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
     return [Cluster(number, maps, votes, constants) for number, maps in clusters.items()]
-
-
-def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> list[Rule]:
-    """Rules of the leaves of the tree of *rows*, in crawl order."""
-    return [Rule(host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
 
 
 def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
@@ -150,8 +138,8 @@ def _transformation(
     return frozenset(said.items())
 
 
-def leaves_of(rows: Sequence[TreeRow]) -> Iterator[Leaf]:
-    """Leaves of the tree: most of their rows have one transformation, which changes the URL."""
+def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> Iterator[Rule]:
+    """Rules of the leaves of the tree of *rows*: most rows of a leaf have one transformation, which changes the URL."""
     classes = {row.transformation: number for number, row in enumerate(rows)}
     labels = [classes[row.transformation] for row in rows]
     said = {number: transformation for transformation, number in classes.items()}
@@ -164,7 +152,7 @@ def leaves_of(rows: Sequence[TreeRow]) -> Iterator[Leaf]:
         label, n = Counter(labels[place] for place in places).most_common(1)[0]
         if n >= MIN_PURITY * len(places) or len(places) < MIN_ROWS:
             if said[label] and len(places) >= MIN_ROWS:
-                yield Leaf(context, absent, said[label])
+                yield Rule(host, context, dict(said[label]), absent, origin)
             continue
         test = _best_test(rows, labels, places, keys)
         if test is None:
