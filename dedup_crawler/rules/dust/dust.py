@@ -12,7 +12,7 @@ refinements, so between two rules of nearly the same support there is a chain of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dedup_crawler.rules.applying.engine import RuleEngine
@@ -116,18 +116,13 @@ def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:
     return [rule for rule in rules if (rule.old, rule.new) not in redundant]
 
 
-def is_implied(old: Tokens, new: Tokens, valid: Iterable[tuple[Tokens, Tokens]]) -> bool:
+def is_implied(old: Tokens, new: Tokens, valid: Collection[tuple[Tokens, Tokens]]) -> bool:
     """Return True if the rule refines one of the *valid* rules."""
-    known = set(valid)
-    seen: set[tuple[Tokens, Tokens]] = set()
-    wanted = [(old, new)]
-    while known and wanted:
-        for general in generalized_once(*wanted.pop()):
-            if general in known:
-                return True
-            if general not in seen:
-                seen.add(general)
-                wanted.append(general)
+    level = {(old, new)}
+    while level and valid:
+        level = {general for rule in level for general in generalized_once(*rule)}
+        if not level.isdisjoint(valid):
+            return True
     return False
 
 

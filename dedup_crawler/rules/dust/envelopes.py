@@ -25,8 +25,6 @@ Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 SmallPlaces = npt.NDArray[np.int32]
 
-BLOCK = 2**14
-"""Number of tokens in one step: few enough for intermediate results to stay in the cache."""
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse
 _INVERSE = pow(_BASE, -1, 2**64)
 _SUFFIX, _ENDING, _MIX_1, _MIX_2 = (
@@ -34,14 +32,15 @@ _SUFFIX, _ENDING, _MIX_1, _MIX_2 = (
 )
 
 
-class Part(NamedTuple):
-    """Part of the envelopes: those that start at some tokens, and belong to one class by their suffix."""
+class Envelopes(NamedTuple):
+    """m envelopes."""
 
-    starts: Places
-    """Places of the first tokens inside."""
-    n_classes: int
-    number: int
-    """Number of the class: the number of tokens behind the inside, modulo *n_classes*."""
+    hashes: Hashes
+    """Hash of each envelope, (m,)."""
+    starts: npt.NDArray[np.uint32]
+    """Place of the first token inside, (m,)."""
+    lengths: npt.NDArray[np.uint8]
+    """Number of tokens inside, (m,)."""
 
 
 class TokenTable:
@@ -86,56 +85,40 @@ class TokenTable:
 
     def run_hash(self, starts: Places, ends: Places) -> Hashes:
         """Hashes of the runs of tokens from *starts* to *ends* (exclusive), each within one URL."""
-        return self._hashes(starts, ends, self.n_before(starts))
-
-    def _hashes(self, starts: Places, ends: Places, n_before: Places) -> Hashes:
-        return (self._sums[ends] - self._sums[starts]) * self._inverses[n_before]
+        return (self._sums[ends] - self._sums[starts]) * self._inverses[self.n_before(starts)]
 
     def n_before(self, places: Places) -> Places:
         """Number of tokens of the URL before each token, the start mark included."""
         return places - self._start_of[np.minimum(places, len(self._start_of) - 1)]
 
-    def parts(self, max_tokens: int, n_most: int) -> Iterator[Part]:
+    def envelopes(self, max_tokens: int, n_most: int) -> Iterator[Envelopes]:
         """All envelopes with up to *max_tokens* tokens inside, in parts of about *n_most* envelopes.
 
         Equal envelopes are in the same part, because their prefixes have equal lengths, and so have their suffixes.
         """
-        n_before = np.arange(len(self._end_of)) - self._start_of
+        n_before = self.n_before(np.arange(len(self._end_of)))
         order = np.argsort(n_before, kind="stable")
-        n_envelopes = np.minimum(self._end_of - np.arange(len(self._end_of)), max_tokens + 1)
-        starts = np.cumsum(np.bincount(n_before))
-        n_at = np.bincount(n_before, n_envelopes).astype(np.int64).tolist()
-        begin = end = n_taken = 0
-        for following, n in zip(starts.tolist(), n_at, strict=True):
-            if n_taken and n_taken + n > n_most:
-                yield from _split(order[begin:end], -(-n_taken // n_most))
-                begin, n_taken = end, 0
-            end = following
-            n_taken += n
-        yield from _split(order[begin:end], -(-n_taken // n_most))
+        for starts in np.split(order, np.cumsum(np.bincount(n_before)))[:-1]:
+            left = self._end_of[starts] - starts
+            n_classes = -(-int(np.minimum(left, max_tokens + 1).sum()) // n_most)
+            for number in range(n_classes):
+                lengths = range(min(max_tokens, int(left.max())) + 1)
+                parts = [self._with_inside(starts, length, number, n_classes) for length in lengths]
+                yield Envelopes(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def envelopes(self, max_tokens: int, part: Part) -> Iterator[tuple[Hashes, Places, int]]:
-        """Envelopes of a *part*, by number of tokens inside: hashes and first places, (m,) each, and the number."""
-        for begin in range(0, len(part.starts), BLOCK):
-            block = part.starts[begin : begin + BLOCK]
-            start_of, end_of = self._start_of[block], self._end_of[block]
-            before = self._sums[block] - self._sums[start_of]
-            left = end_of - block
-            n_before = block - start_of
-            for length in range(min(max_tokens, int(left.max())) + 1):
-                fits = left >= length
-                # not an empty inside before the start mark, and not the whole URL
-                fits &= (block > start_of) | ((length > 0) & (length < end_of - start_of))
-                if part.n_classes > 1:
-                    fits &= (left - length) % part.n_classes == part.number
-                inside = block[fits]
-                ends = end_of[fits].astype(np.int64, copy=False)
-                behind = self._hashes(inside + length, ends, n_before[fits] + length)
-                yield mixed(before[fits], behind), inside, length
-
-
-def _split(starts: Places, n_classes: int) -> Iterator[Part]:
-    return (Part(starts, n_classes, number) for number in range(n_classes))
+    def _with_inside(self, starts: Places, length: int, number: int, n_classes: int) -> Envelopes:
+        """Envelopes with *length* tokens inside whose number of tokens behind is *number* modulo *n_classes*."""
+        start_of, end_of = self._start_of[starts], self._end_of[starts]
+        n_behind = end_of - starts - length
+        # not an empty inside before the start mark, and not the whole URL
+        fits = (n_behind >= 0) & ((starts > start_of) | ((length > 0) & (length < end_of - start_of)))
+        fits &= n_behind % n_classes == number
+        inside = starts[fits]
+        before = self._sums[inside] - self._sums[start_of[fits]]
+        behind = (self._sums[end_of[fits]] - self._sums[inside + length]) * self._inverses[
+            inside + length - start_of[fits]
+        ]
+        return Envelopes(mixed(before, behind), inside.astype(np.uint32), np.full(len(inside), length, np.uint8))
 
 
 def mixed(left: Hashes, right: Hashes) -> Hashes:

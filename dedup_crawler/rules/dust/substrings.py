@@ -15,13 +15,14 @@ are in memory at once; more are treated in parts. Of more than 3 million rules, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.dust.envelopes import Hashes, Part, Places, TokenTable, mixed
+from dedup_crawler.rules.dust.envelopes import Envelopes, Hashes, Places, TokenTable, mixed
 from dedup_crawler.rules.dust.url_list import UrlList
 
 _MAX_ENVELOPES = 1_000_000
@@ -48,22 +49,19 @@ def likely_substitutions(
     """Find the likely rules of a host, the best supported first; at most 50,000."""
     table = TokenTable(urls.rests, urls.schemes)
     ranks = _shrinking_ranks(urls.forms)
-    found: list[_Candidates] = []
-    n_found = 0
-    for part in table.parts(max_tokens, _MAX_ENVELOPES):
-        for bucketed in _pairs(table, urls, ranks, max_tokens, max_bucket, part):
-            found.append(bucketed)
-            n_found += len(bucketed.hashes)
-            if n_found > _MAX_CANDIDATES:
+    found = [_Candidates(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, 4), np.int64))]
+    for envelopes in table.envelopes(max_tokens, _MAX_ENVELOPES):
+        for instances in _pairs(table, urls, ranks, max_bucket, envelopes):
+            found.append(instances)
+            if sum(len(some.hashes) for some in found) > _MAX_CANDIDATES:
                 found = [_together(found).best(1, _MAX_CANDIDATES // 2)]
-                n_found = len(found[0].hashes)
-    supported = _together(found).best(min_support, _MAX_LIKELY)
-    texts: dict[tuple[Tokens, Tokens], int] = {}
-    for old, new, support in supported.texts(table):
+    likely = _together(found).best(min_support, _MAX_LIKELY)
+    supports: Counter[tuple[Tokens, Tokens]] = Counter()
+    for support, (old, n_old, new, n_new) in zip(likely.counts.tolist(), likely.places.tolist(), strict=True):
         # a start mark hides the scheme, so the same rule may come twice
-        texts[old, new] = texts.get((old, new), 0) + support
-    likely = [Substitution(old, new, support) for (old, new), support in texts.items()]
-    return sorted(likely, key=lambda rule: (-rule.support, len(rule.old), rule.old, rule.new))
+        supports[table.text(old, n_old), table.text(new, n_new)] += support
+    rules = [Substitution(old, new, support) for (old, new), support in supports.items()]
+    return sorted(rules, key=lambda rule: (-rule.support, len(rule.old), rule.old, rule.new))
 
 
 class _Candidates(NamedTuple):
@@ -73,17 +71,13 @@ class _Candidates(NamedTuple):
     """Hash of each rule, (n,)."""
     counts: Places
     """Number of instances of each rule, (n,)."""
-    places: npt.NDArray[np.int64]
+    places: Places
     """Place and number of tokens of the old side, then of the new side, in one instance of each rule, (n, 4)."""
 
     def counted(self) -> _Candidates:
         """Join the rows of equal rules, and add up their counts."""
-        if not len(self.hashes):
-            return self
-        order = np.argsort(self.hashes)
-        hashes = self.hashes[order]
-        firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))  # (rules,)
-        return _Candidates(hashes[firsts], np.add.reduceat(self.counts[order], firsts), self.places[order[firsts]])
+        hashes, firsts, rule = np.unique(self.hashes, return_index=True, return_inverse=True)  # (rules,), (n,)
+        return _Candidates(hashes, np.bincount(rule, self.counts).astype(np.int64), self.places[firsts])
 
     def best(self, min_support: int, limit: int) -> _Candidates:
         """Keep the rules with at least *min_support* instances, at most *limit* of them, the best supported first."""
@@ -91,51 +85,30 @@ class _Candidates(NamedTuple):
         kept = enough[np.argsort(-self.counts[enough], kind="stable")[:limit]]
         return _Candidates(self.hashes[kept], self.counts[kept], self.places[kept])
 
-    def texts(self, table: TokenTable) -> Iterator[tuple[Tokens, Tokens, int]]:
-        """Old and new side of each rule as tokens, and the count."""
-        for count, (old, n_old, new, n_new) in zip(self.counts.tolist(), self.places.tolist(), strict=True):
-            yield table.text(old, n_old), table.text(new, n_new), count
-
 
 def _together(found: Sequence[_Candidates]) -> _Candidates:
-    if not found:
-        return _Candidates(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, 4), np.int64))
-    return _Candidates(
-        np.concatenate([some.hashes for some in found]),
-        np.concatenate([some.counts for some in found]),
-        np.concatenate([some.places for some in found]),
-    ).counted()
+    return _Candidates(*map(np.concatenate, zip(*found, strict=True))).counted()
 
 
-def _shrinking_ranks(forms: Iterable[str]) -> Places:
+def _shrinking_ranks(forms: Sequence[str]) -> Places:
     """Rank of each URL: shorter URLs come first, then lexicographically smaller ones."""
-    forms = list(forms)
     order = sorted(range(len(forms)), key=lambda place: (len(forms[place]), forms[place]))
-    ranks = np.empty(len(forms), np.int64)
-    ranks[order] = np.arange(len(forms))
-    return ranks
+    return np.argsort(order)
 
 
 def _pairs(
-    table: TokenTable, urls: UrlList, ranks: Places, max_tokens: int, max_bucket: int, part: Part
+    table: TokenTable, urls: UrlList, ranks: Places, max_bucket: int, envelopes: Envelopes
 ) -> Iterator[_Candidates]:
-    """Instances of one part of the envelopes (m of them)."""
-    pieces = list(table.envelopes(max_tokens, part))
-    hashes = np.concatenate([piece[0] for piece in pieces])  # (m,), as starts and lengths
-    starts = np.concatenate([piece[1].astype(np.uint32) for piece in pieces])
-    lengths = np.concatenate([np.full(len(piece[0]), piece[2], np.uint8) for piece in pieces])
-    del pieces
-    order = np.argsort(hashes)  # the order within a bucket does not matter
-    hashes = hashes[order]
-    firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))  # (buckets,)
-    sizes = np.diff(firsts, append=len(hashes))  # (buckets,)
-    del hashes
+    """Instances of one part of the envelopes."""
+    order = np.argsort(envelopes.hashes)  # the order within a bucket does not matter
+    _, firsts, sizes = np.unique(envelopes.hashes[order], return_index=True, return_counts=True)  # (buckets,)
     for size in range(2, max_bucket + 1):
         buckets = firsts[sizes == size]
         step = max(_MAX_PAIRS // (size * (size - 1)), 1)
         for begin in range(0, len(buckets), step):
             members = order[buckets[begin : begin + step, None] + np.arange(size)]  # (up to step, size)
-            yield _instances(table, urls, ranks, starts[members].astype(np.int64), lengths[members].astype(np.int64))
+            starts, lengths = envelopes.starts[members].astype(np.int64), envelopes.lengths[members].astype(np.int64)
+            yield _instances(table, urls, ranks, starts, lengths)
 
 
 def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, lengths: Places) -> _Candidates:
@@ -153,8 +126,7 @@ def _instances(table: TokenTable, urls: UrlList, ranks: Places, starts: Places, 
     shrinks = ranks[table.owners[one[0]]] > ranks[table.owners[other[0]]]
     old, new = np.where(shrinks, one, other), np.where(shrinks, other, one)
     hashes = mixed(table.run_hash(old[0], old[0] + old[1]), table.run_hash(new[0], new[0] + new[1]))
-    counted = _Candidates(hashes, np.ones(len(hashes), np.int64), np.concatenate((old, new)).T)
-    return counted.counted()
+    return _Candidates(hashes, np.ones(len(hashes), np.int64), np.concatenate((old, new)).T).counted()
 
 
 def _is_shifted(table: TokenTable, one: Places, other: Places) -> npt.NDArray[np.bool_]:
