@@ -28,24 +28,16 @@ _EXCHANGED = str.maketrans("&;", ";&")
 
 @dataclass(frozen=True)
 class SiteGrammar:
-    """Grammar of the URLs of one host. URLs are in normal form.
-
-    Parameters
-    ----------
-    parameters
-        Names of path parameters, in their usual order; ``()`` for values in parentheses.
-    segments
-        Names of path segments, with their delimiters, in their usual order.
-    has_semicolons
-        True if ``;`` separates the names of a query, and ``&`` is part of a value.
-    lists
-        Query name -> delimiter between the elements of its values.
-    """
+    """Grammar of the URLs of one host. URLs are in normal form."""
 
     parameters: tuple[str, ...] = ()
+    """Names of path parameters, in their usual order; ``()`` for values in parentheses."""
     segments: tuple[str, ...] = ()
+    """Names of path segments, with their delimiters, in their usual order."""
     has_semicolons: bool = False
+    """True if ``;`` separates the names of a query, and ``&`` is part of a value."""
     lists: Mapping[str, str] = field(default_factory=dict)
+    """Query name -> delimiter between the elements of its values."""
     _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Texts, one of which is in every URL that :meth:`read` changes. Most URLs have none of them."""
 
@@ -123,9 +115,9 @@ class SiteGrammar:
             return None
         marked = [part for part in parts if part[:1] == _MARK and part[:2] != _MARK * 2]
         named = [part for part in marked if named_segments.is_segment(part)]
-        whole = named_segments.write_path(path, named, self.segments)
         rest = [part for part in marked if not named_segments.is_segment(part)]
-        whole = path_parameters.write_path(whole, rest, self.parameters) if whole is not None else None
+        left = named_segments.write_path(path, named, self.segments)
+        whole = path_parameters.write_path(left, rest, self.parameters) if left is not None else None
         if whole is None:
             return None
         own = [part[1:] if part[:1] == _MARK else part for part in parts if part not in marked]

@@ -126,7 +126,8 @@ class RuleEngine:
         self._query_only = {
             host
             for host, numbered in of_host.items()
-            if host not in substrings and all(n in self._plain and _reads_query_only(rule) for n, rule in numbered)
+            if host not in substrings
+            and all(n in self._plain and all(key[:6] == "query[" for key in rule.spoken()) for n, rule in numbered)
         }
         """Hosts whose rules neither look at a path nor change one."""
         self._latest: tuple[str, _Trace] = ("", ("", []))  # callers often ask for form and rules of the same URL
@@ -238,10 +239,6 @@ def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
         )
         for key, operation in rule.transformation.items()
     )
-
-
-def _reads_query_only(rule: Rule) -> bool:
-    return all(key.startswith("query[") for key in rule.spoken())
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:

@@ -16,15 +16,7 @@ from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 
 
 class Reading:
-    """Reads URLs in normal form, and writes the results of rules.
-
-    Parameters
-    ----------
-    aliases
-        Host aliases.
-    grammars
-        Host -> its grammar; by default the usual one.
-    """
+    """Reads URLs in normal form, and writes the results of rules. Hosts without a grammar have the usual one."""
 
     def __init__(self, aliases: Iterable[HostAlias], grammars: Mapping[str, SiteGrammar]) -> None:
         self.aliases = {alias.host: alias for alias in aliases}

@@ -6,10 +6,10 @@ own form. In the result of :meth:`TranslationTable.settled`, every target is its
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
@@ -29,7 +29,6 @@ from dedup_crawler.urls.templates import (
 
 _MAX_PASSES = 10  # a form that still changes after so many translations is not used
 _MAX_DIGITS = 6  # digits of an argument's number in a file
-Source = TypeVar("Source", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +47,15 @@ class Translation:
 
 
 class TranslationTable:
-    """Gives URLs their forms.
-
-    Parameters
-    ----------
-    templater
-        The templater with which the table was made.
-    translations
-        Template -> translation.
-    """
+    """Gives URLs their forms: translates the templates into which *templater* splits them."""
 
     def __init__(self, templater: Templater, translations: Mapping[Template, Translation]) -> None:
         self.templater = templater
         self.translations = dict(translations)
         self._used = {
-            template: (
-                (translation, writer_of(translation.says))
-                if translation.is_used and translation.says != template
-                else None
-            )
+            template: (translation, writer_of(translation.says))
             for template, translation in self.translations.items()
+            if translation.is_used and translation.says != template
         }
         self._guard = ValueReuseGuard()
 
@@ -75,9 +63,14 @@ class TranslationTable:
         """Form of a URL in normal form."""
         template, arguments = self.templater.split(url)
         used = self._used.get(template)
-        if used is None or not self._guard_allows(template, used[0], arguments):
+        if used is None:
             return url
-        return used[1](*arguments)
+        translation, write = used
+        if translation.guarded:
+            kept = _kept_arguments(arguments, translation.guarded)
+            if not all(self._guard.allows(template, slot, arguments[slot - 1], kept) for slot in translation.guarded):
+                return url
+        return write(*arguments)
 
     def settled(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
         """Replace every target by its final target, found by translating one URL of each template repeatedly."""
@@ -94,18 +87,10 @@ class TranslationTable:
     def judged(
         self, urls: Sequence[TemplatedUrl], *, first_judged: int, min_groups: int, max_error: float
     ) -> TranslationTable:
-        """Add evidence; a translation with too few merge groups, or too many wrong ones, is not used.
+        """Add evidence; only translations with enough merge groups, and few wrong ones, are used.
 
-        Parameters
-        ----------
-        urls
-            The crawl, in order.
-        first_judged
-            Place of the first URL that the translator has not learnt from.
-        min_groups
-            Smallest number of merge groups of a used translation.
-        max_error
-            Largest upper bound (0-1, 95 % confidence) of the share of wrong groups.
+        The translator has not learnt from the *urls* (in crawl order) at the place *first_judged* and later.
+        *max_error* bounds the share (0-1) of wrong groups at 95 % confidence.
         """
         forms = [join(self.translations[url.template].says, url.arguments) for url in urls]
         changed = [url.template if form != url.url else None for url, form in zip(urls, forms, strict=True)]
@@ -148,12 +133,6 @@ class TranslationTable:
     def translations_from_json(value: JsonValue) -> dict[Template, Translation]:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one, or cannot be applied."""
         return {template: _translation(template, entry) for template, entry in value.table().items()}
-
-    def _guard_allows(self, template: Template, translation: Translation, arguments: Arguments) -> bool:
-        if not translation.guarded:
-            return True
-        kept = _kept_arguments(arguments, translation.guarded)
-        return all(self._guard.allows(template, slot, arguments[slot - 1], kept) for slot in translation.guarded)
 
     def _settled_form(self, url: str) -> str:
         """Apply the table until the form no longer changes; in a circle, take the lexicographically smallest form."""
@@ -213,27 +192,21 @@ def _kept_arguments(arguments: Arguments, dropped: Iterable[int]) -> Arguments:
 def judge(
     forms: Sequence[str],
     clusters: Sequence[int],
-    sources: Sequence[Source | None],
+    sources: Sequence[Template | None],
     *,
     first_judged: int = 0,
-) -> dict[Source, MergeEvidence]:
-    """Count the merge groups of each source that has any. A source is a rule or template that changes URLs.
+) -> dict[Template, MergeEvidence]:
+    """Count the merge groups of each source that has any. A source is the template of URLs that are changed.
 
-    Parameters
-    ----------
-    forms, clusters
-        Forms and clusters of distinct URLs, in crawl order.
-    sources
-        ``sources[i]`` changed URL i to its form; None if nothing did.
-    first_judged
-        Only groups with a URL at this place or later count, so that sources learnt on the URLs before it are judged on
-        unseen pages.
+    *forms* and *clusters* are those of distinct URLs, in crawl order. ``sources[i]`` changed URL i to its form; it is
+    None if nothing did. Only groups with a URL at the place *first_judged* or later count, so that sources learnt on
+    the URLs before it are judged on unseen pages.
     """
     groups: dict[str, list[int]] = defaultdict(list)
     for i, form in enumerate(forms):
         groups[form].append(i)
-    n_groups: dict[Source, int] = defaultdict(int)
-    n_wrong: dict[Source, int] = defaultdict(int)
+    n_groups: Counter[Template] = Counter()
+    n_wrong: Counter[Template] = Counter()
     for members in groups.values():
         if len(members) < 2 or members[-1] < first_judged:
             continue

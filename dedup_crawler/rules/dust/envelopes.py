@@ -46,15 +46,10 @@ class Envelopes(NamedTuple):
 class TokenTable:
     """The tokens of all URLs in one row of n entries, with a start mark and an end mark for each URL.
 
-    Parameters
-    ----------
-    rests
-        Path and query of each URL.
-    kinds
-        Scheme of each URL; URLs of different schemes have no envelope in common.
+    *rests* are the paths and queries of the URLs. URLs of different *schemes* have no envelope in common.
     """
 
-    def __init__(self, rests: Sequence[str], kinds: Sequence[str]) -> None:
+    def __init__(self, rests: Sequence[str], schemes: Sequence[str]) -> None:
         number_of: dict[str, int] = defaultdict(count().__next__)
         self._numbers = array("i")
         n_tokens = array("i")
@@ -66,7 +61,7 @@ class TokenTable:
         n = len(self._numbers)
         lengths: Places = np.array(n_tokens, np.int64)  # (URLs,)
         codes = _hashed(self._words)[np.frombuffer(self._numbers, np.intc)] if n else np.empty(0, np.uint64)  # (n,)
-        codes[np.cumsum(lengths) - lengths] = _hashed(kinds)  # the start mark says the scheme
+        codes[np.cumsum(lengths) - lengths] = _hashed(schemes)  # the start mark says the scheme
         # int32, because these arrays are read at random places and should fit the cache
         self.owners: SmallPlaces = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)  # (n,)
         """URL of each token."""

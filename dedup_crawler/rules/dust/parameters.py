@@ -49,7 +49,8 @@ def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") 
         dropping = _supported(drop, _pairs_with_leader(groups, urls), urls)
         setting = []
         for part in _frequent_parts(groups, parts):
-            default = _value(part)
+            _, equals, value = part.partition("=")
+            default = value if equals else None
             rule = Rule(urls.host, {key: NoneOf(frozenset((default,)))}, {key: Set(default)}, origin=origin)
             setting.append(_supported(rule, list(_pairs_with(part, groups, parts)), urls))
         best = sorted(setting, key=lambda likely: -likely.support)[:1]
@@ -94,11 +95,6 @@ def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
 def _frequent_parts(groups: Sequence[Sequence[int]], parts: Parts) -> list[str]:
     counts = Counter(parts[place] for group in groups for place in group if place in parts)
     return heapq.nsmallest(_N_DEFAULTS, counts, key=lambda part: (-counts[part], len(part), part))
-
-
-def _value(part: str) -> str | None:
-    _, mark, value = part.partition("=")
-    return value if mark else None
 
 
 def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:

@@ -46,14 +46,8 @@ class _UnsayableError(Exception):
 def to_discarder(model: ModelRules, switched_off: Collection[str] = (), *, with_guards: bool = True) -> Export:
     """Write the rules of a model that the format can express.
 
-    Parameters
-    ----------
-    model
-        The rules and guards of the model.
-    switched_off
-        Identifiers of rules that a crawl found wrong; they are left out.
-    with_guards
-        True to leave out the rules of hosts where the model has guards.
+    Rules whose identifiers are in *switched_off* are left out, because a crawl found them wrong. With *with_guards*, so
+    are the rules of hosts where the model has guards.
     """
     written = [_written(rule, model, switched_off, with_guards=with_guards) for rule in model.rules]
     said = [each for each in written if not isinstance(each, LeftOut)]

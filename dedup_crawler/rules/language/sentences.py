@@ -146,7 +146,11 @@ def _place(rule: Rule) -> str:
                 where.append(_condition(key, ANY))
         elif (matcher != ANY and key != "slash") or key not in rule.transformation:
             where.append(_condition(key, matcher))
-    where += [_absence(key) for key in sorted(rule.absent) if not _is_repeat(key, rule.transformation)]
+    for key in sorted(rule.absent):
+        if key == "slash":
+            where.append("the path does not end with a slash")
+        elif not (key.endswith("#2") and key[:-2] in rule.transformation):
+            where.append(f"{_name(key)} is missing")
     place = f" where {_listed(where)}" if where else "" if unless else " anywhere"
     return f"{place} (unless {', or '.join(unless)})" if unless else place
 
@@ -179,10 +183,6 @@ def _condition(key: str, matcher: Matcher) -> str:
     return f"{name} is {_listed([_value(value) for value in values], 'or')}"
 
 
-def _absence(key: str) -> str:
-    return "the path does not end with a slash" if key == "slash" else f"{_name(key)} is missing"
-
-
 def _name(key: str) -> str:
     whole, _, piece = key.rpartition("@")
     if piece.isdigit() and whole:
@@ -206,7 +206,3 @@ def _listed(parts: list[str], last: str = "and", n_shown: int = _SHOWN_VALUES) -
     if len(parts) > n_shown + 1:
         parts = [*parts[:n_shown], f"{len(parts) - n_shown} more"]
     return f" {last} ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
-
-
-def _is_repeat(key: str, transformation: Iterable[str]) -> bool:
-    return key.endswith("#2") and key[:-2] in transformation

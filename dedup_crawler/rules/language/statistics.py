@@ -67,12 +67,8 @@ def count_merges(
 ) -> RuleStatistics:
     """Count the pairs and merge groups of a rule.
 
-    Parameters
-    ----------
-    forms, pages
-        New form and page of every URL that the rule changes.
-    others
-        Form and page of the other URLs, at least of those whose form is among *forms*.
+    *forms* and *pages* are those of every URL that the rule changes; *others* the form and page of the other URLs, at
+    least of those whose form is among *forms*.
     """
     groups: dict[str, list[Hashable]] = defaultdict(list)
     for form, page in zip(forms, pages, strict=True):

@@ -110,7 +110,9 @@ class SubstringIndex:
         tokens = split_tokens(f"{START}{rest}{END}")
         best: tuple[int, str] | None = None
         for place, token in enumerate(tokens):
-            for each in self._waiting.get(token, ()):
+            if token not in self._waiting:
+                continue
+            for each in self._waiting[token]:
                 if best is not None and best[0] <= each.number:
                     break
                 if (changed := _replaced(each, tokens, place)) is not None:

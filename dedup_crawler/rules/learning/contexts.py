@@ -61,19 +61,7 @@ class _Option:
 
 
 class ContextSearch:
-    """Finds the contexts of one hypothesis.
-
-    Parameters
-    ----------
-    trials
-        Trials of the hypothesis.
-    columns
-        Columns from which the trials were made.
-    hypothesis
-        The hypothesis; keys that it changes cannot be conditions.
-    belief
-        Decides about each context.
-    """
+    """Finds the contexts of one hypothesis; keys that it changes cannot be conditions. *belief* decides about each."""
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials

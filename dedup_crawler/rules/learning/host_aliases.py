@@ -24,14 +24,8 @@ _MAX_HOSTS = 20  # hosts on which one path is compared: a crawl of more hosts is
 def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> list[HostAlias]:
     """Find hosts that show the same pages under the same paths; the shortest name of them is the target.
 
-    Parameters
-    ----------
-    urls
-        URLs of all hosts, in normal form and crawl order.
-    pages
-        ``pages[i]`` is the page that ``urls[i]`` shows, :data:`UNKNOWN` if it is not known.
-    belief
-        Decides about each pair of hosts.
+    ``pages[i]`` is the page that ``urls[i]`` shows, :data:`UNKNOWN` if it is not known. *belief* decides about each
+    pair of hosts.
     """
     met = _met_on_both(urls, pages)
     evidence = {}

@@ -21,7 +21,7 @@ from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
@@ -116,11 +116,7 @@ def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> lis
 
 
 def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
-    counts: Counter[str] = Counter()
-    for url in urls:
-        query = url.partition("?")[2]
-        if query:
-            counts.update({part.partition("=")[0] for part in query.split("&")})
+    counts = Counter(name for url in urls for name in set(query_names(url)))
     return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
 
 

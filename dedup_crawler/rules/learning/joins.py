@@ -45,16 +45,9 @@ def template_joins(columns: UrlColumns) -> list[Rule]:
 
 
 def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: str) -> list[Rule]:
-    """Rules that turn URLs into their forms, those of most examples first.
+    """Rules that turn URLs into their forms, those of most examples first; *origin* is the method with these forms.
 
-    Parameters
-    ----------
-    host
-        Host of the URLs.
-    examples
-        URLs and forms, both in normal form. A form that is the URL itself, or has another host, is ignored.
-    origin
-        Name of the method that gave the forms.
+    *examples* are URLs and forms, both in normal form. A form that is the URL itself, or has another host, is ignored.
     """
     shown = []
     for url, form in examples:

@@ -41,16 +41,7 @@ class MappedUrl:
 class MappedCrawl:
     """Distinct URLs of one host, in crawl order. URLs that differ only in the order of the query are the same.
 
-    Parameters
-    ----------
-    host
-        Host with its port.
-    urls
-        URLs of the host, in normal form.
-    clusters
-        ``clusters[i]`` is the page that ``urls[i]`` shows.
-    url_map
-        Map that reads the URLs.
+    *urls* are in normal form; ``clusters[i]`` is the page that ``urls[i]`` shows.
     """
 
     def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = KEY_VALUES) -> None:
