@@ -23,11 +23,9 @@ from dataclasses import dataclass
 
 from recorded import Continued, Crawl
 
-from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_maps import KeyValueMap, UrlMap
 from dedup_crawler.rules.language.url_shapes import Shapes
-from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, learn_cuts
 
 MAX_WRONG = 0.10
 _MAX_OTHERS = 20  # most earlier URLs of one page that are compared
@@ -77,8 +75,8 @@ class Changes:
         urls = crawl.urls[: crawl.cut]
         self._label: dict[str, Hashable] = dict(zip(urls, labels, strict=True))
         self._shapes = Shapes.learn(urls)
-        plain = KeyValueMap()
-        self._maps: list[UrlMap] = [plain, DeepMap(learn_cuts(_read(url, plain) for url in urls))]
+        plain = KEY_VALUES
+        self._maps: list[UrlMap] = [plain, UrlMap(learn_cuts(_read(url, plain) for url in urls))]
         self._values = [{url: _read(url, url_map) for url in self._label} for url_map in self._maps]
         self._kinds_of_url = {url: self._contexts(url) for url in self._label}
         self._label_of = [

@@ -18,8 +18,7 @@ from logs import HOLDS, HOST, KINDS, counted, forms_by, pairs_of, right_share, s
 from dedup_crawler.methods.dustbuster import DustBuster
 from dedup_crawler.pages.logs.access_log import Access
 from dedup_crawler.pages.logs.url_sizes import sizes_of
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.dust.validation import PairsOfRule, pairs_of_substrings
+from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 
 FATES = ("hold", "fail", "unseen")

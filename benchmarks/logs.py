@@ -27,8 +27,7 @@ from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.dust.validation import PairsOfRule, pairs_of_substrings, shuffled
+from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.normal import host_of, normal_form

@@ -1,11 +1,11 @@
 """Multiple alignment of the URLs of a page."""
 
-from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.duster import align
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 
 
 def columns(*rests):
-    maps = [KeyValueMap().read(rest, "http") for rest in rests]
+    maps = [KEY_VALUES.read(rest, "http") for rest in rests]
     return [(set(column.tokens), sorted(column.keys)) for column in align(maps)]
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
-from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
 
@@ -17,7 +17,7 @@ crawls = st.lists(st.tuples(site_urls.map(normal_form), st.integers(UNKNOWN, 3))
 
 
 def maps_of(urls):
-    return [read_url(url, KeyValueMap())[1] for url in urls]
+    return [read_url(url, KEY_VALUES)[1] for url in urls]
 
 
 def columns_of(visits):

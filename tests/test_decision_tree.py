@@ -3,8 +3,8 @@
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
 from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
-from dedup_crawler.rules.language.url_maps import KeyValueMap
-from dedup_crawler.rules.miners.decision_tree import TreeRow, leaves_of, rows_of_cluster
+from dedup_crawler.rules.miners.decision_tree import Cluster, TreeRow, rules_of_rows
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 
 STAY = frozenset()
@@ -19,9 +19,10 @@ def test_a_context_is_the_path_of_tests_to_a_leaf():
         for i in range(40)
     ]
 
-    (leaf,) = leaves_of(rows)
+    (leaf,) = rules_of_rows("forum.example", rows, "")
 
-    assert (leaf.context, leaf.absent, leaf.transformation) == ({"query[do]": Literal("login")}, frozenset(), DROP_ID)
+    assert (leaf.context, leaf.absent) == ({"query[do]": Literal("login")}, frozenset())
+    assert leaf.transformation == dict(DROP_ID)
 
 
 def test_a_missing_key_and_rare_values_are_branches_too():
@@ -29,7 +30,7 @@ def test_a_missing_key_and_rare_values_are_branches_too():
     rows = [TreeRow({"query[v]": f"x{i}"}, DROP_ID) for i in range(60)]
     rows += [TreeRow({"query[v]": "keep"}, STAY)] * 60 + [TreeRow({}, STAY)] * 60
 
-    (leaf,) = leaves_of(rows)
+    (leaf,) = rules_of_rows("forum.example", rows, "")
 
     assert leaf.context == {"query[v]": NoneOf(frozenset({"keep"}))}
 
@@ -38,16 +39,16 @@ def test_an_impure_leaf_gives_no_rule():
     """Half of the rows drop the id, half do not, and no key separates them."""
     rows = [TreeRow({"query[id]": "1"}, DROP_ID if i % 2 else STAY) for i in range(100)]
 
-    assert list(leaves_of(rows)) == []
+    assert list(rules_of_rows("forum.example", rows, "")) == []
 
 
 def rows_of(maps, cluster=0):
-    return rows_of_cluster(cluster, maps, votes={}, constants=frozenset(), seed=0)
+    return Cluster(cluster, maps, votes={}, constants=frozenset()).rows(seed=0)
 
 
 def test_the_stage_of_a_cluster_is_a_pure_function():
     """Two calls with a key and its values give the same rows, independent of other clusters: MapReduce."""
-    maps = [KeyValueMap().read(f"/t/7?sid={i}", "http") for i in range(50)]
+    maps = [KEY_VALUES.read(f"/t/7?sid={i}", "http") for i in range(50)]
     first = rows_of(maps, cluster=7)
     rows_of(maps, cluster=8)
 
@@ -67,14 +68,14 @@ def test_the_order_of_clusters_does_not_matter():
 
 def test_a_cluster_has_one_target_and_it_stays():
     """The URL without a query is the target; useless values of sources and target are dropped."""
-    maps = [KeyValueMap().read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
+    maps = [KEY_VALUES.read(rest, "http") for rest in ("/t/7?sid=a", "/t/7", "/t/7?sid=b&page=1")]
     rows = rows_of(maps)
 
     drop = frozenset({("query[sid]", Drop())})
     assert rows[0] == (maps[0], drop)
     assert rows[-1] == (maps[1], STAY)
 
-    rows = rows_of([maps[0], KeyValueMap().read("/t/7?sid=c", "http")])
+    rows = rows_of([maps[0], KEY_VALUES.read("/t/7?sid=c", "http")])
     assert [row.transformation for row in rows] == [frozenset({("query[sid]", Star())})] * 2
 
 

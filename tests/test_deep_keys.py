@@ -8,20 +8,19 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.applying.deep_keys import DeepMap, Pieces, cut_of, learn_cuts
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import ANY, Drop, Rule
-from dedup_crawler.urls.keyvalue import key_values
+from dedup_crawler.urls.keyvalue import Pieces, UrlMap, cut_of, learn_cuts, values_of
 from rule_strategies import rules, site_urls
 
-DEEP = DeepMap({"path[0]": Pieces("_", 2), "path[0]@1": Pieces("-", 3), "query[a]": Pieces("a", 2)})
+DEEP = UrlMap({"path[0]": Pieces("_", 2), "path[0]@1": Pieces("-", 3), "query[a]": Pieces("a", 2)})
 
 
 def test_a_component_is_cut_at_the_sites_own_delimiters():
     """The story of WSDM'10: number and page of ``story_76541-page-2.html`` have keys of their own."""
-    cuts = learn_cuts(key_values(f"http://a.example/story_{i}-page-{i % 7}.html") for i in range(100, 200))
+    cuts = learn_cuts(values_of(f"http://a.example/story_{i}-page-{i % 7}.html") for i in range(100, 200))
 
-    values = DeepMap(cuts).read("/story_76541-page-2.html", "http")
+    values = UrlMap(cuts).read("/story_76541-page-2.html", "http")
 
     assert set(values.values()) >= {"story", "76541", "page", "2", ".html"}
 
@@ -44,7 +43,7 @@ def test_what_was_cut_is_joined_again(url):
     """Reading and writing is the identity, except for the order of the query."""
     rest = url.removeprefix("http://h.example")
 
-    assert DEEP.write(DEEP.read(rest, "http")) == DeepMap({}).write(DeepMap({}).read(rest, "http"))
+    assert DEEP.write(DEEP.read(rest, "http")) == UrlMap({}).write(UrlMap({}).read(rest, "http"))
     assert RuleEngine([], {"h.example": DEEP}).form(url) == RuleEngine([]).form(url)
 
 
@@ -69,7 +68,7 @@ def test_rules_about_whole_values_obey_the_same_laws(rules, url):
 def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
     """Forms are the same without them."""
     rules = [Rule("h.example", {key: ANY}, {key: Drop()})]
-    pruned = DEEP.needed_by(rules)
+    pruned = DEEP.needed_by({key for rule in rules for key in rule.spoken()})
 
     assert len(pruned.cuts) < len(DEEP.cuts)
     assert RuleEngine(rules, {"h.example": pruned}).form(url) == RuleEngine(rules, {"h.example": DEEP}).form(url)
@@ -79,4 +78,4 @@ def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
 def test_what_is_no_table_of_cuts_is_an_error(value):
     """The file is named."""
     with pytest.raises(BadInputError, match=r"deep\.json"):
-        DeepMap.from_json(JsonValue(value, "deep.json"))
+        UrlMap.from_json(JsonValue(value, "deep.json"))

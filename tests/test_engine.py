@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.applying.deep_keys import DeepMap, Pieces
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, OfClass, OneOf, Rule, Set, Star
-from dedup_crawler.rules.language.url_maps import KeyValueMap
+from dedup_crawler.urls.keyvalue import KEY_VALUES, Pieces, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 from rule_strategies import FREE_KEYS, rules, site_urls
 from rule_strategies import HOST as STRATEGY_HOST
@@ -102,9 +101,9 @@ def test_the_order_of_the_query_does_not_matter():
 @given(st.text("ab=&?/", max_size=20))
 def test_a_query_is_sorted_as_a_map_writes_it(text):
     """The fast path without a map gives the same; repeated names keep their order."""
-    form, values = read_url(f"http://{HOST}/{text}", KeyValueMap())
+    form, values = read_url(f"http://{HOST}/{text}", KEY_VALUES)
 
-    assert form == f"http://{HOST}{KeyValueMap().write(values)}"
+    assert form == f"http://{HOST}{KEY_VALUES.write(values)}"
 
 
 @given(st.lists(rules, max_size=6), st.one_of(site_urls, urls))
@@ -122,7 +121,7 @@ def test_laws(rules, url):
         assert written == RuleEngine([]).form(url)
 
 
-DEEP = DeepMap(
+DEEP = UrlMap(
     {
         "path[0]": Pieces("_", 2),
         "path[0]@1": Pieces("-", 3),
@@ -206,10 +205,10 @@ def test_the_engine_does_what_its_docstring_says(rules, crawl, is_deep):
     For any rules, URLs and maps: with indexes and caches, the engine gives the form of a loop over all rules that
     writes and reads the URL after each rule.
     """
-    url_map = DEEP if is_deep else KeyValueMap()
+    url_map = DEEP if is_deep else KEY_VALUES
     engine = RuleEngine(rules, dict.fromkeys([STRATEGY_HOST, "other.example"], url_map))
     for url in map(normal_form, crawl):
-        expected = applied_plainly(rules, url, engine.maps.get(host_of(url), KeyValueMap()))
+        expected = applied_plainly(rules, url, engine.maps.get(host_of(url), KEY_VALUES))
         assert engine.trace(url) == expected
         assert engine.form(url) == expected[0]
 

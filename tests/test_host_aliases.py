@@ -13,7 +13,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.applying.reading import HostAliases
+from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.judging.belief import RISKS, Belief
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
@@ -41,7 +41,7 @@ def fitted(visits: Visits) -> Verified:
 
 def aliases(visits: Visits) -> dict[str, str]:
     found = learn_host_aliases([url for url, _ in visits], [page for _, page in visits], Belief(RISKS["balanced"]))
-    return {alias.host: alias.target for alias in found.of_host.values()}
+    return {alias.host: alias.target for alias in found}
 
 
 def test_two_names_of_a_host_are_one() -> None:
@@ -164,7 +164,7 @@ def test_a_model_keeps_its_aliases(tmp_path: Path) -> None:
 def test_what_is_no_list_of_aliases_is_an_error(value: object) -> None:
     """A damaged file never becomes an alias."""
     with pytest.raises(BadInputError, match=r"host_aliases\.json"):
-        HostAliases.from_json(JsonValue(value, "host_aliases.json"))
+        Reading.from_json(JsonValue(value, "host_aliases.json"))
 
 
 def test_chains_of_aliases_are_an_error() -> None:
@@ -175,7 +175,7 @@ def test_chains_of_aliases_are_an_error() -> None:
     ]
 
     with pytest.raises(BadInputError, match=r"b\.example is both"):
-        HostAliases.from_json(JsonValue(chain, "host_aliases.json"))
+        Reading.from_json(JsonValue(chain, "host_aliases.json"))
 
 
 @given(
@@ -184,7 +184,7 @@ def test_chains_of_aliases_are_an_error() -> None:
 def test_forms_of_forms_stay(visits: list[tuple[str, int, int]]) -> None:
     """For any rules, URLs of the main host stay there."""
     urls = [f"http://{host}/{path}" for host, path, _ in visits] or ["http://a.example/"]
-    found = learn_host_aliases(urls, [page for *_, page in visits] or [0], Belief(RISKS["eager"]))
+    found = Reading(learn_host_aliases(urls, [page for *_, page in visits] or [0], Belief(RISKS["eager"])), {})
 
     for url in urls:
         assert found.at_home(found.at_home(url)) == found.at_home(url)

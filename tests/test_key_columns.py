@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.miners import key_columns as module
 from dedup_crawler.rules.miners.key_columns import ANY_DIGITS, ANY_HEX, MISSING, key_columns
 
 values = st.sampled_from(["", "7", "12345678", "cafe", "cafe0123beef", "CAFE0123BEEF", "word", "a-b", None])
@@ -39,10 +38,8 @@ def test_each_value_has_one_number(crawl):
 
 
 @pytest.mark.parametrize("n_urls", [5, 16, 17, 400])
-@pytest.mark.parametrize("block", [1, 7, 4_096])
-def test_rare_keys_and_blocks_read_the_same(n_urls, block, monkeypatch):
-    """Rare keys have another storage, and maps are read in blocks: the results are the same."""
-    monkeypatch.setattr(module, "_BLOCK", block)
+def test_rare_keys_read_the_same(n_urls):
+    """Rare keys have another storage: the results are the same."""
     crawl = [
         {"path[0]": str(n % 3)} | ({"query[rare]": f"v{n}"} if n in (2, n_urls - 1) else {}) for n in range(n_urls)
     ]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.applying.link_files import HostLinks, links_from_json, links_to_json
-from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.url_shapes import Shapes
 
@@ -31,9 +30,9 @@ values = st.recursive(numbers, lambda part: st.lists(part, max_size=2) | st.dict
 def test_what_was_written_is_read_back():
     """Rules, shapes and keys, through the text of the file."""
     for links in (LINKS, HostLinks(frozenset(), True, Shapes({}), {}, {})):
-        read = links_from_json(JsonValue(json.loads(json.dumps(links_to_json(links))), "links.json"))
+        read = HostLinks.from_json(JsonValue(json.loads(json.dumps(links.to_json())), "links.json"))
 
-        assert links_to_json(read) == links_to_json(links)
+        assert read.to_json() == links.to_json()
         assert (read.query_keys, read.is_ordered) == (links.query_keys, links.is_ordered)
         assert (read.referrer_rules, read.coverage_rules) == (links.referrer_rules, links.coverage_rules)
 
@@ -52,20 +51,20 @@ def test_rules_are_looked_up_by_shape():
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
     """The error names the file and the missing part."""
-    written = {key: value for key, value in links_to_json(LINKS).items() if key != part}
+    written = {key: value for key, value in LINKS.to_json().items() if key != part}
 
     with pytest.raises(BadInputError, match=rf"^links\.json lacks '{part}'\.$"):
-        links_from_json(JsonValue(written, "links.json"))
+        HostLinks.from_json(JsonValue(written, "links.json"))
 
 
 @given(st.sampled_from(["query_keys", "literals", "referrer_rules", "coverage_rules"]), values, st.booleans())
 def test_whatever_stands_there_is_read_or_refused(part, value, is_in_rule):
     """Only BadInputError is raised."""
-    written = json.loads(json.dumps(links_to_json(LINKS)))
+    written = json.loads(json.dumps(LINKS.to_json()))
     if is_in_rule:
         written["coverage_rules"][0]["pages"] = value
     else:
         written[part] = value
 
     with contextlib.suppress(BadInputError):
-        links_from_json(JsonValue(written, "links.json"))
+        HostLinks.from_json(JsonValue(written, "links.json"))

@@ -4,7 +4,7 @@ import pytest
 
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.applying.new_words import NewWords, ValueReuseGuard
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Set, Star
 from planted_visits import HOST, numbered, shuffled
 
@@ -75,6 +75,16 @@ def test_stars_are_watched_too():
     is_word = guard([rule], *[f"/t/title{n}/{n}" for n in range(30)])
 
     assert [is_word(f"/t/history/{n}") for n in range(4)] == [False, False, True, True]
+
+
+def test_memory_is_bounded(monkeypatch):
+    """The oldest values are forgotten first."""
+    monkeypatch.setattr("dedup_crawler.rules.applying.new_words.MAX_VALUES", 10)
+    guard = ValueReuseGuard()
+    for number in range(1000):
+        guard.allows("/t/<num1>/<any2>", 2, f"slug-{number}", (str(number),))
+
+    assert len(guard._pages) == 10
 
 
 def test_a_method_leaves_new_words_alone_and_says_so(tmp_path):

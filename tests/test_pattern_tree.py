@@ -7,10 +7,10 @@ import pytest
 
 from dedup_crawler.methods.miners import PatternTree
 from dedup_crawler.rules.language.rule import Copy, Drop, Rule, Set, Star
-from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners import node_rules
-from dedup_crawler.rules.miners.graph_selection import _energy, chained
 from dedup_crawler.rules.miners.pattern_tree import Node, build_tree, salient
+from dedup_crawler.rules.miners.selection import _energy, chained
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs
 
 WORDS = [
@@ -48,12 +48,12 @@ def fit(visits, **options):
 def test_the_nine_intended_leaves():
     """The mirrors share one leaf; the sign of the paper's equation 5 would separate them."""
     visits = synthetic_site()
-    root = build_tree([KeyValueMap().read(rest, "http") for _, rest in visits])
+    root = build_tree([KEY_VALUES.read(rest, "http") for _, rest in visits])
 
     kinds = []
     for leaf in (node for node in root.walk() if not node.children):
         kinds.append({"".join("0" if c.isdigit() else c for c in visits[place][1])[:9] for place in leaf.places})
-        assert len({tuple(sorted(KeyValueMap().read(visits[p][1], "http"))) for p in leaf.places}) == 1
+        assert len({tuple(sorted(KEY_VALUES.read(visits[p][1], "http"))) for p in leaf.places}) == 1
 
     assert len(kinds) == 9
     assert sum(kind == {"/archive0"} for kind in kinds) == 1

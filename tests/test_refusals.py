@@ -10,8 +10,7 @@ from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.rules.judging.belief import RISKS, Belief
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusals, Refused, refusals_from_json, refusals_to_json
-from dedup_crawler.rules.language.sentences import refusals_of
+from dedup_crawler.rules.language.sentences import MAX_REFUSALS, refusals_from_json, refusals_of, refusals_to_json
 from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from planted_forum import forum
@@ -57,9 +56,9 @@ def test_contradictions_are_said_with_their_counts():
 
 def test_too_little_evidence_is_said():
     """Eight pages without a contradiction are too few for the safe profile."""
-    refusals = Belief(RISKS["safe"])
+    belief = Belief(RISKS["safe"])
 
-    assert refusals.why_not(Evidence.of(MergeEvidence(8, 0))).startswith("too few groups to be sure")
+    assert belief.why_not(Evidence.of(MergeEvidence(8, 0))).startswith("too few groups to be sure")
 
 
 def test_what_is_mostly_wrong_is_no_news():
@@ -120,14 +119,14 @@ def alias(n, evidence):
 
 def test_the_best_supported_are_kept_and_no_more_than_the_bound():
     """Of a hundred the thirty with most groups for them are kept, in that order; of repeated ones the last counts."""
-    refusals = Refusals()
+    belief = Belief(RISKS["balanced"])
     for n in range(100):
-        refusals.add(n, Refused(alias(n, MergeEvidence(n, 0)), "early", MergeEvidence(n, 0)))
-        refusals.add(n, Refused(alias(n, MergeEvidence(2 * n, n // 2)), "late", MergeEvidence(2 * n, n // 2)))
-    refusals.believed(99)
-    refusals.add(99, Refused(alias(99, MergeEvidence(5000, 0)), "again", MergeEvidence(5000, 0)))
+        belief.refuse(n, alias(n, MergeEvidence(n, 0)), "early")
+        belief.refuse(n, alias(n, MergeEvidence(2 * n, n // 2)), "late")
+    belief.note_believed(99)
+    belief.refuse(99, alias(99, MergeEvidence(5000, 0)), "again")
 
-    said = refusals_of(refusals.all())
+    said = refusals_of(belief.refused.values())
 
     assert [each.n_groups for each in said] == [2 * n for n in range(98, 98 - MAX_REFUSALS, -1)]
     assert said[0].sentence.startswith("host www98.example shows the pages of example: 196 pages")
@@ -136,7 +135,7 @@ def test_the_best_supported_are_kept_and_no_more_than_the_bound():
 
 def test_what_reads_the_same_is_said_once():
     """Two different hypotheses may have one sentence."""
-    same = [Refused(alias(1, MergeEvidence(20, 1)), "why", MergeEvidence(20, 1))] * 2
+    same = [(alias(1, MergeEvidence(20, 1)), "why")] * 2
 
     assert len(refusals_of(same)) == 1
 

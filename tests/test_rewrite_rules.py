@@ -2,9 +2,8 @@
 
 from dedup_crawler.methods.miners import RewriteRules
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Set, Star
-from dedup_crawler.rules.language.url_maps import KeyValueMap
 from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairwise_rules
-from dedup_crawler.urls.keyvalue import key_values
+from dedup_crawler.urls.keyvalue import KEY_VALUES, values_of
 from planted_site import HOST, session_ids
 
 # eight URLs of one page: 3 and 5 do not matter; the last four differ in pairs in one key only
@@ -16,7 +15,7 @@ def figure_3_rules(names):
 
     urls = [f"http://a.example/?K1=a&K2=b&K3=x{x}&K4=c&K5={y}" for x, y in (name.split("&") for name in names)]
     keep = ("query[K1]", "query[K2]", "query[K3]", "query[K4]", "query[K5]")
-    maps = [{key: key_values(url)[key] for key in keep} for url in urls]
+    maps = [{key: values_of(url)[key] for key in keep} for url in urls]
     found = generalized(set(pairwise_rules(maps)), 2, random.Random(0))
     return [as_rule("a.example", rule, "rewrite-rules") for rule in found]
 
@@ -38,7 +37,7 @@ def test_one_missing_example_breaks_the_chain():
 
 
 def pair(left, right):
-    maps = [KeyValueMap().read(rest, "http") for rest in (left, right)]
+    maps = [KEY_VALUES.read(rest, "http") for rest in (left, right)]
     return as_rule("a.example", next(iter(pairwise_rules(maps))), "rewrite-rules")
 
 

@@ -11,10 +11,16 @@ from costs import at_most
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.indexes import MAX_LENGTH, SubstringIndex
 from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.substring_rule import END, START, SubstringRule, split_tokens
+from dedup_crawler.rules.language.substring_rule import (
+    END,
+    MAX_LENGTH,
+    START,
+    SubstringIndex,
+    SubstringRule,
+    split_tokens,
+)
 from dedup_crawler.urls.normal import host_of, normal_form
 from url_strategies import urls
 
@@ -203,9 +209,8 @@ def test_the_index_finds_what_a_scan_finds(known, rest):
     index = SubstringIndex(enumerate(known))
     expected = {number: changed for number, rule in enumerate(known) if (changed := tried(rule, rest)) is not None}
 
-    assert index.matches(rest, {}, 1) == expected
+    assert index.matches(rest) == expected
     assert index.fire(rest) == (min(expected.items()) if expected else None)
-    assert index.matches(rest, dict.fromkeys(expected, 1), 1) == {}
 
 
 def test_a_longer_url_is_left_alone():

@@ -24,7 +24,7 @@ from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.validation import PairTally
+from dedup_crawler.rules.dust.url_list import PairTally
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.normal import host_of, normal_form

@@ -16,7 +16,7 @@ from dedup_crawler.methods.model.given_urls import check_lengths, checked_visits
 from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
-from dedup_crawler.rules.language.refusals import Refusal
+from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

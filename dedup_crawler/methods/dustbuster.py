@@ -21,7 +21,7 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import KeyValueMap, UrlMap
+from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class DustBuster(RuleBased):
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
         urls, clusters = _first_of_each_page(urls, clusters)
-        return self._search().rules_of(UrlList(host, urls, clusters, clusters, are_clusters=True)), KeyValueMap()
+        return self._search().rules_of(UrlList(host, urls, clusters, clusters, are_clusters=True)), KEY_VALUES
 
     def _search(self) -> DustSearch:
         return DustSearch(

@@ -14,17 +14,15 @@ from typing import Any, ClassVar
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.rule_based import RuleBased
-from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import UrlMap
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
 from dedup_crawler.rules.miners.duster import consensus_rules
-from dedup_crawler.rules.miners.graph_selection import graph_selection
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
-from dedup_crawler.rules.miners.selection import naive_selection, qualified
+from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
+from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 
 _CUTS_FILE = "deep_keys.json"
 
@@ -45,16 +43,16 @@ class DeepRuleBased(MapRuleBased):
     """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        url_map = DeepMap(learn_cuts(url.values for url in MappedCrawl(host, urls, clusters).urls))
+        url_map = UrlMap(learn_cuts(url.values for url in MappedCrawl(host, urls, clusters).urls))
         found = self._mine(MappedCrawl(host, urls, clusters, url_map))
-        return found, url_map.needed_by(found)
+        return found, url_map.needed_by({key for rule in found for key in rule.spoken()})
 
     def _tables(self) -> dict[str, Any]:
-        maps = {host: map_.to_json() for host, map_ in self.engine_.maps.items() if isinstance(map_, DeepMap)}
-        return {**super()._tables(), _CUTS_FILE: maps}
+        cuts = {host: url_map.to_json() for host, url_map in self.engine_.maps.items()}
+        return {**super()._tables(), _CUTS_FILE: cuts}
 
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: DeepMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
+        return {host: UrlMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import UrlMap
+from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.normal import host_of
 
 _FILE = "rules.json"

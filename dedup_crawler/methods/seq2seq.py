@@ -38,8 +38,8 @@ from dedup_crawler.methods.model.training_history import (
 )
 from dedup_crawler.networks.vocabulary import Vocabulary
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal
-from dedup_crawler.rules.language.rule_ids import translation_identifier
+from dedup_crawler.rules.language.rule_files import translation_identifier
+from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
 from dedup_crawler.rules.miners.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count_placeholders, count_tokens
 from dedup_crawler.urls.tokens import detokenize, tokenize

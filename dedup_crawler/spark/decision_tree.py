@@ -23,13 +23,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.miners import DecisionTree
-from dedup_crawler.rules.applying.deep_keys import DeepMap, learn_cuts
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.miners.decision_tree import Cluster, Transformation, TreeRow, clusters_of, rules_of_rows
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import key_pattern_of
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl, key_pattern_of
 from dedup_crawler.spark.frames import batched, mapped, records
+from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 
 URLS = pa.schema([("host", pa.string()), ("position", pa.int64()), ("url", pa.string()), ("cluster", pa.int64())])
 """Columns of the input: URLs in normal form, their position in the crawl, and the page that each shows."""
@@ -70,7 +69,7 @@ def clusters_frame(urls: DataFrame) -> DataFrame:
     def tokenized(table: pa.Table) -> pa.Table:
         host, its_urls, clusters = _crawl_of(table)
         cuts = learn_cuts(url.values for url in MappedCrawl(host, its_urls, clusters).urls)
-        deep = DeepMap(cuts)
+        deep = UrlMap(cuts)
         shared = {"host": host, "cuts": json.dumps(deep.to_json())}
         found = clusters_of(MappedCrawl(host, its_urls, clusters, deep))
         rows = [{**shared, "position": position, **_columns(each)} for position, each in enumerate(found)]
@@ -107,12 +106,12 @@ def rules_frame(urls: DataFrame, trees: DataFrame, method: DecisionTree) -> Data
 
     def selected(table: pa.Table, found: pa.Table) -> pa.Table:
         (tree,) = found.to_pylist()
-        deep = DeepMap.from_json(JsonValue(json.loads(tree["cuts"]), "cuts"))
+        deep = UrlMap.from_json(JsonValue(json.loads(tree["cuts"]), "cuts"))
         kept = method.chosen(_rules_of(json.loads(tree["rules"])), MappedCrawl(*_crawl_of(table), deep))
         row = {
             "host": tree["host"],
             "rules": json.dumps(rules_to_json(kept)),
-            "cuts": json.dumps(deep.needed_by(kept).to_json()),
+            "cuts": json.dumps(deep.needed_by({key for rule in kept for key in rule.spoken()}).to_json()),
         }
         return pa.Table.from_pylist([row], RULES)
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Operation, Rule, Star
-from dedup_crawler.rules.language.rule_ids import rule_identifier, site_identifier
-from dedup_crawler.rules.language.site_rules import CoverageRule
+from dedup_crawler.rules.language.rule_files import rule_identifier, site_identifier
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.url_shapes import Shapes
 

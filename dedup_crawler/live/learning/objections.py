@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.urls.keyvalue import KeyValues, key_values, url_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, values_of
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import is_always_argument
 
@@ -74,11 +74,19 @@ def varying_keys(template: Template) -> list[str]:
 def written_template(template: Template) -> str:
     """Write a template as a URL with placeholders for varying parts.
 
-    >>> from dedup_crawler.urls.keyvalue import key_values
-    >>> written_template(templates_of([key_values("http://a.example/topic/7?page=2")])[0])
+    >>> written_template(templates_of([_read("http://a.example/topic/7?page=2")])[0])
     'http://a.example/<any>/<any>?page'
     """
-    return url_of({key: None if _is_query(key) else value for key, value in template})
+    return _written({key: None if _is_query(key) else value for key, value in template})
+
+
+def _read(url: str) -> KeyValues:
+    """Read a URL in normal form as key-value map, with its scheme and host under one key more."""
+    return {"origin": url[: url.find("/", url.find("://") + 3)], **values_of(url)}
+
+
+def _written(url: KeyValues) -> str:
+    return f"{url['origin']}{KEY_VALUES.write(url)}"
 
 
 def _word(key: str, value: str | None, is_frequent: bool) -> tuple[str, str]:
@@ -143,7 +151,7 @@ def _known_to(model: Canonicalizer, urls: Iterable[str], clusters: Iterable[int]
     """Return the distinct URLs of the hosts of *model*, as key-value maps, with their clusters."""
     pages = zip(map(normal_form, urls), clusters if clusters is not None else repeat(0), strict=False)
     known = {url: page for url, page in pages if host_of(url) in model.hosts}
-    return [(key_values(url), page) for url, page in known.items()]
+    return [(_read(url), page) for url, page in known.items()]
 
 
 def _templates(visits: Sequence[_Visit]) -> Iterator[tuple[Template, list[_Visit]]]:
@@ -159,7 +167,7 @@ def _is_idle(visits: Sequence[_Visit], key: str) -> bool:
     """Return True if there are enough URLs that differ only in *key*, and they mostly show one page."""
     groups: dict[str, list[int]] = defaultdict(list)
     for url, page in visits:
-        groups[url_of(_without(url, key))].append(page)
+        groups[_written(_without(url, key))].append(page)
     trials = [pages for pages in groups.values() if len(pages) > 1]
     return len(trials) >= _MIN_TRIALS and sum(len(set(pages)) == 1 for pages in trials) > _KEPT * len(trials)
 
@@ -170,11 +178,11 @@ def _tries(urls: Sequence[KeyValues], key: str) -> list[_Try]:
     for url in urls:
         first.setdefault(url[key], url)
     if len(first) == 1:
-        return [(url_of(url), [url_of(_without(url, key))]) for url in _spread(urls)]
+        return [(_written(url), [_written(_without(url, key))]) for url in _spread(urls)]
     chosen = _spread(list(first))
     others = [*chosen[1:], chosen[0]]
     return [
-        (url_of(first[value]), [url_of({**first[value], key: each}) for each in (other, _unseen(value))])
+        (_written(first[value]), [_written({**first[value], key: each}) for each in (other, _unseen(value))])
         for value, other in zip(chosen, others, strict=True)
     ]
 
@@ -229,7 +237,7 @@ def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: i
     for cluster, n in in_doubt.most_common(1):
         if n > MOSTLY * (len(urls) - n_before):
             return cluster, n
-    templates = templates_of([key_values(url) for url in urls])
+    templates = templates_of([_read(normal_form(url)) for url in urls])
     n_of_template = Counter(templates[:n_before])
     rows = [i for i, template in enumerate(templates) if n_of_template[template] >= MIN_URLS]
     earlier = Counter(clusters[i] for i in rows if i < n_before)

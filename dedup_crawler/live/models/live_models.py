@@ -19,7 +19,7 @@ from dedup_crawler.methods.model.evidence_file import (
     write_evidence,
 )
 from dedup_crawler.methods.switched_off import without
-from dedup_crawler.rules.language.rule_ids import order_identifier
+from dedup_crawler.rules.language.rule_files import order_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

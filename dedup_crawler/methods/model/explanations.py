@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule_ids import order_identifier, site_identifier
+from dedup_crawler.rules.language.rule_files import order_identifier, site_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule

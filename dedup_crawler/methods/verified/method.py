@@ -16,17 +16,20 @@ from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Ref
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.link_files import NO_LINKS, HostLinks, links_from_json, links_to_json
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.applying.reading import HostAliases, Reading
+from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
 from dedup_crawler.rules.judging.belief import RISKS, Belief, expected_lost
 from dedup_crawler.rules.judging.judge import UNKNOWN
-from dedup_crawler.rules.language.refusals import Refusal, refusals_from_json, refusals_to_json
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.rule_ids import site_identifier
-from dedup_crawler.rules.language.sentences import refusals_of, sentence_of
-from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.language.sentences import (
+    Refusal,
+    refusals_from_json,
+    refusals_of,
+    refusals_to_json,
+    sentence_of,
+)
+from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.host_aliases import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -63,7 +66,7 @@ class Verified(Canonicalizer):
 
     def model_rules(self) -> ModelRules:
         """The rules, and the guards against URLs of unknown kinds."""
-        aliases = self.reading_.aliases.of_host.values()
+        aliases = self.reading_.aliases.values()
         others = [LeftOut(sentence_of(alias), "it changes the host") for alias in aliases]
         others += [LeftOut(sentence_of(rule), "it is not about single URLs") for rule in self._link_rules()]
         return ModelRules(
@@ -76,7 +79,7 @@ class Verified(Canonicalizer):
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
         rules = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        return list(map(sentence_of, [*self.reading_.aliases.of_host.values(), *rules, *self._link_rules()]))
+        return list(map(sentence_of, [*self.reading_.aliases.values(), *rules, *self._link_rules()]))
 
     def _link_rules(self) -> list[ReferrerRule | CoverageRule]:
         return [rule for links in self.links_.values() for rule in links.rules()]
@@ -109,13 +112,11 @@ class Verified(Canonicalizer):
         belief = Belief(RISKS[self.risk])
         aliases = learn_host_aliases(urls, pages, belief)
         self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
-        refused = belief.refusals.all()
-        as_crawled = urls
-        urls = [aliases.at_home(url) for url in urls]
-        places_of = _by_host(urls)
-        self.reading_ = Reading.learn(aliases, {h: [urls[i] for i in places] for h, places in places_of.items()})
+        refused = list(belief.refused.values())
+        self.reading_ = Reading.learn(aliases, urls)
         read = self.reading_.read
-        urls = [read(url) for url in urls]
+        as_crawled, urls = urls, [read(url) for url in urls]
+        places_of = _by_host(urls)
         rules: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
         proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
@@ -133,7 +134,7 @@ class Verified(Canonicalizer):
             rules += found
             self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
             self.n_tried_ += belief.n_tried
-            refused += belief.refusals.all()
+            refused += belief.refused.values()
         self.refused_ = refusals_of(refused)
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
@@ -197,7 +198,7 @@ class Verified(Canonicalizer):
         return (*self._alias_fired(url), site_identifier(host_of(read), covered))
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        aliases = [("", alias) for alias in self.reading_.aliases.of_host.values()]
+        aliases = [("", alias) for alias in self.reading_.aliases.values()]
         links = [(host, rule) for host, links in self.links_.items() for rule in links.rules()]
         return known_rules(self.hosts, self.engine_, [*aliases, *links])
 
@@ -205,8 +206,8 @@ class Verified(Canonicalizer):
         left = copy.copy(self)
         left.engine_ = self.engine_.without(identifiers)
         left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
-        aliases = self.reading_.aliases.of_host.values()
-        kept = HostAliases(alias for alias in aliases if site_identifier("", alias) not in identifiers)
+        aliases = self.reading_.aliases.values()
+        kept = [alias for alias in aliases if site_identifier("", alias) not in identifiers]
         left.reading_ = Reading(kept, self.reading_.grammars)
         return left
 
@@ -220,7 +221,7 @@ class Verified(Canonicalizer):
 
     def _links_of(self, url: str) -> HostLinks:
         """Link rules of a URL's host."""
-        if len(self.links_) == 1 and not self.reading_.aliases.of_host:  # most models know one host
+        if len(self.links_) == 1 and not self.reading_.aliases:  # most models know one host
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
@@ -254,12 +255,12 @@ class Verified(Canonicalizer):
 
     def n_learnt(self) -> int | None:
         """Number of rules of all kinds."""
-        return len(self.reading_.aliases.of_host) + len(self.engine_.rules) + len(self._link_rules())
+        return len(self.reading_.aliases) + len(self.engine_.rules) + len(self._link_rules())
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
         return {
-            "host_aliases": len(self.reading_.aliases.of_host),
+            "host_aliases": len(self.reading_.aliases),
             "rules": len(rules),
             "referrer_rules": sum(len(links.referrer_rules) for links in self.links_.values()),
             "coverage_rules": sum(len(links.coverage_rules) for links in self.links_.values()),
@@ -273,25 +274,25 @@ class Verified(Canonicalizer):
         grammars = self.reading_.grammars_to_json()
         return {
             **({_GRAMMAR_FILE: grammars} if grammars else {}),
-            _ALIASES_FILE: self.reading_.aliases.to_json(),
+            _ALIASES_FILE: self.reading_.aliases_to_json(),
             _RULES_FILE: rules_to_json(self.engine_.rules),
             _TITLES_FILE: self.new_words_.to_json(),
-            _LINKS_FILE: {host: links_to_json(links) for host, links in sorted(self.links_.items())},
+            _LINKS_FILE: {host: links.to_json() for host, links in sorted(self.links_.items())},
             _REFUSED_FILE: refusals_to_json(self.refused_),
             **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
         }
 
     def _restore(self, files: ModelFiles) -> None:
-        grammars = Reading.grammars_from_json(files.table(_GRAMMAR_FILE)) if _GRAMMAR_FILE in files.tables else {}
-        self.reading_ = Reading(HostAliases.from_json(files.table(_ALIASES_FILE)), grammars)
-        self.links_ = {host: links_from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
+        grammars = files.table(_GRAMMAR_FILE) if _GRAMMAR_FILE in files.tables else None
+        self.reading_ = Reading.from_json(files.table(_ALIASES_FILE), grammars)
+        self.links_ = {host: HostLinks.from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
         rules = rules_from_json(files.table(_RULES_FILE))
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.from_json(files.table(_TITLES_FILE), self.engine_)
         self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
         self._note_kinds_of_links()
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
-        if missing := self.hosts - self.reading_.aliases.of_host.keys() - self.links_.keys():
+        if missing := self.hosts - self.reading_.aliases.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")
 
 

@@ -15,12 +15,12 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
-from dedup_crawler.rules.applying.deep_keys import DeepMap
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.language.rule_files import rules_from_json
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.joins import rules_of_examples
+from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.templates import Templater
 
 _RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "translations.json", "tokens.json"
@@ -61,7 +61,7 @@ def _proposer(
     if _RULES in files.tables:
         rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
         cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
-        maps = {host: DeepMap.from_json(cuts) for host, cuts in cut.items()}
+        maps = {host: UrlMap.from_json(cuts) for host, cuts in cut.items()}
         engine = RuleEngine(rules, maps)
         return lambda host, urls: (
             _shown(host, urls, engine.form, method)

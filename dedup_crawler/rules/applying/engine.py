@@ -9,17 +9,15 @@ of them makes the URL smaller. In all cases, the form of a form is the form itse
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
-from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star
-from dedup_crawler.rules.language.rule_ids import order_identifier, rule_identifier
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES, UrlMap
-from dedup_crawler.urls.keyvalue import KeyValues, is_other_query_order
+from dedup_crawler.rules.language.rule import Cut, Drop, Literal, OneOf, Rule, Set, Star
+from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -28,8 +26,63 @@ _PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
 _NEVER = frozenset({"scheme"})  # every URL has it
 
+_Ranked = tuple[int, int, Rule]
+"""Rank (the most specific rule first), number and rule."""
 _Trace = tuple[str, list[int]]
 """Form of a URL, and the numbers of the rules that led to the form."""
+
+
+class RuleIndex:
+    """Finds the numbered rules of one host that may fire on a URL, without trying all of them.
+
+    Each rule is filed under one key that it requires. If it requires literal values, it is filed under the key and
+    value that fewest rules ask for. Of two equally specific rules, the one with the smaller number is tried first.
+    """
+
+    def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
+        ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
+        self.need_query = all(any(key[:6] == "query[" for key in rule.required()) for _, rule in ordered)
+        """True if no rule matches a URL without a query."""
+        self._at_key: dict[str, list[_Ranked]] = defaultdict(list)
+        self._at_value: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
+        literals = [_literals(rule) for _, rule in ordered]
+        n_asking = Counter((key, value) for its in literals for key, values in its.items() for value in values)
+        for rank, ((number, rule), its) in enumerate(zip(ordered, literals, strict=True)):
+            if its:
+                key = min(its, key=lambda key: (sum(n_asking[key, value] for value in its[key]), key))
+                for value in its[key]:
+                    self._at_value[key][value].append((rank, number, rule))
+            else:  # query keys are the rarest, and every URL has a scheme
+                key = max(rule.required(), key=lambda key: (key[:6] == "query[", key), default="scheme")
+                self._at_key[key].append((rank, number, rule))
+        self._keys = [*self._at_key.keys() | self._at_value.keys()]
+
+    def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
+        """Number of the most specific rule that changes the map of a URL, and the changed map; None without one."""
+        found: list[_Ranked] = []
+        for key in self._keys if len(self._keys) < len(values) else values:
+            if key in values:
+                if key in self._at_key:
+                    found += self._at_key[key]
+                if key in self._at_value:
+                    found += self._at_value[key].get(values[key], ())
+        if len(found) > 1:
+            found.sort()
+        for _, number, rule in found:
+            if rule.matches(values):
+                changed = rule.apply(values)
+                if changed != values:
+                    return number, changed
+        return None
+
+
+def _literals(rule: Rule) -> dict[str, frozenset[str | None]]:
+    """Key -> the values that a rule requires, for keys with a literal or a set of values."""
+    return {
+        key: frozenset((matcher.value,)) if isinstance(matcher, Literal) else matcher.values
+        for key, matcher in rule.context.items()
+        if isinstance(matcher, (Literal, OneOf))
+    }
 
 
 class RuleEngine:
@@ -40,7 +93,7 @@ class RuleEngine:
     rules
         Rules of any hosts. Of two equally specific rules, the first is tried first.
     maps
-        Host -> map that reads its URLs; :class:`KeyValueMap` by default.
+        Host -> map that reads its URLs; :data:`KEY_VALUES` by default.
     query_keys
         Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
         are known.
@@ -85,14 +138,14 @@ class RuleEngine:
     def is_strange(self, url: str) -> bool:
         """Return True if a URL has query names that the rules of its host do not know."""
         known = self._query_keys.get(host_of(url))
-        return known is not None and not known.issuperset(_names(url))
+        return known is not None and not known.issuperset(query_names(url))
 
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to the form, in order."""
         latest, found = self._latest
         if latest == url:
             return found
-        host, names = host_of(url), _names(url)
+        host, names = host_of(url), query_names(url)
         known = self._query_keys.get(host)
         if known is not None and not known.issuperset(names):
             passed, fired, is_settled = [url], list[int](), True
@@ -131,7 +184,7 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Numbers of the rules that run in a circle on *url*; empty if there is no circle."""
-        passed, fired, is_settled = self._walk(url, host_of(url), _names(url))
+        passed, fired, is_settled = self._walk(url, host_of(url), query_names(url))
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
     def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
@@ -197,7 +250,7 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     if start < 0:  # no absolute URL: rules do not apply
         return url, {}
     values = url_map.read(url[start:], url[: url.index("://")])
-    names = _names(url)
+    names = query_names(url)
     return _sorted(url, names) if names != sorted(names) else url, values
 
 
@@ -205,12 +258,6 @@ def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str
     authority = url.partition("://")[2].partition("/")[0]
     # a value may need other escapes in its new place
     return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
-
-
-def _names(url: str) -> list[str]:
-    """Names in the query of a URL."""
-    query = url.partition("?")[2]
-    return [part.partition("=")[0] for part in query.split("&")] if query else []
 
 
 def _sorted(url: str, names: Sequence[str]) -> str:

@@ -1,30 +1,57 @@
 """New words in the place of titles: ``history`` in ``/questions/17/history`` is no title of question 17.
 
 A rule that drops titles was learnt from values that each belong to one page. If a new value occurs with a third page,
-it is a word of the site (:mod:`dedup_crawler.rules.applying.value_reuse`). From then on, its URLs keep their own forms.
+it is a word of the site. From then on, its URLs keep their own forms. The translator of templates drops slugs in the
+same way, and asks the same guard.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star
-from dedup_crawler.rules.language.url_maps import values_of
+from dedup_crawler.urls.keyvalue import values_of
 from dedup_crawler.urls.normal import host_of
 
-_MAX_PAGES = 2  # two pages may have the same title
-_USUAL = 0.10  # if a larger share of the URLs has a value with more pages, the key holds no titles (session ids)
+MAX_PAGES = 2
+"""Two pages may have the same title; a value with more pages is a word of the site."""
+USUAL = 0.10
+"""If a larger share (0-1) of the URLs has a value with more pages, the key holds no titles (session ids)."""
+MAX_VALUES = 200_000
+"""Values that are remembered, about 60 MB; the oldest are forgotten first."""
 _MIN_URLS = 8  # a section with fewer URLs is not watched by itself
 
 Watched = tuple[int, str]
 """Number of a rule that drops titles, and the first path part of the watched section; "" for all other sections."""
 Shared = Mapping[Watched, frozenset[str]]
 """Values that more than two pages had in training; dropping them is right."""
+
+
+class ValueReuseGuard:
+    """Remembers the pages of each dropped value, up to three.
+
+    Its memory is bounded. The answer for a URL does not change while its value is remembered.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[Hashable, int, str], list[int]] = {}
+
+    def allows(self, where: Hashable, slot: int, value: str, page: Hashable) -> bool:
+        """Return True if *value* in a *slot* of a kind of URLs (*where*) may be dropped from a URL of this *page*."""
+        pages = self._pages.setdefault((where, slot, value), [])
+        shown = hash(page)
+        if shown in pages:
+            return True
+        if len(pages) >= MAX_PAGES:
+            return False
+        pages.append(shown)
+        if len(self._pages) > MAX_VALUES:
+            del self._pages[next(iter(self._pages))]
+        return True
 
 
 class NewWords:
@@ -53,10 +80,10 @@ class NewWords:
             n_urls[watched][value] += 1
         shared = {}
         for watched, its_pages in pages.items():
-            if len(set().union(*its_pages.values())) <= _MAX_PAGES:
+            if len(set().union(*its_pages.values())) <= MAX_PAGES:
                 continue  # for example a log-in page: no value can occur with a third page
-            reused = frozenset(value for value, its in its_pages.items() if len(its) > _MAX_PAGES)
-            if sum(n_urls[watched][value] for value in reused) <= _USUAL * n_urls[watched].total():
+            reused = frozenset(value for value, its in its_pages.items() if len(its) > MAX_PAGES)
+            if sum(n_urls[watched][value] for value in reused) <= USUAL * n_urls[watched].total():
                 shared[watched] = reused
         return cls(engine, shared)
 
@@ -92,7 +119,7 @@ class NewWords:
         for number, section, value, page in self._dropped(url, form):
             watched = (number, section) if (number, section) in self.shared else (number, "")
             known = self.shared.get(watched)
-            if known is not None and value not in known and not self._met.allows(watched[1], number, value, (page,)):
+            if known is not None and value not in known and not self._met.allows(watched[1], number, value, page):
                 return True
         return False
 

@@ -7,14 +7,13 @@ own form. In the result of :meth:`TranslationTable.settled`, every target is its
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.applying.value_reuse import ValueReuseGuard, guarded_slots, kept_arguments
-from dedup_crawler.rules.judging.judge import judge
+from dedup_crawler.rules.applying.new_words import MAX_PAGES, USUAL, ValueReuseGuard
 from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, merge_evidence_of
 from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -30,6 +29,7 @@ from dedup_crawler.urls.templates import (
 
 _MAX_PASSES = 10  # a form that still changes after so many translations is not used
 _MAX_DIGITS = 6  # digits of an argument's number in a file
+Source = TypeVar("Source", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class TranslationTable:
     def _guard_allows(self, template: Template, translation: Translation, arguments: Arguments) -> bool:
         if not translation.guarded:
             return True
-        kept = kept_arguments(arguments, translation.guarded)
+        kept = _kept_arguments(arguments, translation.guarded)
         return all(self._guard.allows(template, slot, arguments[slot - 1], kept) for slot in translation.guarded)
 
     def _settled_form(self, url: str) -> str:
@@ -185,3 +185,61 @@ def _translation(template: Template, entry: JsonValue) -> Translation:
     if max(numbers) > count_placeholders(template) or 0 in guarded:
         raise BadInputError(f"{entry.place} has no argument {max(numbers)}.")
     return Translation(says, entry["urls"].count(), merge_evidence_of(entry), entry["used"].flag(), tuple(guarded))
+
+
+def guarded_slots(urls: Sequence[Arguments], dropped: Iterable[int]) -> tuple[int, ...]:
+    """Find the *dropped* arguments (numbers from 1) whose values few of the *urls* of one template share.
+
+    A slug belongs to one id. A mapping that drops it from ``/questions/17/how-to-quit`` would also drop ``history``
+    from ``/questions/17/history``, which is another page.
+    """
+    dropped = tuple(dropped)
+    slots = []
+    for slot in dropped:
+        pages: dict[str, set[Arguments]] = defaultdict(set)
+        for arguments in urls:
+            pages[arguments[slot - 1]].add(_kept_arguments(arguments, dropped))
+        n_reusing = sum(len(pages[arguments[slot - 1]]) > MAX_PAGES for arguments in urls)
+        if n_reusing <= USUAL * len(urls):
+            slots.append(slot)
+    return tuple(slots)
+
+
+def _kept_arguments(arguments: Arguments, dropped: Iterable[int]) -> Arguments:
+    gone = set(dropped)
+    return tuple(argument for i, argument in enumerate(arguments, start=1) if i not in gone)
+
+
+def judge(
+    forms: Sequence[str],
+    clusters: Sequence[int],
+    sources: Sequence[Source | None],
+    *,
+    first_judged: int = 0,
+) -> dict[Source, MergeEvidence]:
+    """Count the merge groups of each source that has any. A source is a rule or template that changes URLs.
+
+    Parameters
+    ----------
+    forms, clusters
+        Forms and clusters of distinct URLs, in crawl order.
+    sources
+        ``sources[i]`` changed URL i to its form; None if nothing did.
+    first_judged
+        Only groups with a URL at this place or later count, so that sources learnt on the URLs before it are judged on
+        unseen pages.
+    """
+    groups: dict[str, list[int]] = defaultdict(list)
+    for i, form in enumerate(forms):
+        groups[form].append(i)
+    n_groups: dict[Source, int] = defaultdict(int)
+    n_wrong: dict[Source, int] = defaultdict(int)
+    for members in groups.values():
+        if len(members) < 2 or members[-1] < first_judged:
+            continue
+        is_wrong = len({clusters[i] for i in members}) > 1
+        for source in {sources[i] for i in members}:
+            if source is not None:
+                n_groups[source] += 1
+                n_wrong[source] += is_wrong
+    return {source: MergeEvidence(n, n_wrong[source]) for source, n in n_groups.items()}

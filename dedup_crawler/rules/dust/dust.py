@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.parameters import LikelyParameter, likely_parameters
 from dedup_crawler.rules.dust.substrings import Substitution, Tokens, likely_substitutions
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.dust.validation import PairsOfRule, pairs_of_substrings, shuffled
+from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
 from dedup_crawler.rules.language.rule import Drop
 from dedup_crawler.rules.language.substring_rule import END, START, AnyRule, SubstringRule
 

@@ -55,9 +55,9 @@ def likely_substitutions(
             found.append(bucketed)
             n_found += len(bucketed.hashes)
             if n_found > _MAX_CANDIDATES:
-                found = [_together(found).bounded()]
+                found = [_together(found).best(1, _MAX_CANDIDATES // 2)]
                 n_found = len(found[0].hashes)
-    supported = _together(found).supported(min_support)
+    supported = _together(found).best(min_support, _MAX_LIKELY)
     texts: dict[tuple[Tokens, Tokens], int] = {}
     for old, new, support in supported.texts(table):
         # a start mark hides the scheme, so the same rule may come twice
@@ -76,10 +76,6 @@ class _Candidates(NamedTuple):
     places: npt.NDArray[np.int64]
     """Place and number of tokens of the old side, then of the new side, in one instance of each rule, (n, 4)."""
 
-    def at(self, rows: Places) -> _Candidates:
-        """Candidates of some rows."""
-        return _Candidates(self.hashes[rows], self.counts[rows], self.places[rows])
-
     def counted(self) -> _Candidates:
         """Join the rows of equal rules, and add up their counts."""
         if not len(self.hashes):
@@ -89,18 +85,11 @@ class _Candidates(NamedTuple):
         firsts = np.flatnonzero(np.concatenate(([True], hashes[1:] != hashes[:-1])))  # (rules,)
         return _Candidates(hashes[firsts], np.add.reduceat(self.counts[order], firsts), self.places[order[firsts]])
 
-    def bounded(self) -> _Candidates:
-        """Keep the rules with most instances, at most half of the limit."""
-        if len(self.hashes) <= _MAX_CANDIDATES // 2:
-            return self
-        kept = np.sort(np.argsort(-self.counts, kind="stable")[: _MAX_CANDIDATES // 2])
-        return self.at(kept)
-
-    def supported(self, min_support: int) -> _Candidates:
-        """Keep the rules with at least *min_support* instances, at most 50,000, the best supported first."""
+    def best(self, min_support: int, limit: int) -> _Candidates:
+        """Keep the rules with at least *min_support* instances, at most *limit* of them, the best supported first."""
         enough = np.flatnonzero(self.counts >= min_support)
-        kept = enough[np.argsort(-self.counts[enough], kind="stable")[:_MAX_LIKELY]]
-        return self.at(kept)
+        kept = enough[np.argsort(-self.counts[enough], kind="stable")[:limit]]
+        return _Candidates(self.hashes[kept], self.counts[kept], self.places[kept])
 
     def texts(self, table: TokenTable) -> Iterator[tuple[Tokens, Tokens, int]]:
         """Old and new side of each rule as tokens, and the count."""

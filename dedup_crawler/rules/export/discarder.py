@@ -20,7 +20,7 @@ from itertools import combinations, product
 from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
 from dedup_crawler.rules.export.order import EXTENSION, commute, few_values
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, NoneOf, Rule
-from dedup_crawler.rules.language.rule_ids import rule_identifier
+from dedup_crawler.rules.language.rule_files import rule_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 

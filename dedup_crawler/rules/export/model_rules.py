@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import UrlMap
+from dedup_crawler.urls.keyvalue import UrlMap
 
 COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 

@@ -11,13 +11,13 @@ A hundred rules that are each hardly ever wrong still lose pages, so there is a 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.language.refusals import Refusals, Refused
 from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.substring_rule import AnyRule
 
 RIGHT = (1.0, 400.0)
 """Beta distribution of the error rates of rules that hold: 0.25 % in the mean."""
@@ -58,7 +58,19 @@ class Belief:
         self.min_groups = MIN_GROUPS if min_groups is None else min_groups
         self.few_values = FEW_VALUES if few_values is None else few_values
         self.n_tried = 0
-        self.refusals = Refusals()
+        self.refused: dict[Hashable, tuple[AnyRule | SiteRule, str]] = {}
+        """Name of each refused hypothesis -> its rule, and the reason."""
+        self._believed: set[Hashable] = set()
+
+    def refuse(self, name: Hashable, rule: AnyRule | SiteRule, reason: str) -> None:
+        """Note a refused hypothesis. It may be tested several times; the last refusal counts."""
+        if name not in self._believed:
+            self.refused[name] = rule, reason
+
+    def note_believed(self, name: Hashable) -> None:
+        """Note that a hypothesis holds, at least in some contexts: then it is not among the refused."""
+        self._believed.add(name)
+        self.refused.pop(name, None)
 
     def may_hold(self, weight: float, wrong_weight: float) -> bool:
         """Return True if groups of this weight make the expected error small."""
@@ -69,7 +81,7 @@ class Belief:
         self.n_tried += 1
         reason = self.why_not(evidence, stricter) or doubt
         if reason:
-            self.refusals.add(rule, Refused(rule, reason, rule.evidence))
+            self.refuse(rule, rule, reason)
         return not reason
 
     def holds(self, evidence: Evidence, stricter: int = 1) -> bool:

@@ -7,14 +7,11 @@ URLs show more than one page. Singletons count too: they are the negative exampl
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from dedup_crawler.rules.language.statistics import MergeEvidence
-
-Source = TypeVar("Source", bound=Hashable)
 
 UNKNOWN = -1
 """Cluster number of a URL whose page is not known."""
@@ -49,38 +46,3 @@ class Evidence:
     def of(cls, counted: MergeEvidence) -> Evidence:
         """Evidence of groups that weigh one each."""
         return cls(counted.n_groups, counted.n_wrong, counted.n_groups, counted.n_wrong)
-
-
-def judge(
-    forms: Sequence[str],
-    clusters: Sequence[int],
-    sources: Sequence[Source | None],
-    *,
-    first_judged: int = 0,
-) -> dict[Source, MergeEvidence]:
-    """Count the merge groups of each source that has any. A source is a rule or template that changes URLs.
-
-    Parameters
-    ----------
-    forms, clusters
-        Forms and clusters of distinct URLs, in crawl order.
-    sources
-        ``sources[i]`` changed URL i to its form; None if nothing did.
-    first_judged
-        Only groups with a URL at this place or later count, so that sources learnt on the URLs before it are judged on
-        unseen pages.
-    """
-    groups: dict[str, list[int]] = defaultdict(list)
-    for i, form in enumerate(forms):
-        groups[form].append(i)
-    n_groups: dict[Source, int] = defaultdict(int)
-    n_wrong: dict[Source, int] = defaultdict(int)
-    for members in groups.values():
-        if len(members) < 2 or members[-1] < first_judged:
-            continue
-        is_wrong = len({clusters[i] for i in members}) > 1
-        for source in {sources[i] for i in members}:
-            if source is not None:
-                n_groups[source] += 1
-                n_wrong[source] += is_wrong
-    return {source: MergeEvidence(n, n_wrong[source]) for source, n in n_groups.items()}

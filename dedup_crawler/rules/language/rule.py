@@ -1,7 +1,7 @@
 """The rule of all miners: a context (where a rule may be applied) and a transformation (what it does).
 
 Both use the keys of :mod:`dedup_crawler.urls.keyvalue`, or the finer keys of another map
-(:mod:`dedup_crawler.rules.language.url_maps`). A key that the context does not name may have any value or be missing. A
+(:mod:`dedup_crawler.urls.keyvalue`). A key that the context does not name may have any value or be missing. A
 key that the transformation does not name is not changed. Rules have no regular expressions, so matching a value takes
 time linear in its length, whoever wrote the rule.
 

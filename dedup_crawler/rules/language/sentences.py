@@ -1,10 +1,14 @@
-"""Rules as English sentences with their evidence, for a person who decides whether to trust them."""
+"""Rules as English sentences with their evidence, for a person who decides whether to trust them.
+
+A model also keeps the refused hypotheses with most support, so that a person can see why they are no rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from dedup_crawler.rules.language.refusals import MAX_REFUSALS, Refusal, Refused
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import (
     ANY,
     Copy,
@@ -26,6 +30,19 @@ from dedup_crawler.rules.language.url_shapes import written
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4
+MAX_REFUSALS = 30
+"""Most refused hypotheses that one model keeps."""
+_MAX_LENGTH = 2_000  # characters of a sentence in a file
+
+
+class Refusal(NamedTuple):
+    """A hypothesis that was tested and is not believed."""
+
+    sentence: str
+    """Sentence of the rule, with its counts."""
+    reason: str
+    n_groups: int
+    n_wrong: int
 
 
 def sentence_of(rule: AnyRule | SiteRule) -> str:
@@ -43,6 +60,42 @@ def sentence_of(rule: AnyRule | SiteRule) -> str:
     return f"{says}: {counts}, at most {bound} wrong (95 %)"
 
 
+def refusals_of(refused: Iterable[tuple[AnyRule | SiteRule, str]]) -> list[Refusal]:
+    """Choose the rules with most right merge groups, each sentence once, at most :data:`MAX_REFUSALS`.
+
+    *refused* are the rules and the reasons. Hypotheses that are mostly wrong are left out.
+    """
+    said: dict[str, Refusal] = {}
+    found = [(rule.evidence, rule, why) for rule, why in refused if 2 * rule.evidence.n_wrong < rule.evidence.n_groups]
+    for evidence, rule, reason in sorted(found, key=lambda each: each[0].n_wrong - each[0].n_groups):
+        if len(said) == MAX_REFUSALS:
+            break
+        sentence = sentence_of(rule)
+        said.setdefault(sentence, Refusal(sentence, reason, evidence.n_groups, evidence.n_wrong))
+    return list(said.values())
+
+
+def refusals_to_json(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
+    """Return refusals as JSON values."""
+    return [
+        {"rule": each.sentence, "reason": each.reason, "groups": each.n_groups, "wrong": each.n_wrong}
+        for each in refusals
+    ]
+
+
+def refusals_from_json(value: JsonValue) -> list[Refusal]:
+    """Read the result of :func:`refusals_to_json`; BadInputError if *value* is not one."""
+    return [
+        Refusal(
+            entry["rule"].text()[:_MAX_LENGTH],
+            entry["reason"].text()[:_MAX_LENGTH],
+            entry["groups"].count(),
+            entry["wrong"].count(),
+        )
+        for entry in value.values(MAX_REFUSALS)
+    ]
+
+
 def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
     """Return a sentence for the rule, and the unit of its evidence."""
     if isinstance(rule, SubstringRule):
@@ -56,21 +109,6 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
     if isinstance(rule, CoverageRule):
         return f"{written(rule.shape)} shows only pages that other URLs show", "pages"
     return f"host {rule.host} shows the pages of {rule.target}", "pages met on both"
-
-
-def refusals_of(refused: Iterable[Refused]) -> list[Refusal]:
-    """Choose the refused hypotheses with most right merge groups, each sentence once, at most :data:`MAX_REFUSALS`.
-
-    Hypotheses that are mostly wrong are left out.
-    """
-    said: dict[str, Refusal] = {}
-    found = [each for each in refused if 2 * each.evidence.n_wrong < each.evidence.n_groups]
-    for each in sorted(found, key=lambda each: each.evidence.n_wrong - each.evidence.n_groups):
-        if len(said) == MAX_REFUSALS:
-            break
-        sentence = sentence_of(each.rule)
-        said.setdefault(sentence, Refusal(sentence, each.reason, each.evidence.n_groups, each.evidence.n_wrong))
-    return list(said.values())
 
 
 def _told_operations(rule: Rule) -> Mapping[str, Operation]:

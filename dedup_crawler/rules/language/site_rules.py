@@ -1,14 +1,20 @@
 """Rules about a whole site, not about single URLs: host aliases, referrer rules and coverage rules.
 
-:mod:`dedup_crawler.rules.learning.host_aliases` and :mod:`dedup_crawler.rules.learning.link_rules` learn them.
+:mod:`dedup_crawler.rules.learning.host_aliases` and :mod:`dedup_crawler.rules.learning.link_rules` learn them. The link
+rules of a host are tables to look them up, and JSON that a person can read (``links.json``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_shapes import Shape
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.language.statistics import MergeEvidence, merge_evidence_of
+from dedup_crawler.rules.language.url_shapes import Shape, Shapes
+from dedup_crawler.urls.keyvalue import is_sorted
 
 
 @dataclass(frozen=True)
@@ -44,3 +50,85 @@ class CoverageRule:
 
 
 SiteRule = HostAlias | ReferrerRule | CoverageRule
+
+
+@dataclass(frozen=True)
+class HostLinks:
+    """Rules about the links of one host."""
+
+    query_keys: frozenset[str]
+    """Query names that enough training URLs have. The rules say nothing about URLs with other names."""
+    is_ordered: bool
+    """True if the order of the query matters. Then a URL whose query is not sorted keeps its own form."""
+    shapes: Shapes
+    referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
+    coverage_rules: Mapping[Shape, CoverageRule]
+
+    def rules(self) -> list[ReferrerRule | CoverageRule]:
+        """All rules of the host."""
+        return [*self.referrer_rules.values(), *self.coverage_rules.values()]
+
+    def is_out_of_order(self, url: str) -> bool:
+        """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
+        return self.is_ordered and "&" in url and not is_sorted(url)
+
+    def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
+        """The rule by which the link *url* on the page *referrer* leads back to that page."""
+        return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
+
+    def may_lead_back(self, url: str) -> bool:
+        """Return True if *url* leads back on some pages."""
+        return bool(self.referrer_rules) and self.shapes.of(url) in self._shapes_back
+
+    @cached_property
+    def _shapes_back(self) -> frozenset[Shape]:
+        return frozenset(link for _, link in self.referrer_rules)
+
+    def coverage_of(self, url: str) -> CoverageRule | None:
+        """The rule that covers *url*."""
+        return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rules as JSON values."""
+        counts = {
+            rule: {"pages": rule.evidence.n_groups, "wrong": rule.evidence.n_wrong, "urls": rule.n_urls}
+            for rule in self.rules()
+        }
+        return {
+            "query_keys": sorted(self.query_keys),
+            "is_ordered": self.is_ordered,
+            "literals": self.shapes.to_json(),
+            "referrer_rules": [
+                {"referrer": dict(rule.referrer), "link": dict(rule.shape), **counts[rule]}
+                for rule in self.referrer_rules.values()
+            ],
+            "coverage_rules": [{"link": dict(rule.shape), **counts[rule]} for rule in self.coverage_rules.values()],
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonValue) -> HostLinks:
+        """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
+        referrer_rules = [
+            ReferrerRule(_shape(entry["referrer"]), *_shape_and_counts(entry))
+            for entry in value["referrer_rules"].values()
+        ]
+        coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
+        return cls(
+            frozenset(value["query_keys"].texts()),
+            value["is_ordered"].flag(),
+            Shapes.from_json(value["literals"]),
+            {(rule.referrer, rule.shape): rule for rule in referrer_rules},
+            {rule.shape: rule for rule in coverage_rules},
+        )
+
+
+NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
+"""No link rules."""
+
+
+def _shape_and_counts(entry: JsonValue) -> tuple[Shape, MergeEvidence, int]:
+    return _shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count()
+
+
+def _shape(value: JsonValue) -> Shape:
+    return tuple(sorted((key, said.text()) for key, said in value.table().items()))

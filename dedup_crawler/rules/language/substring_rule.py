@@ -4,18 +4,26 @@ Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007: *a
 ``$`` -> at_start, at_end. A rule replaces whole tokens of path and query. A token is a run of letters, digits and
 escapes, or one other character. The new text is shorter than the old one, or as long and lexicographically smaller, so
 repeated application always ends.
+
+:class:`SubstringIndex` finds the rules that match a URL among thousands: each rule is filed under the token that fewest
+other rules have.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.urls.normal import normal_form
 
+MAX_LENGTH = 4_096
+"""Characters of the longest path and query to which substring rules are applied: more could take seconds."""
 START, END = "<", ">"
 """Marks before the first and behind the last token; no URL in normal form has these characters."""
 
@@ -72,3 +80,59 @@ class SubstringRule:
 
 
 AnyRule = Rule | SubstringRule
+
+
+class _FiledRule(NamedTuple):
+    """A rule that is filed under its rarest token."""
+
+    number: int
+    n_before: int
+    """Number of tokens of the substring before the rarest one."""
+    tokens: list[str]
+    new: str
+
+
+class SubstringIndex:
+    """Finds the substring rules of one host."""
+
+    def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
+        rules = [(number, rule.new, list(rule.tokens())) for number, rule in sorted(numbered, key=lambda pair: pair[0])]
+        n_rules = Counter(token for _, _, tokens in rules for token in set(tokens))
+        self._waiting: dict[str, list[_FiledRule]] = defaultdict(list)
+        for number, new, tokens in rules:
+            n_before = min(range(len(tokens)), key=lambda place: n_rules[tokens[place]])
+            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, new))
+
+    def fire(self, rest: str) -> tuple[int, str] | None:
+        """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
+        if len(rest) > MAX_LENGTH:
+            return None
+        tokens = split_tokens(f"{START}{rest}{END}")
+        best: tuple[int, str] | None = None
+        for place, token in enumerate(tokens):
+            for each in self._waiting.get(token, ()):
+                if best is not None and best[0] <= each.number:
+                    break
+                if (changed := _replaced(each, tokens, place)) is not None:
+                    best = each.number, changed
+        return best
+
+    def matches(self, rest: str) -> dict[int, str]:
+        """Numbers of the rules that match *rest*, each with its result at the first match."""
+        tokens = split_tokens(f"{START}{rest}{END}")
+        found: dict[int, str] = {}
+        for place, token in enumerate(tokens):
+            for each in self._waiting.get(token, ()):
+                if each.number not in found and (changed := _replaced(each, tokens, place)) is not None:
+                    found[each.number] = changed
+        return found
+
+
+def _replaced(rule: _FiledRule, tokens: list[str], place: int) -> str | None:
+    """Apply a rule whose rarest token is at *place* of a marked URL; None if it does not match, or no path is left."""
+    start = place - rule.n_before
+    end = start + len(rule.tokens)
+    if start < 0 or tokens[start:end] != rule.tokens:
+        return None
+    changed = f"{''.join(tokens[1:start])}{rule.new}{''.join(tokens[end:-1])}"
+    return changed if changed[:1] == "/" else None

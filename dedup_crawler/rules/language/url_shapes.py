@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.rule import STAR
-from dedup_crawler.rules.language.url_maps import values_of
-from dedup_crawler.urls.keyvalue import rest_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, values_of
 
 MIN_URLS = 8
 """Smallest number of URLs with a value that stays in shapes."""
 MIN_SHARE = 0.01
 """Smallest share (0-1) of the URLs with a value that stays in shapes."""
 MAX_KNOWN = 10_000
-"""Most URLs whose shapes are remembered: links repeat, and a crawl asks for the shape of each link three times."""
+"""Most URLs about which something is remembered: links repeat, and a crawl asks about each link three times."""
 MAX_URL = 300
 """Characters of the longest URL that is remembered: a query with hundreds of names would have a large shape."""
 
 Shape = tuple[tuple[str, str], ...]
+Said = TypeVar("Said")
 
 
 class Shapes:
@@ -32,7 +33,6 @@ class Shapes:
     def __init__(self, literals: Mapping[str, frozenset[str]]) -> None:
         self.literals = dict(literals)
         self._known: dict[str, Shape] = {}
-        self._same: dict[Shape, Shape] = {}  # equal shapes share one object
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> Shapes:
@@ -55,12 +55,7 @@ class Shapes:
         if shape is not None:
             return shape
         shape = self._shape_of(url)
-        if len(url) > MAX_URL:
-            return shape
-        if len(self._known) >= MAX_KNOWN:
-            self._known.clear()
-            self._same.clear()
-        shape = self._known[url] = self._same.setdefault(shape, shape)
+        remember(self._known, url, shape)
         return shape
 
     def _shape_of(self, url: str) -> Shape:
@@ -84,10 +79,18 @@ class Shapes:
         return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
 
 
+def remember(known: dict[str, Said], url: str, said: Said) -> None:
+    """Note what was found out about a URL, unless it is long; forget all URLs if there are too many."""
+    if len(url) <= MAX_URL:
+        if len(known) >= MAX_KNOWN:
+            known.clear()
+        known[url] = said
+
+
 def written(shape: Shape) -> str:
     """Write a shape as a URL without scheme and host.
 
     >>> written((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
     '/topic/*?page=*'
     """
-    return rest_of(dict(shape))
+    return KEY_VALUES.write(dict(shape))

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.applying.indexes import RuleIndex, SubstringIndex
+from dedup_crawler.rules.applying.engine import RuleIndex
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
 from dedup_crawler.rules.language.rule import ANY, Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES, values_of
-from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, values_of
 
 Integers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]

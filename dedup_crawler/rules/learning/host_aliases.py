@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from dedup_crawler.rules.applying.reading import HostAliases
 from dedup_crawler.rules.judging.belief import Belief
 from dedup_crawler.rules.judging.judge import UNKNOWN, Evidence
 from dedup_crawler.rules.language.site_rules import HostAlias
@@ -22,7 +21,7 @@ STRICTER = 5
 _MAX_HOSTS = 20  # hosts on which one path is compared: a crawl of more hosts is no crawl of one site
 
 
-def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> HostAliases:
+def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> list[HostAlias]:
     """Find hosts that show the same pages under the same paths; the shortest name of them is the target.
 
     Parameters
@@ -41,7 +40,7 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
         may_hold = belief.may_hold(judged.n_groups, judged.n_wrong)
         if may_hold and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
-    return HostAliases(_to_shortest(evidence))
+    return _to_shortest(evidence)
 
 
 _Found = set[tuple[int, int]]  # pairs of pages that two hosts show under one path

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.applying.link_files import HostLinks
 from dedup_crawler.rules.judging.belief import Belief, within_budget
 from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.refusals import Refused
+from dedup_crawler.rules.language.site_rules import HostLinks
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES
 from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
@@ -66,7 +65,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
             reason = (
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
-            belief.refusals.add(("budget", rule.identity()), Refused(rule, reason, rule.evidence))
+            belief.refuse(("budget", rule.identity()), rule, reason)
     return rules
 
 

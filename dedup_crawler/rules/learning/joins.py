@@ -22,10 +22,9 @@ from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.judging.judge import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Literal, Matcher, Operation, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
-from dedup_crawler.rules.language.url_maps import KEY_VALUES
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
-from dedup_crawler.rules.miners.pairs import STRUCTURE, pair_operations
-from dedup_crawler.urls.keyvalue import KeyValues
+from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, pair_operations
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_PAGES = 8
@@ -63,7 +62,7 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
         if source[0] != target[0] and url.split("/", 3)[2:3] == form.split("/", 3)[2:3]:
             operations = {
                 key: _as_cut(source[1].get(key), operation) if key not in STRUCTURE else operation
-                for key, operation in _operations(source[1], target[1]).items()
+                for key, operation in pair_operations(source[1], target[1]).items()
             }
             kinds = (("path[", "query["), ("query[",), ())
             shown.append(_rules_between(host, source[1], target[1], operations, kinds, origin))
@@ -107,12 +106,8 @@ def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
     yield from (list(rows.values()) for rows in kinds.values() if len(rows) > 1)
 
 
-def _operations(source: KeyValues, target: KeyValues) -> dict[str, Operation]:
-    return pair_operations(source, target, Counter(source.values()))
-
-
 def _joins(host: str, source: KeyValues, target: KeyValues) -> Sequence[Rule]:
-    operations = _operations(source, target)
+    operations = pair_operations(source, target)
     if len(operations) < 2:
         return ()  # a rule about one key is among the other hypotheses
     return _rules_between(host, source, target, operations, (("query[",), ()))

@@ -36,8 +36,8 @@ def _dust(crawl: MappedCrawl) -> list[AnyRule]:
     search = DustSearch(
         "dustbuster", min_support=MIN_GROUPS, max_tokens=35, max_bucket=11, n_tried=100, epsilon=0.1, seed=_SEED
     )
-    pages = [url.cluster for url in crawl.urls]
-    return search.rules_of(UrlList(crawl.host, [url.form for url in crawl.urls], pages, pages, are_clusters=True))
+    forms = [url.form for url in crawl.urls]
+    return search.rules_of(UrlList(crawl.host, forms, crawl.pages, crawl.pages, are_clusters=True))
 
 
 PROPOSERS: Mapping[str, Callable[[MappedCrawl], Iterable[AnyRule]]] = {

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from dedup_crawler.rules.judging.belief import Belief
-from dedup_crawler.rules.language.refusals import Refused
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
@@ -85,7 +84,7 @@ class RuleLearner:
         for rule in rules:
             self.columns.apply(rule)
         if rules:
-            self.belief.refusals.believed(hypothesis.rule.identity())
+            self.belief.note_believed(hypothesis.rule.identity())
             self.rules += rules
             self._asked = None
             self._known_trials.clear()
@@ -97,8 +96,11 @@ class RuleLearner:
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {self.belief.few_values}"
-        self.belief.refusals.add(hypothesis.rule.identity(), Refused(asked, reason, judged))
+        reason = (
+            self.belief.why_not(found)
+            or f"it is about all values, and the crawl has fewer than {self.belief.few_values}"
+        )
+        self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
         statistics = _statistics(context, trials)

@@ -28,11 +28,11 @@ from typing import NamedTuple
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation, Rule, Set, Star
 from dedup_crawler.rules.miners.key_columns import MISSING
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import (
+from dedup_crawler.rules.miners.mapped_crawl import (
     STRUCTURE,
     Constants,
     KeyPattern,
+    MappedCrawl,
     constants_of,
     key_pattern_of,
     pair_operations,
@@ -59,14 +59,6 @@ class TreeRow(NamedTuple):
     transformation: Transformation
 
 
-class Leaf(NamedTuple):
-    """A generalised rule."""
-
-    context: Mapping[str, Matcher]
-    absent: frozenset[str]
-    transformation: Transformation
-
-
 class Cluster(NamedTuple):
     """The URLs of one page, and what is known of their host."""
 
@@ -78,13 +70,32 @@ class Cluster(NamedTuple):
     constants: Constants
 
     def rows(self, *, seed: int) -> list[TreeRow]:
-        """Pairwise rules of the cluster, and a row without a change."""
-        return rows_of_cluster(self.number, self.maps, votes=self.votes, constants=self.constants, seed=seed)
+        """Pairwise rules from the sources of the cluster to its target, and the row of the target itself."""
+        draw = random.Random(f"{seed} {self.number}")  # noqa: S311 - draws examples, guards nothing
+        constants = self.constants
+        n_urls = Counter(item for values in self.maps for item in set(values.values()))
+
+        def rank(values: KeyValues) -> tuple[object, ...]:
+            own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
+            return len(own), *_target_rank(values, self.votes, constants)
+
+        target = min(self.maps, key=rank)
+        rows: list[TreeRow] = []
+        ignored: set[str] = set()
+        for source in _sources(self.maps, target, draw):
+            operations = pair_operations(source, target)
+            is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
+            transformation = _transformation(operations, constants, is_alike=is_alike)
+            if transformation is not None:
+                rows.append(TreeRow(source, transformation))
+                ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
+        return [*rows, TreeRow(target, frozenset((key, Star()) for key in ignored))]
 
 
 def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
     """Rules of the leaves of a host's tree, without statistics."""
-    return rules_of_rows(crawl.host, [row for each in clusters_of(crawl) for row in each.rows(seed=seed)], origin)
+    rows = [row for each in clusters_of(crawl) for row in each.rows(seed=seed)]
+    return list(rules_of_rows(crawl.host, rows, origin))
 
 
 def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
@@ -94,43 +105,6 @@ def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
     several = [maps for maps in clusters.values() if len(maps) > 1]
     votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
     return [Cluster(number, maps, votes, constants) for number, maps in clusters.items()]
-
-
-def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> list[Rule]:
-    """Rules of the leaves of the tree of *rows*, in crawl order."""
-    return [Rule(host, leaf.context, dict(leaf.transformation), leaf.absent, origin) for leaf in leaves_of(rows)]
-
-
-def rows_of_cluster(
-    cluster: int,
-    maps: Sequence[KeyValues],
-    *,
-    votes: Mapping[KeyPattern, int],
-    constants: Constants,
-    seed: int,
-) -> list[TreeRow]:
-    """Pairwise rules from the sources of a cluster to its target, and the row of the target itself.
-
-    The parameters are those of :class:`Cluster`.
-    """
-    draw = random.Random(f"{seed} {cluster}")  # noqa: S311 - draws examples, guards nothing
-    n_urls = Counter(item for values in maps for item in set(values.values()))
-
-    def rank(values: KeyValues) -> tuple[object, ...]:
-        own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
-        return len(own), *_target_rank(values, votes, constants)
-
-    target = min(maps, key=rank)
-    rows: list[TreeRow] = []
-    ignored: set[str] = set()
-    for source in _sources(maps, target, draw):
-        operations = pair_operations(source, target, Counter(source.values()))
-        is_alike = key_pattern_of(source, constants) == key_pattern_of(target, constants)
-        transformation = _transformation(operations, constants, is_alike=is_alike)
-        if transformation is not None:
-            rows.append(TreeRow(source, transformation))
-            ignored |= {key for key, operation in transformation if isinstance(operation, Star)}
-    return [*rows, TreeRow(target, frozenset((key, Star()) for key in ignored))]
 
 
 def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
@@ -164,8 +138,8 @@ def _transformation(
     return frozenset(said.items())
 
 
-def leaves_of(rows: Sequence[TreeRow]) -> Iterator[Leaf]:
-    """Leaves of the tree: most of their rows have one transformation, which changes the URL."""
+def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> Iterator[Rule]:
+    """Rules of the leaves of the tree of *rows*: most rows of a leaf have one transformation, which changes the URL."""
     classes = {row.transformation: number for number, row in enumerate(rows)}
     labels = [classes[row.transformation] for row in rows]
     said = {number: transformation for transformation, number in classes.items()}
@@ -178,7 +152,7 @@ def leaves_of(rows: Sequence[TreeRow]) -> Iterator[Leaf]:
         label, n = Counter(labels[place] for place in places).most_common(1)[0]
         if n >= MIN_PURITY * len(places) or len(places) < MIN_ROWS:
             if said[label] and len(places) >= MIN_ROWS:
-                yield Leaf(context, absent, said[label])
+                yield Rule(host, context, dict(said[label]), absent, origin)
             continue
         test = _best_test(rows, labels, places, keys)
         if test is None:

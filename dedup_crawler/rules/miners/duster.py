@@ -37,8 +37,15 @@ from dedup_crawler.rules.language.rule import (
     Set,
     Star,
 )
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import STRUCTURE, Constants, KeyPattern, constants_of, key_pattern_of, stratified
+from dedup_crawler.rules.miners.mapped_crawl import (
+    STRUCTURE,
+    Constants,
+    KeyPattern,
+    MappedCrawl,
+    constants_of,
+    key_pattern_of,
+    stratified,
+)
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _GAP = -0.5

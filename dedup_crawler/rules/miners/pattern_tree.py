@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -110,20 +110,6 @@ def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
     return {value for value, n in ordered[:-cut] if n >= least}
 
 
-class _Counts(NamedTuple):
-    """Number of URLs with each value; rare numbers and hexadecimal strings are counted by class."""
-
-    counts: Integers
-    """Numbers of URLs, (names,)."""
-    names: Integers
-    """Number of each value or class, (names,)."""
-
-    def entropy(self, n_urls: int) -> float:
-        """Entropy of the key, in nats. Sorting makes it exactly equal for keys that split the URLs in the same way."""
-        shares = np.sort(self.counts) / n_urls
-        return -float((shares * np.log(shares)).sum())
-
-
 def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str, Numbers]:
     """Keys that may split these URLs, or some of them -> numbers of their values, (places,)."""
     if len(places) < MIN_NODE:
@@ -145,18 +131,18 @@ def _best_split(
     best: tuple[float, str] | None = None
     for key, numbers in varying.items():
         if np.count_nonzero(numbers) >= least:
-            pooled, _ = _pooled(columns[key], *_counted(numbers, len(columns[key].values)))
-            if len(pooled.counts) > 1:
-                best = min(best or (math.inf, key), (pooled.entropy(n_urls), key))
+            _, counts, _ = _pooled(columns[key], *_counted(numbers, len(columns[key].values)))
+            if len(counts) > 1:
+                best = min(best or (math.inf, key), (_entropy(counts, n_urls), key))
     if best is None:
         return None
     key = best[1]
     values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)  # (values,), (places,)
-    pooled, names = _pooled(columns[key], values.astype(np.int64, copy=False), n.astype(np.int64, copy=False))
-    own = salient(dict(zip(pooled.names.tolist(), pooled.counts.tolist(), strict=True)), n_urls)
+    names, counts, name_of = _pooled(columns[key], values.astype(np.int64, copy=False), n.astype(np.int64, copy=False))
+    own = salient(dict(zip(names.tolist(), counts.tolist(), strict=True)), n_urls)
     if not own:
         return None
-    part_of_value = np.where(np.isin(names, list(own)), names, _TRIVIAL)
+    part_of_value = np.where(np.isin(name_of, list(own)), name_of, _TRIVIAL)
     parts = _parted(places, part_of_value[value_of])
     return (key, parts) if len(parts) > 1 else None
 
@@ -170,18 +156,25 @@ def _counted(numbers: Numbers, n_values: int) -> tuple[Integers, Integers]:
     return values, counts[values]
 
 
-def _pooled(column: KeyColumn, values: Integers, counts: Integers) -> tuple[_Counts, Integers]:
-    """Counts by name, and the name of each value: its number, or the number of its class if few URLs have it."""
+def _pooled(column: KeyColumn, values: Integers, counts: Integers) -> tuple[Integers, Integers, Integers]:
+    """Names, (names,), their counts, (names,), and the name of each value, (values,).
+
+    The name of a value is its number, or the number of its class if few URLs have it.
+    """
     n_having = counts.sum() - counts[values == 0].sum()
     is_rare = counts < max(MIN_NODE, _MIN_UNPOOLED_SHARE * n_having)
     kinds = column.pools[values]
-    names = np.where(is_rare & (kinds < 0), kinds, values)
-    pools = [(pool, n) for pool in (ANY_DIGITS, ANY_HEX) if (n := counts[names == pool].sum())]
-    is_own = names >= 0
-    by_name = _Counts(
-        np.append(counts[is_own], [n for _, n in pools]), np.append(names[is_own], [pool for pool, _ in pools])
-    )
-    return by_name, names
+    name_of = np.where(is_rare & (kinds < 0), kinds, values)
+    pools = [(pool, n) for pool in (ANY_DIGITS, ANY_HEX) if (n := counts[name_of == pool].sum())]
+    is_own = name_of >= 0
+    names = np.append(name_of[is_own], [pool for pool, _ in pools])
+    return names, np.append(counts[is_own], [n for _, n in pools]), name_of
+
+
+def _entropy(counts: Integers, n_urls: int) -> float:
+    """Entropy in nats. Sorting makes it exactly equal for keys that split the URLs in the same way."""
+    shares = np.sort(counts) / n_urls
+    return -float((shares * np.log(shares)).sum())
 
 
 def _parted(places: Numbers, names: Integers) -> dict[int, Numbers]:

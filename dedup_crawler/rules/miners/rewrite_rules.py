@@ -19,19 +19,19 @@ level of more than 200,000 rules is sampled.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Operation, Rule, Set, Star
-from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.pairs import STRUCTURE, PairKeys, pair_operations, stratified
+from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, MappedCrawl, pair_operations, stratified
 from dedup_crawler.urls.keyvalue import KeyValues
 
 _MAX_RULES = 200_000  # rules of one level
-_WILD = "\0any"  # no URL in normal form has this value
+_WILD, _ABSENT = "\0any", "\0absent"
+"""Any value; a key that only the target has. No URL in normal form has these values."""
 _Row = tuple["str | None", ...]
 _Operations = tuple["Operation | None", ...]
-PairwiseRule = tuple[PairKeys, _Row, _Operations]
+PairwiseRule = tuple[tuple[str, ...], _Row, _Operations]
+"""Keys of either URL, sorted; the value of the source and the operation on each key."""
 
 
 def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_cluster: int, seed: int) -> list[Rule]:
@@ -48,13 +48,11 @@ def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_clus
 def pairwise_rules(maps: Sequence[KeyValues]) -> Iterable[PairwiseRule]:
     """A rule for each ordered pair of URLs."""
     for source in maps:
-        counts = Counter(source.values())
         for target in maps:
             if source is not target:
                 keys = tuple(sorted(source.keys() | target.keys()))
-                operations = pair_operations(source, target, counts)
-                pair_keys = PairKeys(keys, frozenset(key for key in target if key not in source))
-                yield pair_keys, tuple(map(source.get, keys)), tuple(map(operations.get, keys))
+                operations = pair_operations(source, target)
+                yield keys, tuple(source.get(key, _ABSENT) for key in keys), tuple(map(operations.get, keys))
 
 
 def generalized(pairwise: Iterable[PairwiseRule], fan_out: int, draw: random.Random) -> list[PairwiseRule]:
@@ -71,16 +69,13 @@ def generalized(pairwise: Iterable[PairwiseRule], fan_out: int, draw: random.Ran
 
 def as_rule(host: str, found: PairwiseRule, origin: str) -> Rule:
     """A generalised pairwise rule in the rule language."""
-    (keys, added), row, operations = found
+    keys, row, operations = found
+    values = dict(zip(keys, row, strict=True))
     return Rule(
         host,
-        {
-            key: ANY if value == _WILD else Literal(value)
-            for key, value in zip(keys, row, strict=True)
-            if key not in added
-        },
+        {key: ANY if value == _WILD else Literal(value) for key, value in values.items() if value != _ABSENT},
         {key: operation for key, operation in zip(keys, operations, strict=True) if operation is not None},
-        absent=added,
+        absent=frozenset(key for key, value in values.items() if value == _ABSENT),
         origin=origin,
     )
 
@@ -91,12 +86,10 @@ def _next_level(level: Sequence[PairwiseRule], fan_out: int) -> list[PairwiseRul
     for i in range(max((len(row) for _, row, _ in level), default=0)):
         for rules in _alike(level, i).values():
             if len(rules) >= fan_out and len({row[i] for _, row, _ in rules}) >= fan_out:
-                pair_keys, row, operations = rules[0]
+                keys, row, operations = rules[0]
                 said = {operations[i] for _, _, operations in rules}
                 operation = operations[i] if len(said) == 1 else Star()
-                wider[
-                    pair_keys, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])
-                ] = None
+                wider[keys, (*row[:i], _WILD, *row[i + 1 :]), (*operations[:i], operation, *operations[i + 1 :])] = None
     return list(wider)
 
 
@@ -104,11 +97,11 @@ def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], li
     """Group rules that differ only in their key number *i*; one key at a time saves memory."""
     alike: dict[tuple[object, ...], list[PairwiseRule]] = {}
     for rule in level:
-        (keys, added), row, operations = rule
-        if i < len(row) and row[i] != _WILD and keys[i] not in added:
+        keys, row, operations = rule
+        if i < len(row) and row[i] not in (_WILD, _ABSENT):
             masked = _masked(keys[i], operations[i])
             rest = operations if masked is operations[i] else (*operations[:i], masked, *operations[i + 1 :])
-            alike.setdefault((keys, added, row[:i], row[i + 1 :], rest), []).append(rule)
+            alike.setdefault((keys, row[:i], row[i + 1 :], rest), []).append(rule)
     return alike
 
 

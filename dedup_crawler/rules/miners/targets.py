@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from dedup_crawler.rules.language.statistics import count_merges
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, join
 
 _MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: the cost grows with the square
@@ -152,18 +153,10 @@ def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, Tem
 def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
     """Return True if at most 10 % of the merged forms are shared by different pages."""
     written = mapping.written()
-    groups: dict[str, set[int]] = defaultdict(set)
-    sizes: Counter[str] = Counter()
-    for source in sources:
-        form = join(written, source.arguments)
-        groups[form].add(source.cluster)
-        sizes[form] += 1
-    for form, pages in groups.items():
-        if form in known:
-            pages.add(known[form])
-            sizes[form] += 1
-    merged = [pages for form, pages in groups.items() if sizes[form] > 1]
-    return sum(len(pages) > 1 for pages in merged) <= _MAX_WRONG * len(merged)
+    forms = [join(written, source.arguments) for source in sources]
+    others = [(form, known[form]) for form in set(forms) if form in known]
+    counted = count_merges(forms, [source.cluster for source in sources], others).evidence
+    return counted.n_wrong <= _MAX_WRONG * counted.n_groups
 
 
 def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Template, TemplateMapping]:

@@ -4,27 +4,30 @@ https://docs.clearurls.xyz/1.27.3/specs/rules/. We use ``urlPattern``, ``excepti
 ``referralMarketing`` (names of parameters) and ``rawRules`` (texts that are cut out of the URL). We ignore
 ``redirections`` and ``completeProvider``: they make a browser go elsewhere or block the request, and say nothing about
 duplicates.
+
+The patterns come from strangers. RE2 matches them in time linear in the length of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.language.rule_ids import identifier
-from dedup_crawler.rules.static_rules.re2_patterns import PatternSet, compiled_re2, why_not
+from dedup_crawler.errors import BadInputError, MissingExtraError
+from dedup_crawler.rules.language.rule_files import identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _NAME_RULES = ("rules", "referralMarketing")
 _LISTS = (*_NAME_RULES, "rawRules", "exceptions")
 _MAX_PROVIDERS = 10_000
+_MAX_PATTERN = 2_000
+_MAX_MEMORY = 2**26
 
 
 class ClearUrls:
     """The rules of one file: *value* is its JSON, *file* its name, for messages about its rules.
 
-    BadInputError if *value* is not in this format.
+    BadInputError if *value* is not in this format. MissingExtraError if RE2 is not installed.
     """
 
     kind = "ClearURLs"
@@ -38,8 +41,8 @@ class ClearUrls:
         self.sentences: dict[str, str] = {}
         """Identifier -> description of the rule."""
         for name, said in _checked_providers(value, file):
-            self._take(name, said)
-        self._set = PatternSet([provider.url_pattern for provider in self._providers])
+            self._take(said, name, f"{file}, provider {_plain(name)}")
+        self._set = _PatternSet([provider.url_pattern for provider in self._providers])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
         """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
@@ -55,27 +58,24 @@ class ClearUrls:
         """The used rules, in the format of the file."""
         return {"providers": self._kept}
 
-    def _take(self, name: str, said: Mapping[str, Any]) -> None:
+    def _take(self, said: Mapping[str, Any], name: str, place: str) -> None:
         # an exception protects URLs: if it cannot be used, the whole provider is left out
-        reasons = filter(None, map(why_not, [said["urlPattern"], *said.get("exceptions", ())]))
-        if (reason := next(reasons, None)) is not None:
-            self.refused.append(f"{self.file}, provider {_plain(name)}: {reason}")
+        reasons = [reason for each in (said["urlPattern"], *said.get("exceptions", ())) if (reason := _why_not(each))]
+        if reasons:
+            self.refused.append(f"{place}: {reasons[0]}")
             return
-        lists = {each: [*self._usable(name, said.get(each, ()))] for each in _LISTS}
+        lists: dict[str, list[str]] = {}
+        for each in _LISTS:
+            reason_of = {pattern: _why_not(pattern) for pattern in said.get(each, ())}
+            lists[each] = [pattern for pattern in said.get(each, ()) if reason_of[pattern] is None]
+            self.refused += [f"{place}: {reason}" for reason in reason_of.values() if reason is not None]
         self._kept[name] = {"urlPattern": said["urlPattern"], **lists}
         provider = _Provider(said["urlPattern"], lists)
         self._providers.append(provider)
         for known, rule in provider.names.items():
-            self.sentences[known] = f"{self.file}, provider {_plain(name)}: drops parameters named {_plain(rule)}"
+            self.sentences[known] = f"{place}: drops parameters named {_plain(rule)}"
         for known, rule in provider.raw.items():
-            self.sentences[known] = f"{self.file}, provider {_plain(name)}: cuts {_plain(rule)} out of the URL"
-
-    def _usable(self, name: str, patterns: Collection[str]) -> Iterator[str]:
-        for pattern in patterns:
-            if (reason := why_not(pattern)) is None:
-                yield pattern
-            else:
-                self.refused.append(f"{self.file}, provider {_plain(name)}: {reason}")
+            self.sentences[known] = f"{place}: cuts {_plain(rule)} out of the URL"
 
 
 class _Provider:
@@ -87,12 +87,12 @@ class _Provider:
         self.names = {identifier("clearurls", url_pattern, "name", pattern): pattern for pattern in names}
         self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
         self._name_ids = list(self.names)
-        self._name_set = PatternSet(names, is_whole=True)
-        self._raw = [(known, compiled_re2(pattern)) for known, pattern in self.raw.items()]
-        self._exceptions = PatternSet(lists["exceptions"]) if lists["exceptions"] else None
+        self._name_set = _PatternSet(names, is_whole=True)
+        self._raw = [(known, _compiled(pattern)) for known, pattern in self.raw.items()]
+        self._exceptions = _PatternSet(lists["exceptions"])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        if self._exceptions is not None and self._exceptions.matching(url):
+        if self._exceptions.matching(url):
             return url, []
         fired = []
         for known, pattern in self._raw:
@@ -114,6 +114,64 @@ class _Provider:
             if len(kept) < query.count("&") + 1:
                 url = f"{path}?{'&'.join(kept)}" if kept else path
         return url, list(dict.fromkeys(fired))
+
+
+class _PatternSet:
+    """Matches several usable patterns at once; with *is_whole*, a pattern has to match the whole text."""
+
+    def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
+        re2 = _re2()
+        self._set = (re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet)(_options(re2))
+        for pattern in patterns:
+            self._set.Add(pattern)
+        self._set.Compile()
+
+    def matching(self, text: str) -> list[int]:
+        """Places of the patterns that match an ASCII text, ascending."""
+        return sorted(self._set.Match(text) or ())
+
+
+def _compiled(pattern: str) -> Any:
+    """Compile a pattern, ignoring letter case.
+
+    ValueError if the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
+    """
+    re2 = _re2()
+    if len(pattern) > _MAX_PATTERN:
+        raise ValueError(f"a pattern of {len(pattern)} characters")
+    try:
+        return re2.compile(pattern, _options(re2))
+    except re2.error as error:
+        reason = error.args[0] if error.args else "no pattern"
+        said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise ValueError(f"{pattern!r}: {said}") from None
+    except UnicodeEncodeError:
+        raise ValueError("a pattern that is not valid Unicode") from None
+
+
+def _why_not(pattern: str) -> str | None:
+    """Reason why a pattern cannot be used; None if it can."""
+    try:
+        _compiled(pattern)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _re2() -> Any:
+    try:
+        import re2
+    except ImportError:
+        raise MissingExtraError("reading the rules of ClearURLs", "google-re2", "static") from None
+    return re2
+
+
+def _options(re2: Any) -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    return options
 
 
 def _checked_providers(value: Any, file: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
-from dedup_crawler.rules.language.rule_ids import identifier
+from dedup_crawler.rules.language.rule_files import identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _PARTS = ("include", "exclude")

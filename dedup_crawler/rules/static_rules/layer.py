@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.static_rules.clearurls import ClearUrls
@@ -20,19 +20,8 @@ _MAX_PASSES = 10
 _MAX_BYTES = 2**26
 
 
-class RuleFile(Protocol):
-    """The rules of one file."""
-
-    kind: str
-    file: str
-    refused: list[str]
-    sentences: dict[str, str]
-
-    def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
-
-    def to_json(self) -> Any:
-        """The used rules, in the format of the file."""
+RuleFile = ClearUrls | DiscarderRules
+"""The rules of one file."""
 
 
 class StaticLayer:
