@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.labelled import stream_pairs
-from dedup_crawler.methods.static_front import StaticFront, with_static_files
+from dedup_crawler.methods.wrapped import StaticFront, with_static_files
 
 
 @main.command()
