@@ -14,7 +14,7 @@ from dedup_crawler.methods import METHODS, Canonicalizer
 from dedup_crawler.methods.model.folder import check_place
 from dedup_crawler.methods.model.saved_model import Option, options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import read_pairs
+from dedup_crawler.methods.pairs.url_pairs import read_pairs
 
 
 @main.group()
