@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.evaluation.truth import read_truth
-from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.access_log import Access, read_accesses

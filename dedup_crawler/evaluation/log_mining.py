@@ -18,7 +18,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
-from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
