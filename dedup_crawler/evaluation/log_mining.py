@@ -21,7 +21,7 @@ from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.fetcher import PoliteFetcher
-from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
+from dedup_crawler.pages.logs import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page, PageText
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.validation import PairTally
