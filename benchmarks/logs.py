@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dedup_crawler.evaluation.log_mining import SiteValidator
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.fetcher import PoliteFetcher

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.comparison import read_comparison
-from dedup_crawler.evaluation.tables import cells
-from dedup_crawler.evaluation.truth import label_quality, read_truth
+from dedup_crawler.evaluation.comparison import cells, read_comparison
+from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.base import training_digest
 from dedup_crawler.pages.records import PageFacts
