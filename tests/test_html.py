@@ -23,8 +23,9 @@ PAGES = [
     "<svg><title>icon</title></svg><frameset><frame src=x></frameset>",
 ]
 TAGS = st.sampled_from(
-    "<p> </p> <br> <a\nhref=x> </a> <td> <h1> </h1> <b> <script> </div> <?php\nx\n?> <!--c--> <form> </form> <select> "
-    "<object> <embed> </body> <style> <li>".split(" ")
+    ["<p>", "</p>", "<br>", "<a href=x>", "</a>", "<td>", "<h1>", "</h1>", "<b>", "<script>", "</div>"]
+) | st.sampled_from(
+    ["<?php x ?>", "<!-- c -->", "<form>", "</form>", "<select>", "<object>", "</body>", "<style>", "<li>"]
 )
 SPACES = [" ", "\t", " \n ", "\r\n", "\u2003", "&nbsp;", "\x85"]
 
