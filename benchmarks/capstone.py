@@ -22,7 +22,7 @@ from typing import Any
 
 from dedup_crawler.evaluation.quality import pair_quality
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs
+from dedup_crawler.methods.pairs.url_pairs import UrlPair, read_pairs
 from dedup_crawler.methods.registry import method_from_spec
 
 RUNS = Path(__file__).parent / "results" / "capstone.jsonl"

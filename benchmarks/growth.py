@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import judged_crawl
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.pages.store import PageStore

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import justext
 
-from dedup_crawler.evaluation.truth import LabelQuality, label_quality, read_truth
+from dedup_crawler.evaluation.quality import LabelQuality, label_quality, read_truth
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.labelling import LABELLERS, label_store

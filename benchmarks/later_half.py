@@ -15,9 +15,8 @@ from pathlib import Path
 
 from logs import HOLDS, HOST, KINDS, counted, forms_by, pairs_of, right_share, size_list
 
-from dedup_crawler.methods.dustbuster import DustBuster
-from dedup_crawler.pages.logs.access_log import Access
-from dedup_crawler.pages.logs.url_sizes import sizes_of
+from dedup_crawler.methods.miners import DustBuster
+from dedup_crawler.pages.logs import Access, sizes_of
 from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 

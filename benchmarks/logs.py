@@ -17,12 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dedup_crawler.evaluation.log_mining import SiteValidator
-from dedup_crawler.evaluation.truth import read_truth
-from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.evaluation.quality import read_truth
+from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.fetcher import PoliteFetcher
-from dedup_crawler.pages.logs.access_log import Access, read_accesses
-from dedup_crawler.pages.logs.url_sizes import SizeRange, sizes_of
+from dedup_crawler.pages.logs import Access, SizeRange, read_accesses, sizes_of
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.applying.engine import RuleEngine

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
-from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer, Referrer

@@ -28,7 +28,7 @@ from typing import Any
 
 from generalization import recorded
 
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.pages.serving import RecordedSite

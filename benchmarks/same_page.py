@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from recorded import ALL_NAMES
 
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.comparing.same_page import read, same_page

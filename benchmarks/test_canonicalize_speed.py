@@ -16,7 +16,7 @@ from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import canonicalize_url
 
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.methods import Canonicalizer, make_method
 
 TRUTH = Path(__file__).resolve().parent.parent / "examples" / "forum.truth.csv.gz"

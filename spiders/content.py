@@ -23,8 +23,14 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import BadInputError, StoreError
 from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY, REFERRER_KEY, page_item
 from dedup_crawler.live.options import Options
-from dedup_crawler.live.scrapy_compat import create_looping_call, is_start_refused, scheduler_of, sleep
-from dedup_crawler.live.stopping import mark_as_failed, refuse_to_start
+from dedup_crawler.live.scrapy_compat import (
+    create_looping_call,
+    is_start_refused,
+    mark_as_failed,
+    refuse_to_start,
+    scheduler_of,
+    sleep,
+)
 from dedup_crawler.pages.store import PageStore
 from spiders.site import links_of, page_number, site_of, start_url
 

@@ -69,7 +69,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
                 if url not in sent:  # Scrapy's dupefilter
                     # the downloader side: requests returned by open() or released have no claim yet
                     holder = (await seen.claim([Claim(digest, owner_tag(url), 0, url)]))[0]
-                    if holder.standing > Standing.OWN and (
+                    if holder.standing > Standing.OWN_SEEN and (
                         holder.standing is Standing.SEEN or await seen.wait(digest, url, owner_tag(url))
                     ):
                         continue
@@ -92,7 +92,9 @@ async def answer(seen: SeenSet[str], url: str) -> list[str]:
     found = []
     for link, claim, holder in zip(links, claims, await seen.claim(claims), strict=True):
         is_awaited = holder.standing is Standing.AWAITED
-        if holder.standing <= Standing.OWN or (is_awaited and not await seen.wait(claim.digest, link, owner_tag(link))):
+        if holder.standing <= Standing.OWN_SEEN or (
+            is_awaited and not await seen.wait(claim.digest, link, owner_tag(link))
+        ):
             found.append(link)
     seen.processed([digest])
     return found

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
 
-NEW, OWN, AWAITED, SEEN = Standing
+NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing
 A, B = form_digest("/a"), form_digest("/b")
 KINDS = ("memory", "sqlite", "redis")
 _numbers = itertools.count()

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.comparison import evaluate, judged_crawl
-from dedup_crawler.evaluation.tables import mean_table, site_table, worst_table
+from dedup_crawler.evaluation.comparison import evaluate, judged_crawl, mean_table, site_table, worst_table
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import LabelledPage
 

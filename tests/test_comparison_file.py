@@ -5,8 +5,15 @@ import json
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.comparison import MAX_METHODS, MAX_SITES, evaluate, judged_crawl, read_comparison
-from dedup_crawler.evaluation.tables import COLUMNS, cells
+from dedup_crawler.evaluation.comparison import (
+    COLUMNS,
+    MAX_METHODS,
+    MAX_SITES,
+    cells,
+    evaluate,
+    judged_crawl,
+    read_comparison,
+)
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import LabelledPage
 from planted_site import session_ids

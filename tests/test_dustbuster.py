@@ -3,8 +3,8 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods import dustbuster, load_model
-from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.methods import load_model, miners
+from dedup_crawler.methods.miners import DustBuster
 from planted_site import session_ids
 
 ORIGIN = "http://forum.example"
@@ -96,7 +96,7 @@ def test_of_a_page_with_very_many_urls_the_first_are_learnt_from(monkeypatch):
     others = [f"http://a.example/topic/{n}{end}" for n in range(12) for end in ("", "?print=1")]
     pages = [1 + n // 2 for n in range(len(others))]
     bounded = DustBuster().fit(trap[:10] + others, [0] * 10 + pages).learnt()
-    monkeypatch.setattr(dustbuster, "_MAX_OF_PAGE", 10)
+    monkeypatch.setattr(miners, "_MAX_OF_PAGE", 10)
 
     learnt = DustBuster().fit(trap + others, [0] * len(trap) + pages).learnt()
 

@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.exploration import comparisons
 from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
-from dedup_crawler.live.exploration.covered_pages import (
-    MAX_WAITING,
-    MIN_PAGES,
-    PATIENCE,
-    ShownText,
-    Unreached,
-    Waiting,
-    shown_texts,
-)
+from dedup_crawler.live.exploration.covered_tests import MAX_WAITING, PATIENCE, CoveredTests
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, shown_texts
 from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
 from dedup_crawler.live.walls.walls import says_nothing
 
@@ -90,40 +84,77 @@ def test_texts_of_anything(body: bytes, content_type: str):
     assert sum(texts.values()) <= max(len(body), 1)
 
 
-def waiting(n: int, *, in_place: bool = False) -> Waiting:
-    return Waiting(n, b"%d" % n, (f"rule {n}",), {b"text": n} if in_place else None)
+class Judged:
+    """Tests of coverage rules in a crawl that has fetched forty articles, and their verdicts so far."""
+
+    def __init__(self) -> None:
+        self.verdicts: list[tuple[bytes, bool | None]] = []
+        self.tests = CoveredTests(RuleEvidence(0.02), None, self._note, set())
+        self.tests.shown = crawled()
+
+    def _note(self, form: bytes, rules: list[str], is_same: bool | None, *, was_counted: bool = False) -> None:
+        self.verdicts.append((form, is_same))
+
+    def wait(self, n: int, *, in_place: bool = False) -> None:
+        """Let the n-th page wait, when n answers have come."""
+        self.tests.n_answers = n
+        self.tests.wait(b"%d" % n, (f"rule {n}",), shown_texts(article(n)) if in_place else None)
+
+    def taken(self) -> list[tuple[bytes, bool | None]]:
+        """Return the verdicts since the last call."""
+        verdicts, self.verdicts = self.verdicts, []
+        return verdicts
 
 
 def test_a_page_that_waits_is_due_after_its_time():
     """A link to the form ends the waiting; unreached pages are lost, in their order."""
-    unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
+    judged = Judged()
     for n in range(5):
-        unreached.add(waiting(n))
-    assert unreached.reached(b"3") == waiting(3)
-    assert unreached.reached(b"3") is None
-    assert list(unreached.due(PATIENCE, is_idle=False)) == []
-    assert list(unreached.due(PATIENCE + 2, is_idle=False)) == [(waiting(0), False), (waiting(1), False)]
-    assert [page for page, _ in unreached.due(0, is_idle=True)] == [waiting(2), waiting(4)]
-    assert len(unreached) == unreached.n_redirected == 0
+        judged.wait(n)
+    for _ in range(2):
+        judged.tests.reached(b"3", None)
+    assert judged.taken() == [(b"3", True)]
+    for n_answers, lost in ((PATIENCE, []), (PATIENCE + 2, [b"0", b"1"])):
+        judged.tests.n_answers = n_answers
+        judged.tests.run_dry(is_idle=False)
+        assert judged.taken() == [(form, False) for form in lost]
+    judged.tests.run_dry(is_idle=True)
+    assert judged.taken() == [(b"2", False), (b"4", False)]
+    assert judged.tests.n_redirected == 0
 
 
 def test_a_page_that_answered_in_place_is_judged_by_its_text():
     """No link decides about a page that did not redirect; others may show its text meanwhile."""
-    unreached = Unreached(lambda texts: texts[b"text"] % 2 == 0)
-    for n in range(4):
-        unreached.add(waiting(n, in_place=True))
-    assert unreached.n_redirected == 0
-    assert unreached.reached(b"1") is None
-    assert list(unreached.shown_by_now()) == [waiting(0, in_place=True), waiting(2, in_place=True)]
-    assert [is_same for _, is_same in unreached.due(0, is_idle=True)] == [False, False]
+    judged = Judged()
+    for n in (99, 100, 101):
+        judged.wait(n, in_place=True)
+    assert judged.tests.n_redirected == 0
+    judged.tests.reached(b"100", None)
+    judged.tests.saw(article(101))
+    assert judged.taken() == []
+    judged.tests.run_dry(is_idle=True)
+    assert judged.taken() == [(b"99", False), (b"100", False), (b"101", True)]
+
+
+def test_texts_that_others_show_by_now_are_looked_for_now_and_then():
+    """A page need not wait for its time: every twenty waiting pages, all are looked at."""
+    judged = Judged()
+    judged.wait(99, in_place=True)
+    judged.tests.saw(article(99))
+    for n in range(100, 118):
+        judged.wait(n)
+    assert judged.taken() == []
+    judged.wait(118)
+    assert judged.taken() == [(b"99", True)]
 
 
 def test_the_pages_that_wait_are_bounded():
     """The oldest are judged early."""
-    unreached = Unreached(lambda _: None)
-    for n in range(MAX_WAITING + 3):
-        unreached.add(waiting(n))
-    assert [page.n_answers for page, _ in unreached.due(0, is_idle=False)] == [0, 1, 2]
+    judged = Judged()
+    for _ in range(MAX_WAITING + 3):
+        judged.wait(0)
+    judged.tests.run_dry(is_idle=False)
+    assert len(judged.taken()) == 3
 
 
 def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.cli import main
-from dedup_crawler.evaluation.truth import read_truth
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.evidence_file import EvidenceFile, evidence_path, write_evidence
-from dedup_crawler.methods.static_front import StaticFront
+from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import ModelRules

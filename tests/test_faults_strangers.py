@@ -10,10 +10,10 @@ from pathlib import Path
 from scrapy import Request
 from scrapy.utils.test import get_crawler
 
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.exploration.dropped_requests import MAX_ALL, MAX_OF_RULE
 from dedup_crawler.live.requests.request_text import request_of, request_text
+from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.methods import make_method
 from live_site import Site, strip_query_model, walk
 from planted_site import HOST, session_ids

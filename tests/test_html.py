@@ -24,7 +24,10 @@ PAGES = [
 ]
 TAGS = st.sampled_from(
     ["<p>", "</p>", "<br>", "<a href=x>", "</a>", "<td>", "<h1>", "</h1>", "<b>", "<script>", "</div>"]
+) | st.sampled_from(
+    ["<?php x ?>", "<!-- c -->", "<form>", "</form>", "<select>", "<object>", "</body>", "<style>", "<li>"]
 )
+SPACES = [" ", "\t", " \n ", "\r\n", "\u2003", "&nbsp;", "\x85"]
 
 
 def same_as_justext(html: str) -> None:
@@ -39,9 +42,9 @@ def test_paragraphs_are_those_of_justext(html: str) -> None:
     same_as_justext(html)
 
 
-@given(st.lists(TAGS | st.sampled_from(["word", " ", LONG, "is it the one"]), max_size=20).map("".join))
+@given(st.lists(TAGS | st.sampled_from(["word", LONG, "is it the one", *SPACES]), max_size=20).map("".join))
 def test_tag_soup_gives_the_paragraphs_of_justext(soup: str) -> None:
-    """For tags left open or closed twice, the paragraphs are those of jusText."""
+    """For tags left open or closed twice, and for white space of all kinds, the paragraphs are those of jusText."""
     same_as_justext(f"<html><body>.{soup}")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.truth import label_quality, read_truth
+from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, find_sinks, label_store
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.logs.access_log import MAX_LINE, Access, read_accesses
-from dedup_crawler.pages.logs.url_sizes import NO_HOST, SizeRange, read_logs
+from dedup_crawler.pages.logs import MAX_LINE, NO_HOST, Access, SizeRange, read_accesses, read_logs
 
 COMMON = '10.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326'
 COMBINED = f'{COMMON} "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)"'

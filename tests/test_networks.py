@@ -3,11 +3,18 @@
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.networks.vocabulary import END, UNKNOWN, Vocabulary
 
 torch = pytest.importorskip("torch", reason="networks are trained with torch")
-from dedup_crawler.networks.training import Pair, Recipe, train, translations  # noqa: E402
-from dedup_crawler.networks.translator import Translator  # noqa: E402
+from dedup_crawler.networks.translator import (  # noqa: E402
+    END,
+    UNKNOWN,
+    Pair,
+    Recipe,
+    Translator,
+    Vocabulary,
+    train,
+    translations,
+)
 
 RECIPE = Recipe(
     hidden=24, optimizer="adam", learning_rate=1e-2, batch_size=8, max_steps=400, init_range=0.2, count_power=0.5

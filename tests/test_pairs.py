@@ -8,11 +8,17 @@ from hypothesis import given
 
 from costs import at_most
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.pairs.known_urls import MAX_CANDIDATES, KnownUrls, sample_pairs
-from dedup_crawler.methods.pairs.labelled import UrlPair, read_pairs, stream_pairs
+from dedup_crawler.methods.pairs.url_pairs import (
+    MAX_CANDIDATES,
+    KnownUrls,
+    UrlPair,
+    read_pairs,
+    sample_pairs,
+    stream_pairs,
+)
 from dedup_crawler.networks import pair_inference
 from dedup_crawler.networks.alphabet import PADDING, UNKNOWN, Alphabet
-from dedup_crawler.networks.pair_inference import EncodingMemory
+from dedup_crawler.networks.pair_inference import Committee
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids
 from url_strategies import urls
@@ -39,7 +45,7 @@ def test_to_compare_no_score_is_needed(tmp_path):
     """Without the column pairs have no labels, and cannot be learnt from."""
     path = written(tmp_path, "url1,url2\na,b\n")
 
-    assert [pair.is_duplicate for pair in stream_pairs(path)] == [None]
+    assert list(stream_pairs(path)) == [("a", "b", None)]
     with pytest.raises(BadInputError, match=r"pairs\.csv has no column score: .*url1,url2,score"):
         read_pairs(path)
 
@@ -210,7 +216,7 @@ def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
     """A repeated key costs nothing; beyond the limit the least recently used key is removed."""
     monkeypatch.setattr(pair_inference, "_MAX_BYTES", 3 * 4 * 2)
     network = CountingNetwork()
-    memory = EncodingMemory(network, lambda keys: np.array([[int(key), 0] for key in keys]))
+    memory = Committee([network], lambda keys: np.array([[int(key), 0] for key in keys]))
 
     assert {key: row[0] for key, row in memory.encoded(["1", "2", "1", "3"]).items()} == {"1": 1, "2": 2, "3": 3}
     assert network.n_encoded == 3
@@ -224,6 +230,6 @@ def test_a_key_is_encoded_once_until_it_is_forgotten(monkeypatch):
 def test_more_than_can_be_kept_is_answered_all_the_same(monkeypatch):
     """One batch may be larger than the cache."""
     monkeypatch.setattr(pair_inference, "_MAX_BYTES", 1)
-    memory = EncodingMemory(CountingNetwork(), lambda keys: np.array([[int(key), 0] for key in keys]))
+    memory = Committee([CountingNetwork()], lambda keys: np.array([[int(key), 0] for key in keys]))
 
     assert len(memory.encoded(map(str, range(9)))) == 9

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.training_data import training_data
-from dedup_crawler.methods.switched_off import without
 from dedup_crawler.methods.verified import Verified
+from dedup_crawler.methods.wrapped import without
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.urls.normal import normal_form

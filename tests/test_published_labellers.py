@@ -16,6 +16,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.cosine import PART_PAGES, PARTNERS_PER_PAGE, count_pages, sampled_share, score_pairs
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.labelling import LABELLERS, labeller_of
+from dedup_crawler.labels.lines import split_words
 from dedup_crawler.labels.simhash import fingerprint
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import LONG, SITE, TEXT, page, redirect
@@ -138,6 +139,20 @@ def test_the_fingerprint_is_of_the_words() -> None:
 
     assert fingerprint(text) == Simhash(Counter({"some": 10, "words": 10, "and": 5, "more": 5})).value
     assert fingerprint("word " * 29) is None
+
+
+@given(st.lists(st.text(min_size=1), min_size=30, max_size=300))
+def test_fingerprints_are_those_of_the_package(texts: list[str]) -> None:
+    """Texts in any script, long words and repeated ones: the value that the package ``simhash`` computes."""
+    words = split_words(" ".join(texts * 2).lower())
+    assert fingerprint(" ".join(texts * 2)) == (Simhash(words).value if len(words) >= 30 else None)
+
+
+def test_fingerprints_of_long_texts() -> None:
+    """Texts of more words than are counted at a time, with more different words than are remembered."""
+    words = [f"{n * n} {'long' * 12}{n % 7}" for n in range(110_000)]
+    text = " ".join(words)
+    assert fingerprint(text) == Simhash(split_words(text)).value
 
 
 def random_pages(seed: int, n: int) -> list[LabelledPage]:

@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
-from dedup_crawler.methods.pairs.labelled import UrlPair
+from dedup_crawler.methods.pairs.url_pairs import UrlPair
 
 HOST = "http://forum.example"
 PAIRS = [UrlPair(f"{HOST}/t/{i}", f"{HOST}/{'t' if i % 3 else 'u'}/{i * 7 % 50}", i % 3 == 0) for i in range(150)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest
-from dedup_crawler.methods.switched_off import without
+from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form

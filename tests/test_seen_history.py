@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.seen.protocol import form_digest, owner_tag
-from seen_sets import AWAITED, KINDS, NEW, OWN, SEEN, sets_of
+from seen_sets import AWAITED, KINDS, NEW, OWN, OWN_SEEN, SEEN, sets_of
 
 
 @pytest.fixture(params=KINDS)
@@ -41,7 +41,8 @@ class Crawl:
             return
         # this run's own, or of an earlier run and seen
         is_there = form in self.answered | self.done
-        expected = {OWN if self.owner[form] == url else SEEN if is_there else AWAITED}
+        own, other = (OWN_SEEN, SEEN) if is_there else (OWN, AWAITED)
+        expected = {own if self.owner[form] == url else other}
         assert standing in expected | ({SEEN} if form in self.done else set())
         if standing is AWAITED:
             assert self.sets.run(self.seen.wait(form_digest(form), url, owner_tag(url)))

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen.memory import MemorySeenSet
 from dedup_crawler.live.seen.opening import open_seen
-from dedup_crawler.live.seen.protocol import Claim, Holder, form_digest, owner_tag
-from seen_sets import AWAITED, KINDS, NEW, OWN, SEEN, A, B, sets_of
+from dedup_crawler.live.seen.protocol import Claim, Holder, at_once, form_digest, owner_tag
+from seen_sets import AWAITED, KINDS, NEW, OWN, OWN_SEEN, SEEN, A, B, sets_of
 
 
 @pytest.fixture(params=KINDS)
@@ -43,10 +42,10 @@ def test_the_first_url_owns_the_form(sets, seen):
     assert sets.claim(seen, A, "/a?1") == (OWN, 7)
     assert sets.claim(seen, A, "/a?2", rules=9) == (AWAITED, 7)
     seen.answered(A)
-    assert sets.claim(seen, A, "/a?2") == (SEEN, 7)
-    seen.processed([A])
-    assert sets.claim(seen, A, "/a?2") == (SEEN, 7)
-    assert sets.claim(seen, A, "/a?1") == (OWN, 7)
+    for _ in range(2):
+        assert sets.claim(seen, A, "/a?2") == (SEEN, 7)
+        assert sets.claim(seen, A, "/a?1") == (OWN_SEEN, 7)
+        seen.processed([A])
     assert len(seen) == 1
 
 
@@ -151,7 +150,7 @@ def test_a_restored_form_is_seen(sets, seen):
     seen.restore(A, owner_tag("/a?1"), 3)
     seen.restore(B, owner_tag("/b?2"))
 
-    assert sets.claim(seen, A, "/a?1") == (OWN if seen.is_local else SEEN, 3)
+    assert sets.claim(seen, A, "/a?1") == (OWN_SEEN if seen.is_local else SEEN, 3)
     assert sets.claim(seen, A, "/a?2") == (SEEN, 3)
     assert sets.claim(seen, B, "/b?1").standing is OWN
     assert sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))

@@ -21,7 +21,7 @@ pytest.importorskip("redis")
 from dedup_crawler.live.seen.redis import RedisSeenSet
 from dedup_crawler.live.seen.redis_link import RedisLink
 
-NEW, OWN, AWAITED, SEEN = Standing
+NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing
 A, B, C = form_digest("/a"), form_digest("/b"), form_digest("/c")
 HEARTBEAT_S = 0.4
 

@@ -16,9 +16,8 @@ import pytest
 
 import seen_crawl
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen import sqlite_tables
-from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+from dedup_crawler.live.seen.protocol import Claim, Standing, at_once, form_digest
 from dedup_crawler.live.seen.sqlite import SQLiteSeenSet
 from dedup_crawler.live.seen.table import N_RUNS, pack
 from seen_crawl import N_IN_FLIGHT, form_of, reachable
@@ -156,7 +155,7 @@ def test_runs_are_numbered_and_begin_again(path):
     assert run() == [Standing.NEW]
     assert change(path, "SELECT value FROM seen") == [(pack(1, 0, 1),)]
     change(path, f"UPDATE facts SET text = '{N_RUNS}' WHERE key = 'run'")
-    assert run() == [Standing.OWN]  # run 1 again, after 32,767 others
+    assert run() == [Standing.OWN_SEEN]  # run 1 again, after 32,767 others
     change(path, "UPDATE facts SET text = '?' WHERE key = 'run'")
     run()
 
@@ -267,7 +266,7 @@ import asyncio, logging, os, resource, signal, sqlite3, sys
 from pathlib import Path
 import sqlalchemy
 from dedup_crawler.errors import SeenError
-from dedup_crawler.live.at_once import at_once
+from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.seen import sqlite
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
 logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout, level="INFO")

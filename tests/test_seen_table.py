@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.seen import memory
 from dedup_crawler.live.seen.memory import MemorySeenSet
-from dedup_crawler.live.seen.protocol import Claim, form_digest
+from dedup_crawler.live.seen.protocol import Claim, at_once, form_digest
 from dedup_crawler.live.seen.table import MAX_VALUE, BloomFilter, DigestTable
 
 EDGES = [bytes(16), bytes([255]) * 16, bytes(15) + b"1"]

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from w3lib.url import safe_url_string
 
 from dedup_crawler.errors import BadInputError, ServeError
-from dedup_crawler.pages.serving import RecordedSite
-from dedup_crawler.pages.serving.urls import ServedUrls
+from dedup_crawler.pages.serving import RecordedSite, ServedUrls
 from recordings import PYTHON, SITE, request, response
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

@@ -10,7 +10,7 @@ import torch
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
-from dedup_crawler.methods.pairs.labelled import UrlPair
+from dedup_crawler.methods.pairs.url_pairs import UrlPair
 from dedup_crawler.networks.pair_inference import NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
 from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
 from dedup_crawler.networks.weights import load_weights

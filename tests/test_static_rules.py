@@ -13,8 +13,7 @@ from command_line import run
 from costs import at_most
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.static_front import StaticFront
-from dedup_crawler.methods.switched_off import without
+from dedup_crawler.methods.wrapped import StaticFront, without
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files, rules_of
 from dedup_crawler.urls.normal import normal_form
 from live_site import Site, walk

@@ -62,7 +62,6 @@ def test_a_page_is_read_back_as_it_was_written(page: Page):
             content=page.content,
             fetched_at=page.fetched_at,
         )
-        assert page.url in store
         assert store.get(page.url) == read
 
 
@@ -72,7 +71,7 @@ def test_urls_are_compared_byte_by_byte(db: Path):
     with PageStore(db) as store:
         assert store.add_many(Page(url) for url in urls) == len(urls)
         assert list(store.urls()) == urls
-        assert "http://A/b" not in store
+        assert store.get("http://A/b") is None
 
 
 def test_odd_and_huge_pages_survive(db: Path):
@@ -130,7 +129,6 @@ def test_a_page_that_was_just_added_can_be_seen(db: Path):
     """A page in the buffer counts as stored."""
     with PageStore(db) as store:
         store.add(Page("u"))
-        assert "u" in store
         assert store.get("u") == Page("u")
         assert len(store) == 1
         assert store.get("v") is None

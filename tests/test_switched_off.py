@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.methods import make_method
-from dedup_crawler.methods.switched_off import without
+from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form

@@ -16,7 +16,7 @@ from dedup_crawler.errors import DamagedModelError, DedupError
 from dedup_crawler.json_values import MAX_DEPTH
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.explanations import Referrer
-from dedup_crawler.methods.switched_off import without
+from dedup_crawler.methods.wrapped import without
 from planted_site import session_ids
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from dedup_crawler.methods.model.training_history import (
     history_from_json,
     history_to_json,
 )
-from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
+from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
 from planted_site import HOST, session_ids
 
 PAIRS = [

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.truth import label_quality, read_truth
+from dedup_crawler.evaluation.quality import label_quality, read_truth
 
 
 def test_reads_plain_and_compressed(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
+from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evaluation.simulated_crawl import crawl_on, replay
-from dedup_crawler.evaluation.truth import read_truth
 from dedup_crawler.methods import Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.verified import Verified

@@ -16,8 +16,8 @@ from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_js
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import stream_pairs
-from dedup_crawler.methods.static_front import StaticFront, with_static_files
+from dedup_crawler.methods.pairs.url_pairs import stream_pairs
+from dedup_crawler.methods.wrapped import StaticFront, with_static_files
 
 
 @main.command()
@@ -167,9 +167,9 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
     labels: list[bool] = []
     lines = stream_pairs(pairs)
     while batch := list(islice(lines, _PAIRS_AT_ONCE)):
-        probabilities = loaded.duplicate_probabilities([(pair.left, pair.right) for pair in batch])
-        labels += [pair.is_duplicate for pair in batch if pair.is_duplicate is not None]
-        found = [(pair.left, pair.right, p) for pair, p in zip(batch, probabilities, strict=True)]
+        probabilities = loaded.duplicate_probabilities([(left, right) for left, right, _ in batch])
+        labels += [is_duplicate for *_, is_duplicate in batch if is_duplicate is not None]
+        found = [(left, right, p) for (left, right, _), p in zip(batch, probabilities, strict=True)]
         answers += found
         if not as_json:
             click.echo("\n".join(f"{left}\t{right}\t{probability:.4f}" for left, right, probability in found))

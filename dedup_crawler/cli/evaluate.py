@@ -43,10 +43,9 @@ def evaluate(
 
     Example: dedup-crawler evaluate --db forum.db --truth truth.csv.gz --method keep-all --method verified
     """
+    from dedup_crawler.evaluation.comparison import LEGEND, judged_crawl, mean_table, site_table, worst_table
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
-    from dedup_crawler.evaluation.comparison import judged_crawl
-    from dedup_crawler.evaluation.tables import LEGEND, mean_table, site_table, worst_table
-    from dedup_crawler.evaluation.truth import read_truth
+    from dedup_crawler.evaluation.quality import read_truth
     from dedup_crawler.pages.store import PageStore
 
     if truths and len(truths) != len(databases):

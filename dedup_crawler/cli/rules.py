@@ -10,7 +10,7 @@ from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, MAX_LINES, fail, print_json, progress, say, warn
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.model.folder import check_place
-from dedup_crawler.methods.static_front import StaticFront, with_static_files
+from dedup_crawler.methods.wrapped import StaticFront, with_static_files
 from dedup_crawler.whole_file import write_whole
 
 _SHOWN_LINES = 5

@@ -12,9 +12,9 @@ from dedup_crawler.cli.group import main
 from dedup_crawler.cli.output import AS_JSON, DATABASE, MAX_LINES, print_json, progress, say
 from dedup_crawler.methods import METHODS, Canonicalizer
 from dedup_crawler.methods.model.folder import check_place
-from dedup_crawler.methods.model.method_options import Option, options_of
+from dedup_crawler.methods.model.saved_model import Option, options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import read_pairs
+from dedup_crawler.methods.pairs.url_pairs import read_pairs
 
 
 @main.group()

@@ -11,18 +11,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
-from dedup_crawler.methods.dustbuster import DustBuster
+from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.fetcher import PoliteFetcher
-from dedup_crawler.pages.logs.url_sizes import LogReport, read_logs
-from dedup_crawler.pages.records import LabelledPage, Page, PageText
+from dedup_crawler.pages.logs import LogReport, read_logs
+from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.url_list import PairTally
 from dedup_crawler.rules.language.statistics import MergeEvidence
@@ -31,20 +32,23 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_FAILED = 0.05  # largest share of failed samples of a rule that holds
 _MAX_SKIPPED = 3  # most useless samples for each sample that is needed
+_UNCHANGED = RuleEngine([]).form
+
+Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True)
+@dataclass
 class SiteValidation:
     """Results of the samples."""
 
-    held: list[AnyRule]
+    held: list[AnyRule] = field(default_factory=list)
     """Rules that held, with the fetched pairs as their evidence."""
-    n_rejected: int
-    n_implied: int
+    n_rejected: int = 0
+    n_implied: int = 0
     """Number of rules that were not tried, because rules that held imply them."""
-    n_untried: int
+    n_untried: int = 0
     """Number of rules without a sample, or beyond the limit of fetches."""
-    n_fetches: int
+    n_fetches: int = 0
 
 
 class SiteValidator:
@@ -56,24 +60,20 @@ class SiteValidator:
     def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int) -> None:
         self._urls = list(urls)
         random.Random(0).shuffle(self._urls)  # noqa: S311 - only draws samples
-        unchanged = RuleEngine([])
-        self._published = {unchanged.form(url): url for url in reversed(self._urls)}
+        self._published = {_UNCHANGED(url): url for url in reversed(self._urls)}
         self._fetcher = fetcher
         self._n = n
-        self.outcome = SiteValidation([], 0, 0, 0, 0)
+        self.outcome = SiteValidation()
 
-    def validate(
-        self, rules: Sequence[AnyRule], progress: Callable[[str, int, int], None] | None = None
-    ) -> SiteValidation:
+    def validate(self, rules: Sequence[AnyRule], progress: Progress | None = None) -> SiteValidation:
         """Try rules in order; *progress* gets a note, the number of tried rules, and their total."""
         with TextReader(n_workers=1) as reader:
             for done, rule in enumerate(rules):
                 if progress is not None:
-                    progress(
-                        f"{len(self.outcome.held)} rules hold, {self._fetcher.n_fetches} fetches", done, len(rules)
-                    )
+                    note = f"{len(self.outcome.held)} rules hold, {self._fetcher.n_fetches} fetches"
+                    progress(note, done, len(rules))
                 self._try(rule, reader)
-                self.outcome = replace(self.outcome, n_fetches=self._fetcher.n_fetches)
+                self.outcome.n_fetches = self._fetcher.n_fetches
         return self.outcome
 
     def _try(self, rule: AnyRule, reader: TextReader) -> None:
@@ -81,7 +81,7 @@ class SiteValidator:
         pairs = [] if self._fetcher.is_spent else self._pairs(rule)
         known = RuleEngine(self.outcome.held)
         if pairs and all(known.form(url) == known.form(target) for url, target in pairs):
-            self.outcome = replace(self.outcome, n_implied=self.outcome.n_implied + 1)
+            self.outcome.n_implied += 1
             return
         for url, target in pairs:
             if tally.is_decided or tally.n_right + tally.n_wrong == self._n:
@@ -89,27 +89,23 @@ class SiteValidator:
             is_same = self._is_same(url, target, reader)
             if is_same is not None:
                 tally.add(is_same)
-        is_cut_short = self._fetcher.is_spent and not tally.is_decided
-        if is_cut_short or not tally.n_right + tally.n_wrong:
-            self.outcome = replace(self.outcome, n_untried=self.outcome.n_untried + 1)
+        n_tried = tally.n_right + tally.n_wrong
+        if not n_tried or (self._fetcher.is_spent and not tally.is_decided):
+            self.outcome.n_untried += 1
         elif tally.is_passed:
-            evidence = MergeEvidence(tally.n_right + tally.n_wrong, tally.n_wrong)
-            rule = replace(rule, statistics=replace(rule.statistics, evidence=evidence))
-            self.outcome = replace(self.outcome, held=[*self.outcome.held, rule])
+            statistics = replace(rule.statistics, evidence=MergeEvidence(n_tried, tally.n_wrong))
+            self.outcome.held.append(replace(rule, statistics=statistics))
         else:
-            self.outcome = replace(self.outcome, n_rejected=self.outcome.n_rejected + 1)
+            self.outcome.n_rejected += 1
 
     def _pairs(self, rule: AnyRule) -> list[tuple[str, str]]:
-        """Return URLs that the rule changes, with the results; more than needed, because some samples are useless."""
-        engine, nothing = RuleEngine([rule]), RuleEngine([])
-        pairs: list[tuple[str, str]] = []
-        for url in self._urls:
-            target = engine.form(url)
-            if target != url and target != nothing.form(url):
-                pairs.append((url, target))
-                if len(pairs) == self._n * (1 + _MAX_SKIPPED):
-                    break
-        return pairs
+        """URLs that the rule changes, with the results; more than needed, because some samples are useless."""
+        changed = (
+            (url, target)
+            for url, target in zip(self._urls, map(RuleEngine([rule]).form, self._urls), strict=True)
+            if target not in (url, _UNCHANGED(url))
+        )
+        return list(islice(changed, self._n * (1 + _MAX_SKIPPED)))
 
     def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
         """Return True if both pages are the same; None if the sample is useless."""
@@ -127,21 +123,18 @@ def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
     """Return True if two pages with status 200 are the same for a reader."""
     if left.content == right.content:
         return len(left.content) > 0
-    texts = reader.read((left, right))
-    first, second = cluster_labelled([_labelled(text, place) for place, (text, _) in enumerate(texts)])
+    first, second = cluster_labelled(
+        [
+            # redirects may lead to one URL, but the labeller needs two
+            LabelledPage(f"{text.url}#{place}", None, 200, None, text.title, text.main_text, text.simhash, None)
+            for place, (text, _) in enumerate(reader.read((left, right)))
+        ]
+    )
     return first == second
-
-
-def _labelled(text: PageText, place: int) -> LabelledPage:
-    # redirects may lead to one URL, but the labeller needs two
-    return LabelledPage(f"{text.url}#{place}", None, 200, None, text.title, text.main_text, text.simhash, None)
 
 
 def _rest(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
-
-
-Progress = Callable[[str, int, int], None]
 
 
 class LogMiner:
@@ -157,10 +150,10 @@ class LogMiner:
             missing = "--site URL, the site to fetch from" if site is None else "--validate N, the pairs to fetch"
             raise BadInputError(f"--validate and --site belong together: give {missing}.")
         self._host = host if host is not None or site is None else host_of(normal_form(site))
-        self._n_samples = n_samples
-        self._site = site
-        options: dict[str, Any] = {"validate": 0} if n_samples is not None else {}
-        self.method = DustBuster(min_support=min_support, **options)
+        self._n_samples, self._site = n_samples, site
+        self.method = DustBuster(min_support=min_support)
+        if n_samples is not None:
+            self.method.validate = 0
         self._validator: SiteValidator | None = None
 
     def mine(
@@ -193,7 +186,7 @@ class LogMiner:
 
     def numbers(self, report: LogReport) -> dict[str, Any]:
         """Return counts of the log and of the rules."""
-        read = {
+        found = {
             "host": report.host,
             "accesses": report.n_accesses,
             "counted": report.n_counted,
@@ -201,16 +194,13 @@ class LogMiner:
             "damaged_lines": report.damages.n,
             "urls": len(report.sizes),
         }
-        tried: SiteValidation | None = self._validator.outcome if self._validator is not None else None
-        of_site = (
-            {
+        if self._validator is not None:
+            tried = self._validator.outcome
+            found |= {
                 "held_on_site": len(tried.held),
                 "rejected": tried.n_rejected,
                 "implied": tried.n_implied,
                 "untried": tried.n_untried,
                 "fetches": tried.n_fetches,
             }
-            if tried is not None
-            else {}
-        )
-        return {**read, **of_site, "rules": len(self.method.engine_.rules)}
+        return {**found, "rules": len(self.method.engine_.rules)}

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
-from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
+from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.notes import Notes
 from dedup_crawler.live.requests.question import Question, Questions
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, SeenSet, Standing, form_digest, owner_tag
+from dedup_crawler.live.scrapy_compat import download
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, Standing, form_digest, owner_tag
 from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from dedup_crawler.live.exploration.explorer import Explorer
-    from dedup_crawler.live.requests.owner_fetches import OwnerFetches
-    from dedup_crawler.live.telling.drop_report import DropReport
+    from dedup_crawler.live.crawl import FilteredCrawl
 
 _MAX_OWNERS = 10_000
 _MAX_URL = 1_000  # characters; longer URLs are not remembered
@@ -32,29 +33,16 @@ class Decisions:
     A dry run decides and counts, but drops nothing.
     """
 
-    def __init__(
-        self,
-        questions: Questions,
-        notes: Notes,
-        seen: SeenSet[Any],
-        codes: RuleCodes,
-        explorer: Explorer,
-        report: DropReport,
-        owner_fetches: OwnerFetches,
-        *,
-        is_dry_run: bool,
-    ) -> None:
-        self._questions = questions
-        self._notes = notes
-        self._seen = seen
-        self._codes = codes
-        self._explorer = explorer
-        self._covered = explorer.covered
-        self._unreached = explorer.covered.unreached
-        self._report = report
-        self._owner_fetches = owner_fetches
-        self._count = report.count
-        self._is_dry_run = is_dry_run
+    def __init__(self, crawl: FilteredCrawl) -> None:
+        self.questions = Questions(crawl)
+        self.notes = Notes(crawl)
+        self._crawl = crawl
+        self._seen = crawl.seen
+        self._codes = crawl.codes
+        self._explorer = crawl.explorer
+        self._covered = crawl.explorer.covered
+        self._report = crawl.report
+        self._count = crawl.report.count
         self._n_kept = 0  # since the last count; counting every link would be slower
         # URL that owns its form -> that form; answers for repeated links, which most links of a crawl are
         self._owners: dict[str, str] = {}
@@ -77,20 +65,20 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
         form = self._owners.get(request.url)
-        if form is None or request.dont_filter or self._unreached.n_redirected or marks.is_marked(request):
+        if form is None or request.dont_filter or self._covered.n_redirected or marks.is_marked(request):
             return False
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
             return False
-        meta[marks.DECIDED] = marks.decided(self._questions.crawl, request.url, is_redirected=False)
+        meta[marks.DECIDED] = marks.decided(self.questions.crawl, request.url, is_redirected=False)
         meta["dedup_canonical"] = form
         return True
 
     async def _decide(self, requests: Sequence[Request], is_start: bool) -> list[bool]:
         """Decide about requests that are not known repeats."""
-        questions = [self._questions.ask(request, is_start=is_start) for request in requests]
+        questions = [self.questions.ask(request, is_start=is_start) for request in requests]
         if self._seen.is_durable:
-            await self._notes.keep(
+            await self.notes.keep(
                 [request for request, asked in zip(requests, questions, strict=True) if asked is None]
             )
         known = [each for each in questions if each is not None]
@@ -111,18 +99,18 @@ class Decisions:
             self._count("request/kept", self._n_kept)
             self._n_kept = 0
         if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
-            self._notes.decided(noted)
+            self.notes.decided(noted)
         return sent
 
     def forget_forms(self) -> None:
         """Forget all remembered forms, because they have changed."""
-        self._questions.forget_forms()
+        self.questions.forget_forms()
         self._owners.clear()
 
     def begin_anew(self) -> None:
         """Note that the models were replaced: queued requests are decided again when their turn comes."""
         self.forget_forms()
-        self._questions.begin_anew()
+        self.questions.begin_anew()
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the form of each question; if the seen set fails, every request owns its form."""
@@ -136,7 +124,7 @@ class Decisions:
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        if question.is_redirected or self._unreached.n_redirected:
+        if question.is_redirected or self._covered.n_redirected:
             self._note_reached(question, NEW_HOLDER)
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.forget_owner(question.digest)
@@ -150,9 +138,10 @@ class Decisions:
         rules = question.fired
         if holder.rules not in (0, question.rules):
             rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(holder.rules)]))
-        if holder.standing is Standing.OWN:  # a repeat: the dupefilter decides
+        if holder.standing <= Standing.OWN_SEEN:  # a repeat: the dupefilter decides
             # but not about requests that the filter itself sends, or that an earlier process had queued
-            if question.answers_again and not question.must_pass and not await self._is_awaited(question):
+            is_seen = holder.standing is Standing.OWN_SEEN
+            if is_seen and question.answers_again and not question.must_pass:
                 return self._dropped(question, rules, is_answered=True)
             self._note_owner(question)
             return self._kept(question, answers=question.answers_again)
@@ -189,16 +178,13 @@ class Decisions:
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:
             self._count("request/covered")
-        if self._is_dry_run:
+        if self._crawl.options.is_dry_run:
             self._count("request/would_drop")
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
-        page = question.referrer.url if question.referrer is not None else None
-        if self._explorer.was_sent(question.request):  # another link to a URL that was fetched as a test
+        if question.request.url in self._explorer.sent:  # another link to a URL that was fetched as a test
             return self._dropped(question, rules, is_answered=True)
-        if question.is_tested or self._explorer.wants(
-            rules, question.request.url, question.digest, page, is_covered=question.is_covered, is_awaited=is_awaited
-        ):
+        if question.is_tested or self._explorer.wants(question, rules, is_awaited=is_awaited):
             self._count("request/explored")
             return await self._explored(question, rules, is_awaited=is_awaited)
         if is_awaited and not await self._waits(question):
@@ -213,12 +199,6 @@ class Decisions:
         except SeenUnavailableError:
             return False
 
-    async def _is_awaited(self, question: Question) -> bool:
-        try:
-            return await self._seen.is_awaited(question.digest)
-        except SeenUnavailableError:
-            return True
-
     async def _is_redirected_here(self, question: Question, sources: Sequence[str]) -> bool:
         """Return True if the owner is a redirect that led here, in a spider that follows redirects itself.
 
@@ -226,7 +206,7 @@ class Decisions:
         """
         claims = [Claim(question.digest, owner_tag(normal_form(source)), 0, None) for source in sources]
         try:
-            return any(holder.standing <= Standing.OWN for holder in await self._seen.claim(claims, ()))
+            return any(holder.standing <= Standing.OWN_SEEN for holder in await self._seen.claim(claims, ()))
         except SeenUnavailableError:
             return True
 
@@ -252,21 +232,52 @@ class Decisions:
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
         expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
         if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
-            is_on_its_way = await self._owner_fetches.is_on_its_way(question, self._questions.crawl)
-            expected = marks.AWAITED if is_on_its_way else marks.AT_HAND
+            expected = marks.AWAITED if await self._fetches_owner(question) else marks.AT_HAND
         meta = question.request.meta
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
-        self._explorer.sent(question.request)
+        self._explorer.sent.add(question.request.url)
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
+
+    async def _fetches_owner(self, question: Question) -> bool:
+        """Fetch the owner's page once more unless it is stored; return True if the page is on its way."""
+        comparisons = self._explorer.comparisons
+        if comparisons.is_asked_again(question.digest):
+            return True
+        url = await self._owner_of(question)
+        if url is None or url == question.request.url:
+            comparisons.has_no_owner(question.digest)
+            return False
+        # with the same headers and cookies as the duplicate
+        owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
+        if (stored := self._crawl.earlier.page(owner.url)) is not None:
+            comparisons.owner_came(question.digest, stored)
+            return False
+        marks.unmark(owner)
+        owner.meta[marks.DECIDED] = marks.decided(self.questions.crawl, owner.url, is_redirected=False)
+        owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
+        self._count("explored/owners")
+        download(self._crawl.crawler, owner)
+        return True
+
+    async def _owner_of(self, question: Question) -> str | None:
+        """Return the URL of the owner, if it is known."""
+        if (url := self._report.owner_of(question.digest)) is not None:
+            return url
+        try:
+            text = await self._seen.owner(question.digest)
+        except SeenUnavailableError:
+            return None
+        request = self._crawl.request_of(text) if text is not None else None
+        return request.url if request is not None else None
 
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
         """Drop a request; remember it unless its URL itself was fetched before."""
         self._count("request/dropped")
         self._report.dropped(question, rules)
         if not is_answered:
-            self._explorer.dropped(rules, question.request.url, question.kept(), question.digest)
+            self._explorer.dropped(question, rules)
             self._keep_on_trial(question, rules)
         return False
 

@@ -11,30 +11,22 @@ from scrapy.utils.defer import deferred_from_coro
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collecting.collector import write_pages
-from dedup_crawler.live.collecting.crawl_database import database_of
-from dedup_crawler.live.collecting.seeding import EarlierPages, earlier_urls
+from dedup_crawler.live.collecting.seeding import earlier_urls
+from dedup_crawler.live.crawl import FilteredCrawl, open_crawl
 from dedup_crawler.live.decisions import Decisions
-from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.learning.learner import Learner
 from dedup_crawler.live.models.model_shelf import ModelShelf
-from dedup_crawler.live.models.rule_codes import RuleCodes
-from dedup_crawler.live.requests.notes import Notes
-from dedup_crawler.live.requests.owner_fetches import OwnerFetches
-from dedup_crawler.live.requests.question import Questions
-from dedup_crawler.live.requests.request_text import RequestWriter, request_of
-from dedup_crawler.live.scrapy_compat import create_looping_call, download
-from dedup_crawler.live.seen.protocol import owner_tag
-from dedup_crawler.live.sources import Sources, open_sources
-from dedup_crawler.live.stopping import refuse_to_start, stop_at_start
-from dedup_crawler.live.telling.drop_report import MAX_OWNERS, DropReport
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.scrapy_compat import create_looping_call, refuse_to_start, stop_at_start
+from dedup_crawler.live.seen.protocol import at_once, owner_tag
+from dedup_crawler.live.telling.drop_report import MAX_OWNERS
 from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
 from dedup_crawler.live.telling.summary import progress_line, summary
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 _FLUSH_S = 1.0
@@ -46,59 +38,27 @@ _MODELS_FACT = "models"
 class DuplicateFilter:
     """Decisions, answers, explorations and reports of one crawl, built from its ``DEDUP_*`` settings."""
 
-    def __init__(self, crawler: Crawler, sources: Sources) -> None:
-        options, models, seen = sources.options, sources.models, sources.seen
-        self.seen = seen
+    def __init__(self, crawl: FilteredCrawl) -> None:
+        self.seen = crawl.seen
         self.has_downloader_side = False
         """True if the downloader middleware is enabled; otherwise nothing may be dropped."""
-        self._job = sources.job
-        self._crawler = crawler
-        self._options = options
-        self._models = models
-        self._codes = RuleCodes()
-        self._report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
-        self._status = StatusPage(options.status) if options.status else None
-        self._database = database_of(crawler)
-        self._earlier = EarlierPages(self._database)
-        self._explorer = Explorer(
-            models, self._report, self._earlier, options.exploration, is_dry_run=options.is_dry_run
-        )
-        self.answers = Answers(crawler, seen, self._explorer, self._report, models, self._switch_off)
-        writer = RequestWriter()
-
-        def text_of(request: Request) -> str | None:
-            return writer.text_of(request, crawler.spider)
-
-        def read(text: str) -> Request | None:
-            return request_of(text, crawler.spider)
-
-        questions = Questions(models.of, self._codes, text_of, self._explorer.not_sent, self._report.count)
-        self._notes = Notes(seen, text_of, read, lambda request: crawler.request_fingerprinter.fingerprint(request))
-        self._decisions = Decisions(
-            questions,
-            self._notes,
-            seen,
-            self._codes,
-            self._explorer,
-            self._report,
-            OwnerFetches(
-                self._explorer.comparisons,
-                seen,
-                self._report,
-                self._earlier,
-                read,
-                lambda request: download(crawler, request),
-            ),
-            is_dry_run=options.is_dry_run,
-        )
-        self.is_decided = questions.is_decided
+        self.answers = Answers(crawl, self._switch_off_failing)
+        self._crawl = crawl
+        self._crawler = crawl.crawler
+        self._models = crawl.models
+        self._codes = crawl.codes
+        self._report = crawl.report
+        self._explorer = crawl.explorer
+        self._decisions = Decisions(crawl)
+        self.is_decided = self._decisions.questions.is_decided
         self.decide = self._decisions.decide
+        self._status = StatusPage(crawl.options.status) if crawl.options.status else None
         self._learner: Learner | None = None
-        if options.learn_after is not None and sources.learnt is not None and self._database is not None:
+        if crawl.learnt is not None and crawl.database is not None and crawl.options.learn_after is not None:
             self._learner = Learner(
-                self._database,
-                sources.learnt,
-                options.learn_after,
+                crawl.database,
+                crawl.learnt,
+                crawl.options.learn_after,
                 lambda folder: self.go_on(self._take_models(folder)),
                 self._report.warn,
             )
@@ -117,21 +77,19 @@ class DuplicateFilter:
     def of(cls, crawler: Crawler) -> DuplicateFilter | None:
         """Return the filter of a crawl, built at the first call; None if it has no model and learns none."""
         if crawler not in _FILTERS:
+            _FILTERS[crawler] = None
             try:
-                sources = open_sources(crawler)
-                _FILTERS[crawler] = cls(crawler, sources) if sources is not None else None
+                crawl = open_crawl(crawler)
+                _FILTERS[crawler] = cls(crawl) if crawl is not None else None
             except DedupError as error:
                 refuse_to_start(crawler, "dedup_setting_unusable", str(error))
-                _FILTERS[crawler] = None
         return _FILTERS[crawler]
-
-    # lifecycle
 
     async def open(self) -> None:
         """Restore the state of an earlier process and of earlier crawls into the same database."""
         self._report.count("seen/restored", 0)
         try:
-            killed = self._job.killed if self._job is not None else None
+            killed = self._crawl.job.killed if self._crawl.job is not None else None
             left_over = await self.seen.open(queue_survives=bool(self._crawler.settings.get("JOBDIR")), killed=killed)
             self._models.expect(await self.seen.noted(_MODELS_FACT))
             self._codes.read(await self.seen.noted(_CODES_FACT) or "")
@@ -148,13 +106,13 @@ class DuplicateFilter:
             stop_at_start(
                 self._crawler,
                 "dedup_seen_of_another_model",
-                f"the seen forms of {host} were made by another model than {self._options.model}: "
+                f"the seen forms of {host} were made by another model than {self._crawl.options.model}: "
                 "delete the seen set (with JOBDIR: the file dedup.seen in it), or set DEDUP_SEEN to another one.",
             )
             return
         self._codes.switch_off(self._models.evidence.switched_off)
         is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
-        self.answers.leave_over(left_over)
+        self.answers.left_over += left_over
         await self.answers.recall_rows()
         self.answers.is_resumed = is_resumed
         self._n_earlier = self._restore()
@@ -162,8 +120,8 @@ class DuplicateFilter:
         self._explorer.covered.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
         self._report.count("seen/restored", len(self.seen))
         self._is_open = True
-        if self._job is not None:
-            self._job.begin(self.seen.process)
+        if self._crawl.job is not None:
+            self._crawl.job.begin(self.seen.process)
         clocks = [(self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)]
         if (seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy logs its own
             clocks.append((self._say_progress, seconds))
@@ -183,7 +141,7 @@ class DuplicateFilter:
             return
         for clock in self._clocks:
             clock.stop()
-        self._earlier.close()
+        self._crawl.earlier.close()
         if self._learner is not None:
             self._learner.close()
         self._explorer.run_dry(is_idle=reason == "finished")
@@ -191,9 +149,7 @@ class DuplicateFilter:
             self._models.evidence.switch_off(rule)
         self._models.write_evidence()
         self._report.flush()
-        for level, line in summary(
-            self._crawler, self._models, self.answers.n_fetched, len(self.seen), is_dry_run=self._options.is_dry_run
-        ):
+        for level, line in summary(self._crawl):
             self._report.say(level, line)
         self._report.close()
         self._show_status(ended=reason)
@@ -202,9 +158,9 @@ class DuplicateFilter:
         if reason == "finished":
             self.seen.forget_dropped()  # all verification is done
             await self.answers.forget_rows()
-        await self.seen.close(is_clean=not self.answers.has_left_over)
-        if self._job is not None:
-            self._job.end()
+        await self.seen.close(is_clean=not self.answers.left_over)
+        if self._crawl.job is not None:
+            self._crawl.job.end()
 
     def is_busy_when_idle(self) -> bool:
         """Send remaining requests when the crawl has run dry; return True if the spider must wait for them."""
@@ -212,7 +168,7 @@ class DuplicateFilter:
             return at_once(self._ran_dry())
         if self._is_looking:
             return True
-        if self._looked_at == self.answers.n_fetched and not self._may_be_given_more:
+        if self._looked_at == self._crawl.n_fetched and not self._may_be_given_more:
             return False
         self._is_looking = True
         self.go_on(self._ran_dry())
@@ -231,25 +187,25 @@ class DuplicateFilter:
         await self._share_tests()
         try:
             has_sent = await self.answers.look_after(is_idle=True)
-            has_sent = has_sent or self.answers.verify(self._explorer.to_verify())
-            has_sent = has_sent or await self.answers.probe(self._explorer.to_probe())
+            has_sent = has_sent or self.answers.send(self._explorer.to_verify(), marks.TESTED) > 0
+            has_sent = has_sent or await self.answers.release(self._explorer.to_probe())
             self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()
         except SeenUnavailableError:
             has_sent = self._may_be_given_more = False
         finally:
             self._is_looking = False
         if not has_sent:
-            self._looked_at = self.answers.n_fetched
+            self._looked_at = self._crawl.n_fetched
         return has_sent
 
     def _restore(self) -> int:
         """Mark pages of the same database as seen; return their number."""
-        if self._database is None:
+        if self._crawl.database is None:
             return 0
         n_pages = 0
         write_pages(self._crawler)
         try:
-            for url in map(normal_form, earlier_urls(self._database)):
+            for url in map(normal_form, earlier_urls(self._crawl.database)):
                 n_pages += 1
                 if self._models.of(host_of(url)) is not None:
                     form, rules = self._models.form_of(url)
@@ -270,7 +226,7 @@ class DuplicateFilter:
             return
         self._decisions.begin_anew()
         self._report.forget_owners()
-        self.answers.leave_over(self._explorer.begin_anew())
+        self.answers.left_over += self._explorer.begin_anew()
         n_pages = self._restore()
         self._report.count("models/learnt")
         self._report.inform(
@@ -280,8 +236,8 @@ class DuplicateFilter:
     async def _forget_seen(self) -> None:
         """Forget all forms, but no requests: queued ones are noted again, dropped ones are sent at the end."""
         cleared = await self.seen.clear()
-        await self._notes.keep_again(cleared.awaited)
-        self.answers.leave_over(cleared.waiting)
+        await self._decisions.notes.keep_again(cleared.awaited)
+        self.answers.left_over += cleared.waiting
         for text in cleared.waiting if self.seen.is_durable else ():
             self.seen.keep_dropped(0, text)
 
@@ -299,7 +255,7 @@ class DuplicateFilter:
             f"{counts.n_disagreed} of {counts.n_agreed + counts.n_disagreed} explored",
             len(dropped),
         )
-        self.answers.recover(dropped)
+        self.answers.send(dropped, marks.RECOVERED)
         self.go_on(self._share_tests())
 
     async def _share_tests(self) -> None:
@@ -322,6 +278,9 @@ class DuplicateFilter:
 
     def _judge_waiting(self, *, is_idle: bool) -> None:
         self._explorer.run_dry(is_idle=is_idle)
+        self._switch_off_failing()
+
+    def _switch_off_failing(self) -> None:
         for rule in self._explorer.take_failing():
             self._switch_off(rule)
 
@@ -332,13 +291,13 @@ class DuplicateFilter:
             self.go_on(self._share_tests())
 
     def _say_progress(self) -> None:
-        if self.answers.n_fetched != self._n_said:
-            self._n_said = self.answers.n_fetched
-            self._report.inform(progress_line(self._crawler, self._models, self._n_said))
+        if self._crawl.n_fetched != self._n_said:
+            self._n_said = self._crawl.n_fetched
+            self._report.inform(progress_line(self._crawl))
 
     def _show_status(self, ended: str | None = None) -> None:
         if self._status is not None:
-            self._status.show(self._crawler, self._models, self.answers.n_fetched, ended=ended)
+            self._status.show(self._crawl, ended=ended)
 
     async def _note_facts(self) -> None:
         """Note changed model digests and rule codes in the seen set."""

@@ -1,4 +1,4 @@
-"""Differences between the supported versions of Scrapy, 2.13 to 2.19, in one place.
+"""Differences between the supported versions of Scrapy, 2.13 to 2.19, in one place; stopping a crawl in all of them.
 
 Each part names the version that makes it superfluous. One difference is handled elsewhere, and is superfluous with
 2.14: methods of middlewares and pipelines take ``spider: Spider | None = None`` as their last argument. Scrapy 2.13
@@ -7,16 +7,19 @@ passes it, by name to middlewares and by position to pipelines; later versions d
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from scrapy import version_info
+from scrapy import signals, version_info
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.defer import deferred_from_coro
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 _VERSION = version_info[:2]
 _STARTS_WITHIN_S = 0.02
@@ -52,9 +55,11 @@ __all__ = [
     "download",
     "is_asyncio_available",
     "is_start_refused",
-    "refuse_crawl",
+    "mark_as_failed",
+    "refuse_to_start",
     "scheduler_of",
     "sleep",
+    "stop_at_start",
 ]
 
 
@@ -83,17 +88,36 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
         crawler.engine.close_spider(crawler.engine.spider, reason=reason)  # type: ignore[arg-type]
 
 
-def refuse_crawl(crawler: Crawler, reason: str) -> None:
-    """Close a crawl before its first request; call it last in a handler of ``spider_opened``.
+def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
+    """Close the crawl before its first request; call it while components are built.
 
-    Since 2.18 an exception there is enough. Earlier versions would log it and go on, and can only close a running
-    engine. So the engine is paused, and closed as soon as it runs.
+    An exception there would show the user a traceback, so the first possible signal closes the crawl.
+
+    *reason* is the ``finish_reason`` in its stats, *message* one line for the user: the problem and the way out. The
+    exit status of ``scrapy crawl`` is 1.
+    """
+
+    def refuse(spider: Spider) -> None:
+        stop_at_start(crawler, reason, message)
+
+    crawler.signals.connect(refuse, signal=signals.spider_opened, weak=False)
+
+
+def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:
+    """Close the crawl before its first request; call it last in a handler of ``spider_opened``.
+
+    For the parameters see :func:`refuse_to_start`.
+
+    Since 2.18 an exception is enough. Earlier versions would log it and go on, and can only close a running engine. So
+    the engine is paused, and closed as soon as it runs.
 
     Raises
     ------
     CloseSpider
         Since 2.18, to make Scrapy close the crawl.
     """
+    logger.error("%s", message, extra={"spider": crawler.spider})
+    crawler.signals.connect(lambda: mark_as_failed(crawler), signal=signals.spider_closed, weak=False)
     if _VERSION >= (2, 18):
         raise CloseSpider(reason)
     engine = crawler.engine
@@ -108,6 +132,14 @@ def refuse_crawl(crawler: Crawler, reason: str) -> None:
     engine.pause()
     clock = create_looping_call(close)
     clock.start(_STARTS_WITHIN_S, now=False)
+
+
+def mark_as_failed(crawler: Crawler) -> None:
+    """Make ``scrapy crawl`` exit with status 1; call it in a handler of ``spider_closed``.
+
+    Scrapy treats a crawl as failed only if it has no spider.
+    """
+    crawler.spider = None
 
 
 def is_start_refused(crawler: Crawler) -> bool:

@@ -12,10 +12,10 @@ from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from dedup_crawler.live.at_once import at_once
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
-from dedup_crawler.live.stopping import stop_at_start
+from dedup_crawler.live.scrapy_compat import stop_at_start
+from dedup_crawler.live.seen.protocol import at_once
 
 if TYPE_CHECKING:
     from scrapy import Spider

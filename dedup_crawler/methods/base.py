@@ -7,12 +7,13 @@ forgets the first.
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer
-from dedup_crawler.methods.model.given_urls import check_lengths, checked_visits, training_digest
 from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
@@ -27,17 +28,13 @@ if TYPE_CHECKING:
     from dedup_crawler.rules.export.model_rules import ModelRules
 
 
-_Told = tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]
-"""Identifier of each rule -> its sentence; -> its numbers of merge groups and of wrong ones."""
-
-
 class Canonicalizer(SavedModel):
     """Gives all URLs of a page one string, the canonical form. It is a key to compare by, and is never fetched."""
 
     _last_start = "\0"  # scheme and host of the last URL of a known host; no URL starts with this default
 
-    _told_rules: _Told | None = None
-    """Sentences and counts of the rules; None until they are needed."""
+    _told_rules: tuple[Mapping[str, str], Mapping[str, tuple[int, int]]] | None = None
+    """Sentences and counts of the rules, by their identifiers; None until they are needed."""
 
     progress: Callable[[int, int, float], None] | None = None
     """Called during fitting with the steps done, the largest number of steps, and the quality of the fit (0-1)."""
@@ -89,7 +86,13 @@ class Canonicalizer(SavedModel):
         BadInputError
             If the lengths differ, there is no URL, or an option is out of range.
         """
-        check_lengths(type(self).__name__, urls, clusters, referrers, redirects)
+        if not urls:
+            raise BadInputError(f"{type(self).__name__}.fit got no URLs; there is nothing to learn from.")
+        for what, given in (("clusters", clusters), ("referrers", referrers), ("redirects", redirects)):
+            if given is not None and len(given) != len(urls):
+                raise BadInputError(
+                    f"{type(self).__name__}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL."
+                )
         self._check_options()
         forms = [normal_form(url) for url in urls]
         self._remember(forms, clusters, referrers)
@@ -134,7 +137,24 @@ class Canonicalizer(SavedModel):
         NotFittedError
             Before :meth:`fit` or :meth:`load`.
         """
-        return [self.record_of(asked) for asked in self.forms_in_order(checked_visits(urls, referrers))]
+        if isinstance(urls, str):
+            raise BadInputError(f"records takes a list of URLs and got one text: write records([{urls[:200]!r}]).")
+        listed = list(urls)
+        for i, url in enumerate(listed):
+            if not isinstance(url, str):
+                raise BadInputError(
+                    f"urls[{i}] is {url!r}, not a string: remove missing values, for example by dropna()."
+                )
+        # a missing value in a column of pandas is NaN
+        sources = [
+            source if isinstance(source, str) else None
+            for source in ([None] * len(listed) if referrers is None else referrers)
+        ]
+        if len(sources) != len(listed):
+            raise BadInputError(
+                f"records got {len(listed)} URLs and {len(sources)} referrers; give one (or None) for each URL."
+            )
+        return [self.record_of(asked) for asked in self.forms_in_order(zip(listed, sources, strict=True))]
 
     def forms_in_order(self, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
         """Forms of (URL, URL of the page that holds the link) pairs in crawl order, one by one.
@@ -258,8 +278,7 @@ class Canonicalizer(SavedModel):
         """Identifiers of the rules that cover a URL in normal form on a known host."""
         return ()
 
-    def _told(self) -> _Told:
-        """Sentences and counts of all rules."""
+    def _told(self) -> tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]:
         self._check_fitted()
         if self._told_rules is None:
             known = self._known_rules()
@@ -292,3 +311,11 @@ class Canonicalizer(SavedModel):
         self.n_clusters_ = len(set(pages))
         found_on = referrers if referrers is not None else [None] * len(forms)
         self.data_digest_ = training_digest(zip(forms, pages, found_on, strict=True))
+
+
+def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
+    """Digest of training data: URL in normal form, page and referrer of each row, in order."""
+    digest = hashlib.sha256()
+    for url, page, referrer in rows:
+        digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -10,19 +10,19 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.folder import method_of, read_model
-from dedup_crawler.methods.model.method_options import options_of, read_spec
-from dedup_crawler.methods.static_front import STATIC_FILE, StaticFront
+from dedup_crawler.methods.model.saved_model import options_of
+from dedup_crawler.methods.wrapped import STATIC_FILE, StaticFront
 from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 _CLASSES = {
     "keep-all": "baselines.KeepAll",
     "scrapy": "baselines.ScrapyForm",
     "strip-query": "baselines.StripQuery",
-    "duplicate-url-discarder": "duplicate_url_discarder.DuplicateUrlDiscarder",
+    "duplicate-url-discarder": "baselines.DuplicateUrlDiscarder",
     "rewrite-rules": "miners.RewriteRules",
     "decision-tree": "miners.DecisionTree",
     "pattern-tree": "miners.PatternTree",
-    "dustbuster": "dustbuster.DustBuster",
+    "dustbuster": "miners.DustBuster",
     "duster": "miners.Duster",
     "seq2seq": "seq2seq.Seq2Seq",
     "siamese": "pairs.siamese.Siamese",
@@ -67,13 +67,19 @@ def method_from_spec(spec: str) -> Canonicalizer:
 
     BadInputError if the method, an option or a value is unknown.
     """
-    name, texts = read_spec(spec)
+    name, _, rest = spec.partition(":")
     known = {option.name: option for option in options_of(find_method(name))}
-    unknown = [option for option in texts if option not in known]
-    if unknown:
-        hint = did_you_mean(unknown[0], known)
-        raise BadInputError(f"{name} has no option {unknown[0]!r}; known: {', '.join(known) or 'none'}.{hint}")
-    return make_method(name, **{option: known[option].read(text) for option, text in texts.items()})
+    values = {}
+    for part in filter(None, rest.split(",")):
+        written, equals, text = part.partition("=")
+        option = written.replace("-", "_")
+        if not equals:
+            raise BadInputError(f"{spec!r}: option {written!r} has no value; write {name}:{written}=VALUE.")
+        if option not in known:
+            hint = did_you_mean(option, known)
+            raise BadInputError(f"{name} has no option {option!r}; known: {', '.join(known) or 'none'}.{hint}")
+        values[option] = known[option].read(text)
+    return make_method(name, **values)
 
 
 def load_model(folder: str | Path) -> Canonicalizer:

@@ -20,7 +20,7 @@ The preset ``paper`` is the recipe of the paper. The preset ``fast`` adds four o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ from dedup_crawler.methods.model.training_history import (
     history_from_json,
     history_to_json,
 )
-from dedup_crawler.networks.vocabulary import Vocabulary
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
 from dedup_crawler.rules.language.rule_files import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
@@ -45,8 +44,9 @@ from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count
 from dedup_crawler.urls.tokens import detokenize, tokenize
 
 if TYPE_CHECKING:
-    from dedup_crawler.networks.training import Fit
+    from dedup_crawler.networks.translator import Fit
 
+_SAFEGUARDS = ("identity_pairs", "global_targets", "judged_gate", "value_guard")
 _PRESETS: dict[str, dict[str, Any]] = {
     "fast": {
         "hidden": 128,
@@ -57,10 +57,7 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "init_range": 0.2,
         "count_power": 0.5,
         "deep": True,
-        "identity_pairs": True,
-        "global_targets": True,
-        "judged_gate": True,
-        "value_guard": True,
+        **dict.fromkeys(_SAFEGUARDS, True),
     },
     "paper": {
         "hidden": 512,
@@ -71,13 +68,10 @@ _PRESETS: dict[str, dict[str, Any]] = {
         "init_range": 0.08,
         "count_power": 1.0,
         "deep": False,
-        "identity_pairs": False,
-        "global_targets": False,
-        "judged_gate": False,
-        "value_guard": False,
+        **dict.fromkeys(_SAFEGUARDS, False),
     },
 }
-_RECIPE_OPTIONS = ("hidden", "optimizer", "learning_rate", "batch_size", "max_steps")
+_RECIPE = ("hidden", "optimizer", "learning_rate", "batch_size", "max_steps", "init_range", "count_power")
 _MAX_TOKENS = 60  # longer templates are neither trained nor translated
 _PROPOSED = 0.70  # share of the pages from which the network learns; the later ones judge it
 _MIN_GROUPS, _MAX_ERROR = 20, 0.10
@@ -139,27 +133,29 @@ class Seq2Seq(Canonicalizer):
 
     def learnt(self) -> list[str]:
         """Every template whose URLs are translated, with its evidence."""
-        used = [(t, s) for s, t in self.table_.translations.items() if t.is_used and t.says != s]
-        used.sort(key=lambda entry: (-entry[0].evidence.n_groups, -entry[0].n_urls, entry[1]))
+        used = sorted(self._used(), key=lambda entry: (-entry[1].evidence.n_groups, -entry[1].n_urls, entry[0]))
         return [
-            f"{source} -> {translation.says}   "
-            f"({translation.n_urls} URLs, {translation.evidence.n_groups} merge groups, "
-            f"{translation.evidence.n_wrong} wrong)"
-            for translation, source in used
+            f"{source} -> {each.says}   "
+            f"({each.n_urls} URLs, {each.evidence.n_groups} merge groups, {each.evidence.n_wrong} wrong)"
+            for source, each in used
         ]
 
     def refused(self) -> Sequence[Refusal]:
         """Translations that the gate refused, those with most right merge groups first."""
         self._check_fitted()
         found = []
-        for source, translation in self.table_.translations.items():
-            if not translation.is_used and translation.says != source:
-                n_groups, n_wrong = translation.evidence.n_groups, translation.evidence.n_wrong
-                reason = f"{n_wrong} of {n_groups} merge groups with later pages are wrong"
-                if n_groups < _MIN_GROUPS:
-                    reason = f"{n_groups} merge groups with later pages are too few: {_MIN_GROUPS} are needed"
-                found.append(Refusal(f"template {source} becomes {translation.says}", reason, n_groups, n_wrong))
+        for source, translation in self._used(is_used=False):
+            n_groups, n_wrong = translation.evidence.n_groups, translation.evidence.n_wrong
+            reason = f"{n_wrong} of {n_groups} merge groups with later pages are wrong"
+            if n_groups < _MIN_GROUPS:
+                reason = f"{n_groups} merge groups with later pages are too few: {_MIN_GROUPS} are needed"
+            found.append(Refusal(f"template {source} becomes {translation.says}", reason, n_groups, n_wrong))
         return sorted(found, key=lambda each: each.n_wrong - each.n_groups)[:MAX_REFUSALS]
+
+    def _used(self, *, is_used: bool = True) -> list[tuple[Template, Translation]]:
+        """Templates that the network translates to another one, and whose translation is used, or is not."""
+        translations = self.table_.translations.items()
+        return [(source, each) for source, each in translations if each.is_used is is_used and each.says != source]
 
     def history(self) -> TrainingHistory:
         """The loss of each epoch, and the share of training pairs translated exactly."""
@@ -171,13 +167,12 @@ class Seq2Seq(Canonicalizer):
         return self.quality_.get("parameters") or None
 
     def _quality(self) -> dict[str, Any]:
-        used = [t for template, t in self.table_.translations.items() if t.is_used and t.says != template]
         return {
             "parameters": self.n_parameters_,
             "epochs": self.n_epochs_,
             "exact_training_pairs": round(self.exact_, 6),
             "templates": len(self.table_.translations),
-            "translated_templates": len(used),
+            "translated_templates": len(self._used()),
         }
 
     def _check_options(self) -> None:
@@ -223,13 +218,10 @@ class Seq2Seq(Canonicalizer):
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
         return {
-            translation_identifier(template, translation.says): KnownRule(
-                f"template {template} becomes {translation.says}",
-                translation.evidence.n_groups,
-                translation.evidence.n_wrong,
+            translation_identifier(template, each.says): KnownRule(
+                f"template {template} becomes {each.says}", each.evidence.n_groups, each.evidence.n_wrong
             )
-            for template, translation in self.table_.translations.items()
-            if translation.is_used and translation.says != template
+            for template, each in self._used()
         }
 
     def _explain(self, url: str, form: str) -> Explanation:
@@ -237,22 +229,18 @@ class Seq2Seq(Canonicalizer):
         translation = self.table_.translations.get(template)
         if translation is None:
             return Explanation(url, form, f"template {template} was not in the training data: left alone")
-        evidence = {
-            "template": template,
-            "says": translation.says,
-            "urls": translation.n_urls,
-            "groups": translation.evidence.n_groups,
-            "wrong": translation.evidence.n_wrong,
-        }
-        counted = f"{evidence['groups']} merge groups, {evidence['wrong']} wrong"
-        if translation.says == template:
+        says, counts = translation.says, translation.evidence
+        evidence = {"template": template, "says": says, "urls": translation.n_urls}
+        evidence |= {"groups": counts.n_groups, "wrong": counts.n_wrong}
+        counted = f"{counts.n_groups} merge groups, {counts.n_wrong} wrong"
+        if says == template:
             reason = f"template {template} stands for itself"
         elif not translation.is_used:
-            reason = f"template {template} would become {translation.says}, but the evidence is too weak: {counted}"
+            reason = f"template {template} would become {says}, but the evidence is too weak: {counted}"
         elif form == url:
-            reason = f"template {template} becomes {translation.says}, but several pages share this value: left alone"
+            reason = f"template {template} becomes {says}, but several pages share this value: left alone"
         else:
-            reason = f"template {template} becomes {translation.says}: {counted}"
+            reason = f"template {template} becomes {says}: {counted}"
         return Explanation(url, form, reason, evidence)
 
     def _tables(self) -> dict[str, Any]:
@@ -275,7 +263,7 @@ class Seq2Seq(Canonicalizer):
         self.table_ = TranslationTable(templater, translations)
 
     def _option(self, name: str) -> Any:
-        value = getattr(self, name)
+        value = getattr(self, name, None)
         return _PRESETS[self.preset][name] if value is None else value
 
     def _tokens(self, template: Template) -> list[str]:
@@ -308,8 +296,7 @@ class Seq2Seq(Canonicalizer):
         says = {template: template for template in templates}
         if all(source == target for source, target, _ in pairs):
             return says
-        vocabulary = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
-        fit, said = self._translated(vocabulary, pairs, [self._tokens(template) for template in templates])
+        fit, said = self._translated(pairs, [self._tokens(template) for template in templates])
         self.exact_, self.n_epochs_ = fit.exact, fit.n_epochs
         self.n_parameters_ = sum(each.numel() for each in fit.model.parameters())
         losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
@@ -322,23 +309,19 @@ class Seq2Seq(Canonicalizer):
         return says
 
     def _translated(
-        self,
-        vocabulary: Vocabulary,
-        pairs: Iterable[tuple[list[str], list[str], int]],
-        asked: Sequence[list[str]],
+        self, pairs: Sequence[tuple[list[str], list[str], int]], asked: Sequence[list[str]]
     ) -> tuple[Fit, list[list[str] | None]]:
         """Train on pairs, and translate the sequences *asked*; None for a translation that cannot be decoded."""
         try:
-            from dedup_crawler.networks.training import Pair, Recipe, train, translations
+            from dedup_crawler.networks.translator import Pair, Recipe, Vocabulary, train, translations
         except ImportError as error:
             raise MissingExtraError("training seq2seq", "torch", "train") from error
+        vocabulary = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
         encode = vocabulary.encode
-        preset = _PRESETS[self.preset]
-        options = {name: self._option(name) for name in _RECIPE_OPTIONS}
         fit = train(
             [Pair(tuple(encode(source)), tuple(encode(target)), n) for source, target, n in pairs],
             len(vocabulary),
-            Recipe(**options, init_range=preset["init_range"], count_power=preset["count_power"]),
+            Recipe(**{name: self._option(name) for name in _RECIPE}),
             seed=self.seed,
             device=self.device,
             progress=self.progress,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -22,58 +21,32 @@ _AT_ONCE = 64  # URLs that are encoded together: more would not fit the processo
 _MAX_BYTES = 1 << 26  # bytes of remembered encodings
 
 
-class PairNetwork(Protocol):
-    """A Siamese network, as a crawl uses it."""
-
-    encoding_size: int
-    """Number of values of an encoding, K."""
-
-    def encode(self, rows: Array) -> Array:
-        """Encode URLs: (U, T) symbol numbers -> (U, K) float32."""
-
-    def compare(self, left: Array, right: Array, agreement: Array) -> Array:
-        """Probability (P,) that the URLs with the encodings *left* and *right* (P, K) show the same page."""
-
-
 class NumpyPaperSiamese:
     """See :class:`dedup_crawler.networks.siamese.PaperSiamese`."""
 
     def __init__(self, weights: Mapping[str, Array], n_characters: int, length: int) -> None:
-        hidden, embedding = _sizes(weights)
-        _check_shapes(
-            weights,
-            {
-                **_lstm_shapes(n_characters, embedding, hidden),
-                "read.weight": (hidden, hidden),
-                "read.bias": (hidden,),
-                "compare.weight": (hidden, 2 * hidden),
-                "compare.bias": (hidden,),
-                "decide.weight": (2, length * hidden),
-                "decide.bias": (2,),
-            },
-        )
+        hidden, _ = _sizes(weights)
+        layers = {"read": (hidden, hidden), "compare": (hidden, 2 * hidden), "decide": (2, length * hidden)}
+        _check_shapes(weights, n_characters, layers)
         self._lstm = _Lstm(weights)
         self._read, self._read_bias = weights["read.weight"].T, weights["read.bias"]
         compare = weights["compare.weight"]
         # the dense layer over both URLs is a sum of two halves, so the half of each URL is computed once
         self._halves = np.concatenate([compare[:, :hidden].T, compare[:, hidden:].T], axis=1)  # (H, 2H)
         self._compare_bias = weights["compare.bias"]
-        self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (T H,)
-        self._decide_bias = weights["decide.bias"][1] - weights["decide.bias"][0]
+        self._decide, self._decide_bias = _difference(weights)  # (T H,)
         self._length, self._hidden = length, hidden
         self.encoding_size = 2 * length * hidden
 
     def encode(self, rows: Array) -> Array:
         """Encode URLs: (U, T) -> (U, K), at each position the half for a left URL and the half for a right one."""
-        encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
-        for start in range(0, len(rows), _AT_ONCE):
-            states = self._lstm.states(rows[start : start + _AT_ONCE])  # (U, T, H)
-            said = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
-            encoded[start : start + _AT_ONCE] = said.reshape(len(said), -1)
+        states = self._lstm.states(rows)  # (U, T, H)
+        said = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
+        encoded: Array = said.reshape(len(said), -1)
         return encoded
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
-        """Probability (P,) of each pair."""
+        """Probability (P,) that the URLs with the encodings *left* and *right* (P, K) show the same page."""
         shape = (-1, self._length, 2 * self._hidden)
         as_left, as_right = left.reshape(shape)[:, :, : self._hidden], right.reshape(shape)[:, :, self._hidden :]
         compared = np.maximum(as_left + as_right + self._compare_bias, 0)  # (P, T, H)
@@ -84,55 +57,60 @@ class NumpyCuredSiamese:
     """See :class:`dedup_crawler.networks.siamese.CuredSiamese`."""
 
     def __init__(self, weights: Mapping[str, Array], n_symbols: int, n_agreements: int) -> None:
-        hidden, embedding = _sizes(weights)
-        _check_shapes(
-            weights,
-            {
-                **_lstm_shapes(n_symbols, embedding, hidden),
-                "compare.weight": (hidden, 2 * hidden + n_agreements),
-                "compare.bias": (hidden,),
-                "weigh.weight": (hidden, hidden),
-                "weigh.bias": (hidden,),
-                "decide.weight": (2, hidden),
-                "decide.bias": (2,),
-            },
-        )
+        hidden, _ = _sizes(weights)
+        layers = {"compare": (hidden, 2 * hidden + n_agreements), "weigh": (hidden, hidden), "decide": (2, hidden)}
+        _check_shapes(weights, n_symbols, layers)
         self._lstm = _Lstm(weights)
         self._compare, self._compare_bias = weights["compare.weight"].T, weights["compare.bias"]
         self._weigh, self._weigh_bias = weights["weigh.weight"].T, weights["weigh.bias"]
-        self._decide = weights["decide.weight"][1] - weights["decide.weight"][0]  # (H,)
-        self._decide_bias = weights["decide.bias"][1] - weights["decide.bias"][0]
+        self._decide, self._decide_bias = _difference(weights)  # (H,)
         self.encoding_size = hidden
 
     def encode(self, rows: Array) -> Array:
         """Encode URLs: (U, T) -> (U, H), the state after the last symbol that is no padding."""
-        encoded = np.empty((len(rows), self.encoding_size), dtype=np.float32)
-        for start in range(0, len(rows), _AT_ONCE):
-            batch = rows[start : start + _AT_ONCE]
-            lengths = (batch != PADDING).sum(axis=1)
-            states = self._lstm.states(batch[:, : lengths.max()])  # (U, <= T, H)
-            encoded[start : start + _AT_ONCE] = states[np.arange(len(batch)), lengths - 1]
-        return encoded
+        lengths = (rows != PADDING).sum(axis=1)
+        states = self._lstm.states(rows[:, : lengths.max()])  # (U, <= T, H)
+        last: Array = states[np.arange(len(rows)), lengths - 1]
+        return last
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
-        """Probability (P,) of each pair."""
+        """Probability (P,) that the URLs with the encodings *left* and *right* (P, H) show the same page."""
         both = np.concatenate([np.abs(left - right), left * right, agreement], axis=1)  # (P, 2H + F)
         compared = np.maximum(both @ self._compare + self._compare_bias, 0)  # (P, H)
         weighed = np.maximum(compared @ self._weigh + self._weigh_bias, 0)  # (P, H)
         return _sigmoid(weighed @ self._decide + self._decide_bias)
 
 
+PairNetwork = NumpyPaperSiamese | NumpyCuredSiamese
+
+
 class Committee:
-    """Networks that were trained from different seeds; the mean of their answers is more stable than each of them."""
+    """Networks that were trained from different seeds; the mean of their answers is more stable than each of them.
 
-    def __init__(self, networks: Sequence[PairNetwork]) -> None:
-        self._networks = networks
-        self.encoding_size = sum(network.encoding_size for network in networks)
-        self._ends = np.cumsum([network.encoding_size for network in networks])[:-1]
+    It remembers the encodings that were used last. *rows_of* turns URLs into rows of symbol numbers, (U, T).
+    """
 
-    def encode(self, rows: Array) -> Array:
-        """Encodings of all members side by side."""
-        return np.concatenate([network.encode(rows) for network in self._networks], axis=1)
+    def __init__(self, networks: Sequence[PairNetwork], rows_of: Callable[[Sequence[str]], Array]) -> None:
+        self._networks, self._rows_of = networks, rows_of
+        sizes = [network.encoding_size for network in networks]
+        self._ends = np.cumsum(sizes)[:-1]
+        self._max_kept = _MAX_BYTES // (4 * sum(sizes))
+        self._kept: OrderedDict[str, Array] = OrderedDict()
+
+    def encoded(self, urls: Iterable[str]) -> dict[str, Array]:
+        """URL -> its encodings by all members, side by side (K,)."""
+        asked = list(dict.fromkeys(urls))
+        found = {url: self._kept.pop(url) for url in asked if url in self._kept}
+        new = [url for url in asked if url not in found]
+        for start in range(0, len(new), _AT_ONCE):
+            batch = new[start : start + _AT_ONCE]
+            rows = self._rows_of(batch)
+            encodings = np.concatenate([network.encode(rows) for network in self._networks], axis=1)
+            found.update(zip(batch, encodings, strict=True))
+        self._kept.update(found)
+        while len(self._kept) > self._max_kept:
+            self._kept.popitem(last=False)
+        return found
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
         """Mean probability (P,) of each pair."""
@@ -169,6 +147,12 @@ def _sigmoid(values: Array) -> Array:
     return result
 
 
+def _difference(weights: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Weights and bias of the logit of the same page: the last layer has one output for each answer."""
+    weight, bias = weights["decide.weight"], weights["decide.bias"]
+    return weight[1] - weight[0], bias[1] - bias[0]
+
+
 def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
     """Numbers of hidden units and of embedding dimensions."""
     try:
@@ -177,47 +161,26 @@ def _sizes(weights: Mapping[str, Array]) -> tuple[int, int]:
         raise DamagedModelError(f"weights.safetensors does not fit a Siamese network: {error}. Train again.") from error
 
 
-def _lstm_shapes(n_characters: int, embedding: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    return {
-        "embedding.weight": (n_characters, embedding),
+def _check_shapes(weights: Mapping[str, Array], n_symbols: int, layers: Mapping[str, tuple[int, int]]) -> None:
+    """Check the weights of a file; DamagedModelError if one is missing or has another shape.
+
+    *layers* has the shape of each dense layer, (outputs, inputs).
+    """
+    hidden, embedding = _sizes(weights)
+    expected: dict[str, tuple[int, ...]] = {
+        "embedding.weight": (n_symbols, embedding),
         "lstm.weight_ih_l0": (4 * hidden, embedding),
         "lstm.weight_hh_l0": (4 * hidden, hidden),
         "lstm.bias_ih_l0": (4 * hidden,),
         "lstm.bias_hh_l0": (4 * hidden,),
     }
-
-
-def _check_shapes(weights: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
-    """Check the weights of a file; DamagedModelError if one is missing or has another shape."""
+    for layer, (n_outputs, n_inputs) in layers.items():
+        expected |= {f"{layer}.weight": (n_outputs, n_inputs), f"{layer}.bias": (n_outputs,)}
     for name, shape in expected.items():
         if name not in weights:
             raise DamagedModelError(f"weights.safetensors lacks {name}. Train again.")
         if weights[name].shape != shape:
             raise DamagedModelError(f"weights.safetensors: {name} has shape {weights[name].shape}, not {shape}.")
-
-
-class EncodingMemory:
-    """Encodes URLs and remembers the encodings, those that were used last.
-
-    *rows_of* turns keys (URLs) into rows of symbol numbers, (U, T).
-    """
-
-    def __init__(self, network: PairNetwork, rows_of: Callable[[Sequence[str]], Array]) -> None:
-        self._network, self._rows_of = network, rows_of
-        self._max_kept = _MAX_BYTES // (4 * network.encoding_size)
-        self._kept: OrderedDict[str, Array] = OrderedDict()
-
-    def encoded(self, keys: Iterable[str]) -> dict[str, Array]:
-        """Key -> encoding (K,), for each of *keys*."""
-        asked = list(dict.fromkeys(keys))
-        found = {key: self._kept.pop(key) for key in asked if key in self._kept}
-        new = [key for key in asked if key not in found]
-        if new:
-            found.update(zip(new, self._network.encode(self._rows_of(new)), strict=True))
-        self._kept.update(found)
-        while len(self._kept) > self._max_kept:
-            self._kept.popitem(last=False)
-        return found
 
 
 def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:

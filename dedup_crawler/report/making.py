@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.comparison import read_comparison
-from dedup_crawler.evaluation.tables import cells
-from dedup_crawler.evaluation.truth import label_quality, read_truth
+from dedup_crawler.evaluation.comparison import cells, read_comparison
+from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.model.given_urls import training_digest
+from dedup_crawler.methods.base import training_digest
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.report.crawl_facts import CrawlFacts, PageOf, crawl_facts, first_shown

@@ -14,7 +14,7 @@ from importlib import metadata, resources
 from typing import Any
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.evaluation.tables import COLUMNS, LEGEND
+from dedup_crawler.evaluation.comparison import COLUMNS, LEGEND
 from dedup_crawler.urls.normal import host_of, normal_form
 
 SECTIONS = (

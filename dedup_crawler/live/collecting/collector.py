@@ -22,8 +22,7 @@ from dedup_crawler.errors import StoreError
 from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.options import warn_of_unknown_settings
-from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call
-from dedup_crawler.live.stopping import refuse_to_start
+from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call, refuse_to_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
@@ -36,7 +36,8 @@ class Comparisons:
         self._on_verdict = on_verdict
         self._models = models
         self._earlier = earlier
-        self._owners = OwnerPages()
+        self.owners = OwnerPages()
+        """The pages of the owners, by form."""
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
         self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates kept in place of an unknown owner
@@ -44,21 +45,9 @@ class Comparisons:
         self._sites = SiteTexts()
         self._framed: set[bytes] = set()  # forms whose page counted for the frame; each counts once
 
-    def has_owner(self, form: bytes) -> bool:
-        """Return True if the page of a form's owner is kept."""
-        return form in self._owners
-
-    def owner(self, form: bytes) -> FetchedPage | None:
-        """Return the page of a form's owner, if it is kept."""
-        return self._owners.get(form)
-
-    def pages(self) -> Iterator[tuple[bytes, FetchedPage]]:
-        """Yield form and page of all owners whose page is kept."""
-        return self._owners.items()
-
     def lacks_owner(self, form: bytes) -> bool:
         """Return True if the page of a form's owner is not kept, but can be fetched again."""
-        return form not in self._owners and self._asked_again.get(form) is not False
+        return form not in self.owners and self._asked_again.get(form) is not False
 
     def is_asked_again(self, form: bytes) -> bool:
         """Return True if the owner's page is being fetched again already; note that it is from now on."""
@@ -78,13 +67,13 @@ class Comparisons:
     def forget_owner(self, form: bytes) -> None:
         """Note that another URL owns a form from now on."""
         self._stand_ins.pop(form, None)
-        self._owners.forget(form)
+        self.owners.forget(form)
 
     def owner_came(self, form: bytes, page: FetchedPage) -> None:
         """Keep an owner's page, and compare its waiting duplicates."""
         self._asked_again.pop(form, None)
         self._stand_ins.pop(form, None)
-        self._owners.put(form, page)
+        self.owners.put(form, page)
         for duplicate in self._awaited.take(form) if self._awaited else ():
             self._compare(form, page, duplicate)
 
@@ -102,7 +91,7 @@ class Comparisons:
     def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
         """Compare a duplicate with its owner's page, now or when that comes."""
         self.learn_frame(form, duplicate.page)  # after relearning, a site may yield only such pages
-        if (owner := self._owners.get(form)) is not None:
+        if (owner := self.owners.get(form)) is not None:
             self._compare(form, owner, duplicate)
         elif is_owner_awaited:
             for given_up in self._awaited.add(form, duplicate):
@@ -110,9 +99,9 @@ class Comparisons:
         else:  # the owner is unknown: the next duplicate is compared with this one
             if len(self._stand_ins) >= _MAX_ASKED:
                 for stand_in in self._stand_ins:
-                    self._owners.forget(stand_in)
+                    self.owners.forget(stand_in)
                 self._stand_ins.clear()
-            self._owners.put(form, duplicate.page)
+            self.owners.put(form, duplicate.page)
             self._stand_ins[form] = duplicate.rules
             self._on_verdict(form, duplicate.rules, None)
 
@@ -124,9 +113,9 @@ class Comparisons:
 
     def clear(self) -> None:
         """Forget all pages: the forms now come from another model."""
-        self._sites.catch_up(self._owners)
+        self._sites.catch_up(self.owners)
         self._framed.clear()
-        self._owners.clear()
+        self.owners.clear()
         self._stand_ins.clear()
         self._asked_again.clear()
         self._awaited.take_all()
@@ -136,7 +125,7 @@ class Comparisons:
         site = None
         if needs_site_text(owner, duplicate.page):
             host = _host(duplicate.page)
-            site = self._sites.of(host).text(self._owners)
+            site = self._sites.of(host).text(self.owners)
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
@@ -147,8 +136,8 @@ class Comparisons:
             # for a stored owner, the database knows the pages of its time
             before, after = self._earlier.beside(owner.url, N_BESIDE)
             if not before and not after:
-                before, after = self._owners.beside(form)
-            beside = [before, after, self._owners.latest()]
+                before, after = self.owners.beside(form)
+            beside = [before, after, self.owners.latest()]
             if frame := frames_of_time(owner, duplicate.page, beside):
                 is_same = same_page(owner, duplicate.page, site.with_frame(frame), duplicate.rules)
         rules = dict.fromkeys([*duplicate.rules, *self._stand_ins.get(form, ())])

@@ -1,19 +1,40 @@
-"""Tests of coverage rules: an explored covered page must show nothing that the crawl does not reach otherwise."""
+"""Tests of coverage rules: an explored covered page must show nothing that the crawl does not reach otherwise.
+
+A crawl may reach the same content later, so nothing counts against a rule before PATIENCE further answers have come, or
+the crawl has run dry.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from dedup_crawler.live.exploration.covered_pages import ShownText, Unreached, Waiting, shown_texts
+from dedup_crawler.live.exploration.shown_text import ShownText, shown_texts
 
 if TYPE_CHECKING:
     from dedup_crawler.live.comparing.owner_pages import FetchedPage
     from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
     from dedup_crawler.live.telling.drop_report import DropReport
 
+PATIENCE = 1_000
+"""Number of answers after which content that no other page has shown counts as lost."""
+MAX_WAITING = 5_000
+"""Maximum of waiting pages; beyond it the oldest get their verdict early."""
 _MAX_LED = 20_000
-_LOOK_AGAIN = 20  # answers between two checks of the waiting pages
+_LOOK_AGAIN = 20  # new waiting pages between two checks of all
+
+
+class _Waiting(NamedTuple):
+    """One explored page whose content no other page has shown yet."""
+
+    n_answers: int
+    """Number of answers of the crawl when the page came."""
+    form: bytes
+    """Digest of the form that it redirected to, or of its own form."""
+    rules: tuple[str, ...]
+    texts: dict[bytes, int] | None
+    """Its texts (:func:`~dedup_crawler.live.exploration.shown_text.shown_texts`); None if it redirected."""
 
 
 class CoveredTests:
@@ -34,8 +55,9 @@ class CoveredTests:
         """Forms reached only by tests."""
         self.n_answers = 0
         """Number of answers of the crawl."""
-        self.unreached = Unreached(self._has_shown)
-        """Explored covered pages whose content no other page has shown yet."""
+        self.n_redirected = 0
+        """Number of waiting pages that redirected: a link to their target decides about them."""
+        self._waiting: deque[_Waiting] = deque()  # the oldest first
         self._evidence = evidence
         self._report = report
         self._on_verdict = on_verdict
@@ -64,21 +86,20 @@ class CoveredTests:
 
     def wait(self, form: bytes, rules: Sequence[str], texts: dict[bytes, int] | None) -> None:
         """Keep an explored page until its verdict; until then one that did not redirect counts as undecided."""
-        page = Waiting(self.n_answers, form, tuple(rules), texts)
-        if texts is not None:  # most redirects lead to a page that a link will reach
-            self._evidence.undecided(page.rules)
-        self.unreached.add(page)
-        if len(self.unreached) % _LOOK_AGAIN == 0:
-            for shown in list(self.unreached.shown_by_now()):
-                self._on_verdict(shown.form, shown.rules, True)
+        if texts is not None:
+            self._evidence.undecided(rules)
+        else:
+            self.n_redirected += 1  # most redirects lead to a page that a link will reach
+        self._waiting.append(_Waiting(self.n_answers, form, tuple(rules), texts))
+        if len(self._waiting) % _LOOK_AGAIN == 0:
+            self._look_again()
 
-    def led_behind(self, explores: Sequence[Any], target_form: bytes, *, is_covered: bool) -> None:
+    def led_behind(self, form: bytes, rules: Sequence[str], target_form: bytes, *, is_covered: bool) -> None:
         """Note that a covered URL redirects to a form that the spider will request itself.
 
         If the form has an owner, it was reached otherwise, unless only another such redirect has led to it. If it has
         no owner, a link may still come.
         """
-        form, _, *rules = explores
         is_known = self._report.owner_of(target_form) is not None and target_form not in self.led
         if is_known and not is_covered:
             self._on_verdict(form, rules, True)
@@ -99,29 +120,50 @@ class CoveredTests:
 
         Links on pages that were reached by exploration alone do not count.
         """
-        if not self.unreached.n_redirected or page in self._tested:
+        if not self.n_redirected or page in self._tested:
             return
         self.led.discard(form)
-        if (waiting := self.unreached.reached(form)) is not None:
-            self._on_verdict(form, waiting.rules, True)
+        for place, waiting in enumerate(self._waiting):
+            if waiting.texts is None and waiting.form == form:
+                del self._waiting[place]
+                self.n_redirected -= 1
+                self._on_verdict(form, waiting.rules, True)
+                return
 
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge the pages that no other page has shown in time; *is_idle*: all."""
-        for page, is_same in self.unreached.due(self.n_answers, is_idle=is_idle):
-            if is_same is False and page.texts is not None and not self._knows_pages():
+        while self._waiting and (is_idle or self._is_due(self._waiting[0])):
+            page = self._waiting.popleft()
+            if page.texts is None:
+                self.n_redirected -= 1
+                self._on_verdict(page.form, page.rules, False)
+                continue
+            is_same = self._has_shown(page.texts)
+            if is_same is False and not self._knows_pages():
                 self._evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
-            self._on_verdict(page.form, page.rules, is_same, was_counted=page.texts is not None)
+            self._on_verdict(page.form, page.rules, is_same, was_counted=True)
 
     def clear(self) -> None:
         """Forget the waiting pages: the forms now come from another model."""
-        self.unreached.clear()
+        self._waiting.clear()
+        self.n_redirected = 0
+
+    def _is_due(self, page: _Waiting) -> bool:
+        return len(self._waiting) > MAX_WAITING or self.n_answers - page.n_answers > PATIENCE
+
+    def _look_again(self) -> None:
+        """Judge the pages whose content other pages have shown by now."""
+        waiting, self._waiting = self._waiting, deque()
+        for page in waiting:
+            if page.texts is not None and self._has_shown(page.texts):
+                self._on_verdict(page.form, page.rules, True)
+            else:
+                self._waiting.append(page)
 
     def _knows_pages(self) -> bool:
         """Return True if this process has seen all pages that the crawl fetched."""
         return not self.is_resumed and self.shown is not None and self.shown.knows_frame
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
-        if self.shown is None:
-            return None
-        return self.shown.has_shown(texts)
+        return self.shown.has_shown(texts) if self.shown is not None else None

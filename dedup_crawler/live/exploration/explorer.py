@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dedup_crawler.live.collecting.seeding import EarlierPages
     from dedup_crawler.live.models.live_models import LiveModels
+    from dedup_crawler.live.requests.question import Question
     from dedup_crawler.live.requests.request_text import Kept
     from dedup_crawler.live.telling.drop_report import DropReport
 
@@ -47,6 +48,7 @@ class Explorer:
         self.walls = Walls(report)
         self.alternatives: Alternatives[Kept] = Alternatives()
         """Dropped requests, by form."""
+        self._models = models
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
@@ -56,23 +58,15 @@ class Explorer:
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
         self._credit: dict[tuple[str, ...], float] = {}
-        self._sent = UrlSet()  # URLs sent as tests
+        self.sent = UrlSet()
+        """URLs sent as tests: another link to them is no drop."""
         self._dropped = UrlSet()
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
 
-    def wants(
-        self,
-        rules: tuple[str, ...],
-        url: str,
-        form: bytes,
-        linked_on: str | None,
-        *,
-        is_covered: bool,
-        is_awaited: bool,
-    ) -> bool:
-        """Return True if a duplicate linked from *page* is to be fetched as a test.
+    def wants(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
+        """Return True if a duplicate by *rules* is to be fetched as a test.
 
         Links on pages that are tests themselves are not tested: if each answer has new links, testing would never
         end. Nor are URLs that were dropped before: each URL is one drop, however many links lead to it.
@@ -80,14 +74,15 @@ class Explorer:
         The owner's page may still be on its way (*is_awaited*), or must be fetched again if it is no longer kept.
         """
         rate = self.evidence.rate(rules)
-        if rate <= 0 or (rate < 1 and (linked_on in self._tested or url in self._dropped)):
+        linked_on = question.referrer.url if question.referrer is not None else None
+        if rate <= 0 or (rate < 1 and (linked_on in self._tested or question.request.url in self._dropped)):
             return False
-        if is_covered and self.covered.shown is None:
-            self.covered.begin(self.comparisons.pages())
+        if question.is_covered and self.covered.shown is None:
+            self.covered.begin(self.comparisons.owners.items())
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
-        is_cheap = is_covered or is_awaited or self.comparisons.has_owner(form)
+        is_cheap = question.is_covered or is_awaited or question.digest in self.comparisons.owners
         is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
         self._credit[rules] = credit - 1 if is_chosen else credit
         if is_chosen:
@@ -98,32 +93,25 @@ class Explorer:
         """Return True if the drops of *rules* must survive a kill."""
         return self._explores and not self.evidence.is_settled(rules)
 
-    def sent(self, request: Request) -> None:
-        """Note that a duplicate is fetched as a test: another link to it is no drop."""
-        self._sent.add(request.url)
-
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
         if expected == marks.OWNER:
             return
-        self._sent.discard(request.url)
+        self.sent.discard(request.url)
         if self._explores:  # a dry run does not count tests
             self.evidence.given_up(rules)
             self._report.count("request/explored", -1)
 
-    def was_sent(self, request: Request) -> bool:
-        """Return True if the URL of a duplicate was fetched as a test."""
-        return request.url in self._sent
-
-    def dropped(self, rules: tuple[str, ...], url: str, request: Kept, form: bytes) -> None:
+    def dropped(self, question: Question, rules: tuple[str, ...]) -> None:
         """Keep a dropped request, each URL once, in case its rule or the owner of its form turns out wrong."""
+        url = question.request.url
         if url in self._dropped:
             return
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        self._reservoir.add(rules, request)
-        self.alternatives.add(form, url, request)
+        self._reservoir.add(rules, question.kept())
+        self.alternatives.add(question.digest, url, question.kept())
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
@@ -152,41 +140,45 @@ class Explorer:
         else:
             self._judged(form, rules, None)
 
-    def swallowed(self, request: Request, target_form: bytes, *, is_covered: bool) -> None:
-        """Note that the dupefilter knows an explored URL, or its redirect target with *target_form*.
+    def swallowed(self, request: Request) -> None:
+        """Note that the dupefilter knows the URL of *request*, which may be a test, or the target of a test's redirect.
 
-        For a covered URL, the target counts as reached, unless it is covered as well (*is_covered*), or only another
-        such test has led to it.
+        For a covered URL, the target counts as reached, unless it is covered as well, or only another such test has led
+        to it.
         """
         if (explores := request.meta.pop(marks.EXPLORES, None)) is None:
             return
         form, expected, *rules = explores
         if not marks.is_redirected(request):
             self.evidence.given_up(rules)  # nothing is fetched, so nothing is tested
-            return
-        if expected in (marks.REACHED, marks.REACHED_ALONE):
+        elif expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
-            return
-        if expected == marks.COVERED:
-            self._judged(form, rules, None if is_covered or target_form in self.covered.led else True)
-            return
-        owner = self.comparisons.owner(form)
-        is_same = owner is not None and request.url in (owner.url, owner.final_url)
-        self._judged(form, rules, True if is_same else None)
+        elif expected == marks.COVERED:
+            target_form, _ = self._models.form_of(request.url)
+            is_new = target_form in self.covered.led or self._models.is_covered(request.url)
+            self._judged(form, rules, None if is_new else True)
+        else:
+            self._judged(form, rules, self._is_owner(form, request.url) or None)
 
-    def led_on(self, explores: Sequence[Any], target: str, target_form: bytes, its_rules: Sequence[str]) -> None:
-        """Note that an explored URL redirects to *target*, which the spider may or may not request.
+    def led_on(self, explores: Sequence[Any], target: str | None) -> None:
+        """Note that an explored URL redirects to *target* (if that is a URL), which the spider may or may not request.
 
         The redirect confirms the rules if the target is the owner, or has its form without any of the tested rules.
         """
         form, expected, *rules = explores
-        if expected == marks.OWNER:
+        if target is None or expected == marks.OWNER:
             self.not_answered(explores)
             return
-        owner = self.comparisons.owner(form)
-        is_owner = owner is not None and target in (owner.url, owner.final_url)
-        is_same = is_owner or (target_form == form and set(rules).isdisjoint(its_rules))
-        self._judged(form, rules, True if is_same else None)
+        target_form, its_rules = self._models.form_of(target)
+        if expected in marks.OF_COVERED:
+            self.covered.led_behind(form, rules, target_form, is_covered=self._models.is_covered(target))
+            return
+        is_same = self._is_owner(form, target) or (target_form == form and set(rules).isdisjoint(its_rules))
+        self._judged(form, rules, is_same or None)
+
+    def _is_owner(self, form: bytes, url: str) -> bool:
+        owner = self.comparisons.owners.get(form)
+        return owner is not None and url in (owner.url, owner.final_url)
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; return the forms for which a wall has answered."""
@@ -234,7 +226,9 @@ class Explorer:
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""
-        return [probe.form for probe in self.alike.probes(self.comparisons.pages(), self.alternatives.__contains__)]
+        return [
+            probe.form for probe in self.alike.probes(self.comparisons.owners.items(), self.alternatives.__contains__)
+        ]
 
     def begin_anew(self) -> list[Kept]:
         """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""

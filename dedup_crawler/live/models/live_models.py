@@ -18,7 +18,7 @@ from dedup_crawler.methods.model.evidence_file import (
     read_evidence,
     write_evidence,
 )
-from dedup_crawler.methods.switched_off import without
+from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.rule_files import order_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 

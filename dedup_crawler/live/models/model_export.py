@@ -8,7 +8,7 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
-from dedup_crawler.methods.static_front import StaticFront
+from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import Export, to_table
 

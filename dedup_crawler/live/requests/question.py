@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
-from dedup_crawler.live.models.rule_codes import BEHIND, RuleCodes
+from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.seen.protocol import form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from dedup_crawler.live.crawl import FilteredCrawl
     from dedup_crawler.live.requests.request_text import Kept
 
 
-@dataclass(slots=True)
-class Question:
-    """A request with its model, form and rules; a :class:`Claimant` for the seen set."""
+@dataclass(slots=True, kw_only=True)
+class Question(Claim):
+    """A request with its model, form and rules, which claims the form."""
 
     request: Request
     model: Canonicalizer
@@ -29,13 +30,8 @@ class Question:
     """URL of the request in normal form."""
     referrer: Referrer | None
     form: str
-    digest: bytes
-    owner: int
-    """Tag of the URL in normal form."""
     fired: tuple[str, ...]
     """Identifiers of the rules that lead from the URL to its form, or of those that cover it."""
-    rules: int
-    """Code of the rules in the seen set."""
     is_covered: bool
     """True if a coverage rule skips the URL."""
     must_pass: bool
@@ -47,15 +43,6 @@ class Question:
     """True if it is fetched and answers for its form although its own URL has claimed the form before."""
     may_be_noted: bool
     """True if a durable set may hold a note of it, from a time without this model."""
-    text_of: Callable[[Request], str | None]
-    written: str | None = None
-    """The request as text, once :meth:`text` was called."""
-
-    def text(self) -> str | None:
-        """Return the request as text; None if it cannot be written."""
-        if self.written is None:
-            self.written = self.text_of(self.request)
-        return self.written
 
     def kept(self) -> Kept:
         """Return the text of the request, or the request itself if it has none."""
@@ -63,26 +50,11 @@ class Question:
 
 
 class Questions:
-    """Makes the questions of a crawl.
+    """Makes the questions of a crawl."""
 
-    *model_of* returns the model of a host, if one knows it; *text_of* writes a request as text, if that is possible.
-    *not_sent* is called with a request that is decided again before its answer, because the models have changed, and
-    *count* counts requests that the filter ignores.
-    """
-
-    def __init__(
-        self,
-        model_of: Callable[[str], Canonicalizer | None],
-        codes: RuleCodes,
-        text_of: Callable[[Request], str | None],
-        not_sent: Callable[[Request], None],
-        count: Callable[[str], None],
-    ) -> None:
-        self._model_of = model_of
-        self._codes = codes
-        self._text_of = text_of
-        self._not_sent = not_sent
-        self._count = count
+    def __init__(self, crawl: FilteredCrawl) -> None:
+        self._crawl = crawl
+        self._model_of = crawl.models.of
         # values of the previous request: the links of a page share the referrer, and mostly the host
         self._referrer: Referrer | None = None
         self._site = "\0"
@@ -114,16 +86,16 @@ class Questions:
             may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
             if not is_redirected:
                 if was_decided and not self.is_decided(request):
-                    self._not_sent(request)
+                    self._crawl.explorer.not_sent(request)
                 marks.unmark(request)
         meta[marks.DECIDED] = marks.decided(self.crawl, asked, is_redirected=is_redirected)
         if marks.is_exempt(request):
-            self._count("request/skipped")
+            self._crawl.report.count("request/skipped")
             return None
         url = normal_form(asked)
         model = self._site_model if url.startswith(self._site) else self._model_for(url)
         if model is None:
-            self._count("model/unknown_host")
+            self._crawl.report.count("model/unknown_host")
             return None
         referrer = self._referrer
         if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
@@ -149,14 +121,14 @@ class Questions:
             digest=form_digest(form),
             owner=owner_tag(url),
             fired=fired,
-            rules=self._codes.code_of(fired) if fired else BEHIND if is_behind else 0,
+            rules=self._crawl.codes.code_of(fired) if fired else BEHIND if is_behind else 0,
             is_covered=is_covered,
             must_pass=must_pass,
             is_redirected=is_redirected,
             is_tested=again == marks.TESTED,
             answers_again=answers_again,
             may_be_noted=may_be_noted,
-            text_of=self._text_of,
+            written=partial(self._crawl.text_of, request),
         )
 
     def _model_for(self, url: str) -> Canonicalizer | None:

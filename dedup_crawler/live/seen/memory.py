@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class MemorySeenSet(SeenSet[T]):
         """Return nothing: no earlier process left anything."""
         return []
 
-    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
         return [self._claim(claim, invalid) for claim in claims]
 
-    def _claim(self, claim: Claimant, invalid: Collection[int]) -> Holder:
+    def _claim(self, claim: Claim, invalid: Collection[int]) -> Holder:
         digest = claim.digest
         value = self._awaited.get(digest)
         is_awaited = value is not None
@@ -48,7 +48,7 @@ class MemorySeenSet(SeenSet[T]):
             run, rules, owner = unpack(value)
             if rules not in invalid:
                 if run == _THIS_RUN and owner == claim.owner & OWNER_MASK:
-                    return Holder(Standing.OWN, rules)
+                    return Holder(Standing.OWN if is_awaited else Standing.OWN_SEEN, rules)
                 return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
             self._seen.discard(digest)
         if claim.owner in self._substitutes.get(digest, ()):
@@ -68,10 +68,6 @@ class MemorySeenSet(SeenSet[T]):
             self._substitutes[digest] = waiting
             self._n_substitutes += 1
         return True
-
-    async def is_awaited(self, digest: bytes) -> bool:
-        """Return True if the answer has not come."""
-        return digest in self._awaited
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,44 +34,33 @@ class Standing(IntEnum):
     NEW = 0
     """The form was free: this URL owns it from now on, until it is released."""
     OWN = 1
-    """This URL claimed the form earlier in this process."""
-    AWAITED = 2
+    """This URL claimed the form earlier in this process, and its page has not come yet."""
+    OWN_SEEN = 2
+    """This URL claimed the form earlier in this process, and its page has come."""
+    AWAITED = 3
     """Another URL (or this one in another process) owns the form, and its page has not come yet."""
-    SEEN = 3
+    SEEN = 4
     """Another URL (or this one in an earlier run or another crawler) owns the form, and its page has come."""
 
 
-class Claimant(Protocol):
-    """A URL that is about to be fetched, as all sets see it."""
-
-    @property
-    def digest(self) -> bytes:
-        """:func:`form_digest` of its canonical form."""
-
-    @property
-    def owner(self) -> int:
-        """:func:`owner_tag` of the URL."""
-
-    @property
-    def rules(self) -> int:
-        """16-bit code, chosen by the caller, of the rules that led from the URL to the form; 0: none."""
-
-    def text(self) -> str | None:
-        """The request as text, for durable sets; None if it cannot be written."""
-
-
-class Claim(NamedTuple):
-    """A plain :class:`Claimant`."""
+@dataclass(slots=True)
+class Claim:
+    """A URL that is about to be fetched."""
 
     digest: bytes
+    """:func:`form_digest` of its canonical form."""
     owner: int
+    """:func:`owner_tag` of the URL."""
     rules: int = 0
-    request: str | Callable[[], str | None] | None = None
+    """16-bit code, chosen by the caller, of the rules that led from the URL to the form; 0: none."""
+    written: str | Callable[[], str | None] | None = None
     """The request as text, for durable sets, or a function that writes it; None if it cannot be written."""
 
     def text(self) -> str | None:
-        """Return the request as text."""
-        return self.request() if callable(self.request) else self.request
+        """Return the request as text; it is written at most once."""
+        if callable(self.written):
+            self.written = self.written()
+        return self.written
 
 
 class Holder(NamedTuple):
@@ -113,6 +103,20 @@ def owner_tag(url: str) -> int:
     return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
+def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that never suspends, such as those of a local seen set.
+
+    RuntimeError if it suspends.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    coroutine.close()
+    raise RuntimeError(f"{coroutine!r} suspended: a local seen set must not")
+
+
 class SeenSet(ABC, Generic[T]):
     """Canonical form -> owner; *T* is the type of a substitute (``str`` in durable sets).
 
@@ -142,7 +146,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Claim the forms of URLs that are about to be fetched; return the finding of each claim, in order.
 
         A second claim for a form in one call sees the first. If a URL claims the form of a request that an earlier
@@ -157,10 +161,6 @@ class SeenSet(ABC, Generic[T]):
         All substitutes of a form are kept, each URL once. True: it is kept, or the form has been answered since. False:
         there is no room, or the form is free; the URL must be fetched.
         """
-
-    @abstractmethod
-    async def is_awaited(self, digest: bytes) -> bool:
-        """Return True if a form is claimed and its answer has not come."""
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
@@ -212,8 +212,8 @@ class SeenSet(ABC, Generic[T]):
     def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
         """Note that an earlier crawl fetched the page of a form from the URL with the tag *owner*.
 
-        In a local set that URL itself may be fetched again (``OWN``), because a new crawl wants new pages. A form that
-        is owned already is left unchanged.
+        In a local set that URL itself may be fetched again (``OWN_SEEN``), because a new crawl wants new pages. A form
+        that is owned already is left unchanged.
         """
 
     async def owner(self, digest: bytes) -> str | None:

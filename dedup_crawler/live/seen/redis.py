@@ -14,7 +14,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claimant, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RedisSeenSet(SeenSet[str]):
         self._task = asyncio.get_running_loop().create_task(self._keep_alive())
         return _as_texts(texts)
 
-    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
@@ -82,21 +82,17 @@ class RedisSeenSet(SeenSet[str]):
             holders += [self._holder(claim, reply) for claim, reply in zip(portion, replies, strict=True)]
         return holders
 
-    def _holder(self, claim: Claimant, reply: int) -> Holder:
+    def _holder(self, claim: Claim, reply: int) -> Holder:
         standing = Standing(reply >> 16)
         if standing is Standing.NEW:
             self._answered.discard(claim.digest)
-        elif standing is Standing.AWAITED and claim.digest in self._answered:
-            standing = Standing.SEEN
+        elif claim.digest in self._answered:
+            standing = Standing.OWN_SEEN if standing <= Standing.OWN_SEEN else Standing.SEEN
         return Holder(standing, reply & 0xFFFF)
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute* in Redis."""
         return digest in self._answered or bool(await self._run("wait", digest, owner.to_bytes(4, "big"), substitute))
-
-    async def is_awaited(self, digest: bytes) -> bool:
-        """Return True if the answer has not come."""
-        return digest not in self._answered and bool(await self._link.command("HEXISTS", self._key("awaited"), digest))
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen for this process; for others when its page is processed."""

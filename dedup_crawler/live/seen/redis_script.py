@@ -137,15 +137,15 @@ local function claim(digest, tag, request)
   if crawler then
     if state == 'c' and is_alive(crawler) and not is_invalid[rules] then
       if crawler == me and sub(earlier_tag, 3, 4) == owner then return 1, rules end
-      return 2, rules
+      return 3, rules
     end
   else
     local seer, earlier_owner
     seer, rules, earlier_owner = seen(digest)
     if seer then
       if not is_invalid[rules] then
-        if seer == sub(me, 1, 4) and earlier_owner == owner then return 1, rules end
-        return 3, rules
+        if seer == sub(me, 1, 4) and earlier_owner == owner then return 2, rules end
+        return 4, rules
       end
       unsee(digest)
     end

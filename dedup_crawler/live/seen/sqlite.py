@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claimant, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.sqlite_file import SeenFile
 from dedup_crawler.live.seen.sqlite_substitutes import Substitutes
 from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners
@@ -89,22 +89,23 @@ class SQLiteSeenSet(SeenSet[str]):
         self.flush()
         return texts
 
-    async def claim(self, claims: Sequence[Claimant], invalid: Collection[int] = ()) -> list[Holder]:
+    async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
         if len(self._forms.unwritten) >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._forms.find([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
 
-    def _claim(self, claim: Claimant, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
+    def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
         digest = claim.digest
         entry = entries.get(digest)
         if entry is not None:
             run, rules, owner = unpack(entry.value)
             if rules not in invalid and not self._is_left(entry, claim.owner):
+                is_awaited = self._is_unanswered(digest, entry)
                 if run == self._run and owner == claim.owner & OWNER_MASK:
-                    return Holder(Standing.OWN, rules)
-                return Holder(Standing.AWAITED if self._is_unanswered(digest, entry) else Standing.SEEN, rules)
+                    return Holder(Standing.OWN if is_awaited else Standing.OWN_SEEN, rules)
+                return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
             if entry.request is not None and entry.tag != claim.owner:
                 # it may be in flight: keep it as a substitute, and as a drop by the rules of the claim
                 self._substitutes.add(digest, entry.tag, entry.request)
@@ -143,11 +144,6 @@ class SQLiteSeenSet(SeenSet[str]):
                 return False
             self._substitutes.add(digest, owner, substitute)
         return True
-
-    async def is_awaited(self, digest: bytes) -> bool:
-        """Return True if the answer has not come."""
-        entry = self._forms.get(digest)
-        return entry is not None and self._is_unanswered(digest, entry)
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen for this process; in the file when its page is processed."""

@@ -18,8 +18,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.lost_pages import lost_pages
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
+    from dedup_crawler.live.crawl import FilteredCrawl
     from dedup_crawler.live.exploration.rule_evidence import RuleState
     from dedup_crawler.live.models.live_models import LiveModels
 
@@ -69,12 +68,12 @@ class StatusPage:
         except OSError as error:
             raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
 
-    def show(self, crawler: Crawler, models: LiveModels, n_fetched: int, *, ended: str | None = None) -> None:
+    def show(self, crawl: FilteredCrawl, *, ended: str | None = None) -> None:
         """Write the page; *ended* is the reason why the crawl has ended. Write errors are ignored."""
-        states = sorted(models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
-        name = getattr(crawler.spider, "name", "")
+        states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
+        name = getattr(crawl.crawler.spider, "name", "")
         with contextlib.suppress(OSError):
-            self._write(html(name, numbers(crawler, models, n_fetched), _sentences(models, states), ended))
+            self._write(html(name, numbers(crawl), _sentences(crawl.models, states), ended))
 
     def _write(self, text: str) -> None:
         """Replace the file at once, so that a reader never sees half a page."""
@@ -87,9 +86,9 @@ class StatusPage:
             raise
 
 
-def numbers(crawler: Crawler, models: LiveModels, n_fetched: int) -> list[Number]:
+def numbers(crawl: FilteredCrawl) -> list[Number]:
     """Return the figures of the crawl so far."""
-    stats, evidence = crawler.stats, models.evidence
+    stats, evidence = crawl.crawler.stats, crawl.models.evidence
 
     def count(name: str) -> int:
         return int(stats.get_value(f"dedup/request/{name}", 0))
@@ -99,7 +98,7 @@ def numbers(crawler: Crawler, models: LiveModels, n_fetched: int) -> list[Number
     n_urls = verdicts.n_tested + verdicts.n_untested
     n_judged = evidence.n_agreed + evidence.n_disagreed
     found = [
-        Number("fetched", f"{n_fetched:,}"),
+        Number("fetched", f"{crawl.n_fetched:,}"),
         Number("duplicate links dropped", f"{count('dropped'):,}", f"{n_urls:,} different URLs"),
         Number("fetched to test rules", f"{count('explored'):,}", f"{evidence.n_disagreed} of {n_judged} were wrong"),
     ]

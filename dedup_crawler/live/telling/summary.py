@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from dedup_crawler.evaluation.lost_pages import lost_pages
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
+    from dedup_crawler.live.crawl import FilteredCrawl
     from dedup_crawler.live.models.live_models import LiveModels
 
 MANY_DROPS = 20
@@ -20,19 +19,17 @@ _MAX_NAMED = 10
 _MAX_SENTENCE = 100  # characters of a rule in the progress line
 
 
-def summary(
-    crawler: Crawler, models: LiveModels, n_fetched: int, n_seen: int, *, is_dry_run: bool
-) -> Iterator[tuple[int, str]]:
+def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
     """Yield lines with their levels (of :mod:`logging`); write the final numbers to Scrapy's stats."""
-    stats, evidence = crawler.stats, models.evidence
+    stats, evidence, is_dry_run = crawl.crawler.stats, crawl.models.evidence, crawl.options.is_dry_run
 
     def count(name: str) -> int:
         return int(stats.get_value(f"dedup/{name}", 0))
 
     n_dropped = count("request/would_drop" if is_dry_run else "request/dropped")
     n_judged = evidence.n_agreed + evidence.n_disagreed
-    stats.set_value("dedup/seen/size", n_seen)
-    parts = [f"{n_fetched} fetched"]
+    stats.set_value("dedup/seen/size", len(crawl.seen))
+    parts = [f"{crawl.n_fetched} fetched"]
     level = logging.INFO
     if is_dry_run:
         parts.append(f"{n_dropped} would have been dropped (dry run)")
@@ -63,24 +60,24 @@ def summary(
         parts.append(f"{n_off} rules switched off")
     yield level, f"Duplicate filter: {', '.join(parts)}."
     if not is_dry_run:
-        yield from _unverified(models)
+        yield from _unverified(crawl.models)
 
 
-def progress_line(crawler: Crawler, models: LiveModels, n_fetched: int) -> str:
+def progress_line(crawl: FilteredCrawl) -> str:
     """Return the progress line: pages fetched, dropped and tested, and the rule with most drops."""
-    stats, evidence = crawler.stats, models.evidence
+    stats, evidence = crawl.crawler.stats, crawl.models.evidence
     n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))
     by_rule = evidence.drops.by_rule()
     n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
     line = (
-        f"Filter so far: {n_fetched} fetched, {n_dropped} dropped, {n_explored} explored ({evidence.n_disagreed} of "
-        f"{evidence.n_agreed + evidence.n_disagreed} compared were other pages), {n_verified} of {len(by_rule)} rules "
-        "that dropped something are verified"
+        f"Filter so far: {crawl.n_fetched} fetched, {n_dropped} dropped, {n_explored} explored "
+        f"({evidence.n_disagreed} of {evidence.n_agreed + evidence.n_disagreed} compared were other pages), "
+        f"{n_verified} of {len(by_rule)} rules that dropped something are verified"
     )
     if not by_rule:
         return f"{line}."
     rule, n_urls = by_rule.most_common(1)[0]
-    sentence = models.sentence(rule)
+    sentence = crawl.models.sentence(rule)
     short = sentence if len(sentence) <= _MAX_SENTENCE else f"{sentence[:_MAX_SENTENCE]}..."
     return f"{line}. Most by rule {rule}: {n_urls} URLs ({short})."
 

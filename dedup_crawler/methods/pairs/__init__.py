@@ -1,5 +1,5 @@
 """Classifiers of pairs of URLs, turned into canonicalizers.
 
-Read ``classifier`` first, then the sources of its pairs (``labelled``, ``known_urls``), then the two methods,
-``siamese`` (with ``pair_input``) and ``random_forest``. The networks are in ``networks/``.
+Read ``classifier`` first, then ``url_pairs`` (the pairs it learns from, and those it asks about), then the two methods,
+``siamese`` and ``random_forest``. The networks are in ``networks/``.
 """

@@ -24,8 +24,7 @@ from dedup_crawler.methods.model.training_history import (
     history_from_json,
     history_to_json,
 )
-from dedup_crawler.methods.pairs.known_urls import KnownUrls, sample_pairs
-from dedup_crawler.methods.pairs.labelled import UrlPair, check_kinds
+from dedup_crawler.methods.pairs.url_pairs import KnownUrls, UrlPair, check_kinds, sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
 
@@ -57,7 +56,7 @@ class PairClassifier(Canonicalizer):
         check_kinds(pairs, "the list given to fit_pairs")
         self._check_options()
         pairs = [UrlPair(normal_form(pair.left), normal_form(pair.right), pair.is_duplicate) for pair in pairs]
-        urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+        urls = list(dict.fromkeys(url for pair in pairs for url in pair[:2]))
         clusters = _joined(urls, pairs)
         self.hosts = frozenset(filter(None, map(host_of, urls)))
         self.n_urls_, self.n_clusters_ = len(urls), len(set(clusters))

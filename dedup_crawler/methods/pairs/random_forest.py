@@ -18,7 +18,7 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.training_history import HeldOut, TrainingHistory, held_out
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
+from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
 from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
 
 _FILE = "trees.json"
@@ -51,7 +51,7 @@ class RandomForest(PairClassifier):
     seed: int = 0
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        urls = [url for pair in pairs for url in (pair.left, pair.right)]
+        urls = [url for pair in pairs for url in pair[:2]]
         self.alphabet_ = Alphabet.of(urls, _MAX_LENGTH, is_faulty=True)
         self.history_ = TrainingHistory(held_out=self._judged(pairs))
         self.forest_ = self._grown(pairs)
@@ -63,7 +63,7 @@ class RandomForest(PairClassifier):
         if not new or len({pair.is_duplicate for pair in seen}) < 2:
             return None
         self.forest_ = self._grown(seen)
-        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        found = self._probabilities([pair[:2] for pair in new])
         return held_out(found, [pair.is_duplicate for pair in new], _THRESHOLD)
 
     def _grown(self, pairs: Sequence[UrlPair]) -> list[_Tree]:
@@ -72,7 +72,7 @@ class RandomForest(PairClassifier):
         except ImportError as error:
             raise MissingExtraError("training random-forest", "scikit-learn", "learn") from error
         forest = RandomForestClassifier(n_estimators=self.trees, max_depth=self.depth, random_state=self.seed)
-        forest.fit(self._rows([(pair.left, pair.right) for pair in pairs]), [pair.is_duplicate for pair in pairs])
+        forest.fit(self._rows([pair[:2] for pair in pairs]), [pair.is_duplicate for pair in pairs])
         return [_table_of(tree.tree_) for tree in forest.estimators_]
 
     def _learn_nothing(self) -> None:

@@ -17,23 +17,25 @@ The preset ``cured`` differs where that code fails on new URLs:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.methods.pairs.classifier import PairClassifier
-from dedup_crawler.methods.pairs.labelled import UrlPair, cut_by_url
+from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
+from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
+from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
 from dedup_crawler.networks.weights import dump_weights, load_weights
+from dedup_crawler.urls.agreement import PLACES, UrlReader
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from dedup_crawler.networks.pair_inference import PairNetwork
-    from dedup_crawler.networks.pair_training import PairRecipe
-
+Array = np.ndarray
 _PRESETS: dict[str, dict[str, Any]] = {
     "cured": {
         "hidden": 48,
@@ -47,9 +49,9 @@ _PRESETS: dict[str, dict[str, Any]] = {
     },
     "paper": {"hidden": 256, "embedding": 100, "learning_rate": 1e-3, "batch_size": 256, "epochs": 10, "members": 1},
 }
-_OPTIONS = ("hidden", "epochs", "members")
 _FILE = "symbols.json"
 _PAIRS_AT_ONCE = 64
+_MAX_SYMBOLS, _MAX_CHARACTERS = 48, 400  # longer URLs are cut
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -98,9 +100,7 @@ class Siamese(PairClassifier):
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
-        from dedup_crawler.methods.pairs.pair_input import PairReader
-
-        urls = list(dict.fromkeys(url for pair in pairs for url in (pair.left, pair.right)))
+        urls = list(dict.fromkeys(url for pair in pairs for url in pair[:2]))
         self.reader_ = PairReader.learn(urls, is_cured=self._is_cured)
         self.threshold_ = 0.5
         curves: list[Curve] = []
@@ -116,35 +116,34 @@ class Siamese(PairClassifier):
 
     def _judged(self, pairs: Sequence[UrlPair], recall_weight: float, curves: list[Curve]) -> HeldOut | None:
         """Answers of a first network about held-out pairs, with the best threshold for them."""
-        import numpy as np
-
-        from dedup_crawler.networks.pair_inference import best_threshold
-
         seen, new = cut_by_url(pairs, self.seed)
         if not seen or not new:
             return None
         self._use([self._trained(seen, self._option("members"), "first network", curves)])
-        found = self._probabilities([(pair.left, pair.right) for pair in new])
+        found = self._probabilities([pair[:2] for pair in new])
         is_same = [pair.is_duplicate for pair in new]
         return held_out(found, is_same, best_threshold(np.array(found), np.array(is_same), recall_weight))
 
-    def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, np.ndarray]:
+    def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, Array]:
         """Train one network and return its weights; its learning curves are appended to *curves*."""
-        import numpy as np
-
         try:
-            from dedup_crawler.networks.pair_training import train_pairs
-            from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
+            from dedup_crawler.networks.siamese import CuredSiamese, PairRecipe, PairRows, PaperSiamese, train_pairs
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
-        recipe, alphabet, n_agreements = self._recipe(), self.reader_.alphabet, self.reader_.n_agreements
+        reader, alphabet = self.reader_, self.reader_.alphabet
+        options = {**_PRESETS[self.preset], "hidden": self._option("hidden"), "epochs": self._option("epochs")}
+        del options["members"]
+        recipe = PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
+        places: dict[str, int] = {}
+        left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
+        right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
         fit = train_pairs(
             lambda: (
-                CuredSiamese(alphabet.size, n_agreements, recipe.hidden, recipe.embedding)
+                CuredSiamese(alphabet.size, reader.n_agreements, recipe.hidden, recipe.embedding)
                 if self._is_cured
                 else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
             ),
-            self.reader_.pair_rows(pairs),
+            PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
             np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
             recipe,
             seed=self.seed + 1_000 * member,
@@ -156,13 +155,6 @@ class Siamese(PairClassifier):
             curve(name, "share answered right", list(enumerate(fit.accuracies, 1))),
         ]
         return fit.weights
-
-    def _recipe(self) -> PairRecipe:
-        from dedup_crawler.networks.pair_training import PairRecipe
-
-        preset = {name: value for name, value in _PRESETS[self.preset].items() if name not in _OPTIONS}
-        sizes = {"hidden": self._option("hidden"), "epochs": self._option("epochs")}
-        return PairRecipe(**preset, **sizes, hidden_symbols=self.reader_.hidden_symbols)
 
     def _option(self, name: str) -> Any:
         value = getattr(self, name)
@@ -177,17 +169,15 @@ class Siamese(PairClassifier):
         return lambda epoch, epochs, accuracy: report(before * epochs + epoch, n_trained * epochs, accuracy)
 
     def _probabilities(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        import numpy as np
-
         found: list[float] = []
         for start in range(0, len(pairs), _PAIRS_AT_ONCE):
             batch = pairs[start : start + _PAIRS_AT_ONCE]
-            encoded = self._memory.encoded(url for pair in batch for url in pair)
+            encoded = self._network.encoded(url for pair in batch for url in pair)
             left, right = (np.stack([encoded[pair[side]] for pair in batch]) for side in (0, 1))
             found += self._network.compare(left, right, self.reader_.agreement(batch)).tolist()
         return found
 
-    def _use(self, members: Sequence[dict[str, np.ndarray]]) -> None:
+    def _use(self, members: Sequence[dict[str, Array]]) -> None:
         self.weights_ = dump_weights(
             {f"{i}.{name}": array for i, weights in enumerate(members) for name, array in weights.items()}
         )
@@ -195,25 +185,22 @@ class Siamese(PairClassifier):
 
     def _wake(self) -> None:
         """Load the weights into numpy networks, with an empty memory of encodings."""
-        from dedup_crawler.networks.pair_inference import (
-            Committee,
-            EncodingMemory,
-            NumpyCuredSiamese,
-            NumpyPaperSiamese,
-        )
-
-        weights, reader, alphabet = load_weights(self.weights_), self.reader_, self.reader_.alphabet
-        networks: list[PairNetwork] = []
-        for member in sorted({name.partition(".")[0] for name in weights}):
-            its = {name.partition(".")[2]: array for name, array in weights.items() if name.startswith(f"{member}.")}
-            if self._is_cured:
-                networks.append(NumpyCuredSiamese(its, alphabet.size, reader.n_agreements))
-            else:
-                networks.append(NumpyPaperSiamese(its, alphabet.size, alphabet.length))
-        if not networks:
+        reader, alphabet = self.reader_, self.reader_.alphabet
+        members: dict[str, dict[str, Array]] = defaultdict(dict)
+        for name, array in sorted(load_weights(self.weights_).items()):
+            member, _, its = name.partition(".")
+            members[member][its] = array
+        if not members:
             raise BadInputError("weights.safetensors is empty.")
-        self._network = Committee(networks)
-        self._memory = EncodingMemory(self._network, reader.rows)
+        self._network = Committee(
+            [
+                NumpyCuredSiamese(weights, alphabet.size, reader.n_agreements)
+                if self._is_cured
+                else NumpyPaperSiamese(weights, alphabet.size, alphabet.length)
+                for weights in members.values()
+            ],
+            reader.rows,
+        )
 
     @property
     def _is_cured(self) -> bool:
@@ -234,7 +221,48 @@ class Siamese(PairClassifier):
             if self.threshold_ is not None:
                 raise BadInputError("the weights of the network are missing.")
             return
-        from dedup_crawler.methods.pairs.pair_input import PairReader
-
         self.reader_ = PairReader.from_table(files.table(_FILE), is_cured=self._is_cured)
         self._wake()
+
+
+class PairReader:
+    """Reads the two URLs of a pair as characters, or as the symbols that *symbol_reader* reads, if there is one."""
+
+    def __init__(self, alphabet: Alphabet, symbol_reader: UrlReader | None) -> None:
+        self.alphabet, self._symbol_reader = alphabet, symbol_reader
+        self.n_agreements = 0 if symbol_reader is None else symbol_reader.n_agreements
+        """Length of the agreement of two URLs."""
+        self.hidden_symbols = () if symbol_reader is None else tuple(alphabet.numbers(PLACES))
+        """Numbers of the symbols for ids, which training hides now and then."""
+
+    @classmethod
+    def learn(cls, urls: Sequence[str], *, is_cured: bool) -> PairReader:
+        """Learn the characters, or the symbols, of distinct *urls*."""
+        if not is_cured:
+            return cls(Alphabet.of(urls, _MAX_CHARACTERS, is_faulty=True), None)
+        reader = UrlReader.learn(urls)
+        return cls(Alphabet.of([*map(reader.symbols, urls), PLACES], _MAX_SYMBOLS), reader)
+
+    @classmethod
+    def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
+        """Read the result of :meth:`table`; BadInputError if *table* is not one."""
+        alphabet = read_alphabet(table, is_faulty=not is_cured)
+        return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
+
+    def table(self) -> dict[str, Any]:
+        """The reader as a table of the model folder."""
+        table: dict[str, Any] = {"symbols": list(self.alphabet.symbols), "length": self.alphabet.length}
+        if self._symbol_reader is not None:
+            table |= {"tokens": sorted(self._symbol_reader.tokens), "numbers": self._symbol_reader.numbers}
+        return table
+
+    def rows(self, urls: Sequence[str]) -> Array:
+        """Numbers of characters or symbols: (U, T) int64."""
+        reader = self._symbol_reader
+        return self.alphabet.rows(urls if reader is None else [reader.symbols(url) for url in urls])
+
+    def agreement(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """Agreement of the two URLs of each pair: (P, n_agreements) float32."""
+        if self._symbol_reader is None:
+            return np.zeros((len(pairs), 0), dtype=np.float32)
+        return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)

@@ -28,7 +28,7 @@ from dedup_crawler.pages.imports.items import (
     read_table,
 )
 from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
-from dedup_crawler.pages.logs.access_log import access_pages, read_accesses
+from dedup_crawler.pages.logs import access_pages, read_accesses
 from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from dedup_crawler.pages.store.rows import checked, digest_row, page_row
+from dedup_crawler.pages.store.rows import checked, page_row, storable
 from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow
 
 if TYPE_CHECKING:
@@ -34,14 +34,10 @@ class PageBatch:
         self.n_new = 0
         """Number of new URLs that were written so far."""
         self._database = database
-        self._pages: dict[str, dict[str, Any]] = {}
-        self._digests: dict[str, dict[str, Any]] = {}
+        self._pages: dict[str, tuple[dict[str, Any], str | None]] = {}  # URL -> row, digest
         self._positions: dict[str, int] = {}
         self._n_bytes = 0
         self._since = 0.0
-
-    def __contains__(self, url: str) -> bool:
-        return url in self._pages
 
     def add(self, page: Page) -> None:
         """Add a page, and write all pages if the batch is full."""
@@ -50,11 +46,8 @@ class PageBatch:
         if not self._pages:
             self._since = now
         known = self._pages.get(row["url"])
-        if known is None or is_better(_standing(row), _standing(known)):
-            self._pages[row["url"]] = row
-            self._digests.pop(row["url"], None)
-            if (digest := digest_row(page)) is not None:
-                self._digests[row["url"]] = digest
+        if known is None or is_better(_standing(row), _standing(known[0])):
+            self._pages[row["url"]] = row, None if page.content else storable(page.digest)
             self._n_bytes += len(row["content"])
         is_full = len(self._pages) >= BATCH_PAGES or self._n_bytes >= _BATCH_BYTES
         if is_full or now - self._since >= _BATCH_S:
@@ -73,27 +66,26 @@ class PageBatch:
             self._write_positions(connection)
         self.n_new += n_new
         self._pages.clear()
-        self._digests.clear()
         self._positions.clear()
         self._n_bytes = 0
 
     def _write_pages(self, connection: Connection) -> int:
         """Insert new URLs, replace worse answers, and return the number of new URLs."""
-        rows, digests = self._pages, self._digests
-        query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(list(rows)))
+        query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(self._pages))
         found = checked(connection.execute(query).all(), query, self._database.name)
         known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
-        new = [row for url, row in rows.items() if url not in known]
-        better = [row for url, row in rows.items() if url in known and is_better(_standing(row), known[url])]
+        new = [each for url, each in self._pages.items() if url not in known]
+        better = [
+            each for url, each in self._pages.items() if url in known and is_better(_standing(each[0]), known[url])
+        ]
         if new:
-            connection.execute(insert(PageRow), new)
+            connection.execute(insert(PageRow), [row for row, _ in new])
         if better:
-            nothing_read_yet = dict.fromkeys(("simhash", "cluster"))
-            replacement = [{"key": row["url"], **row, **nothing_read_yet} for row in better]
+            replacement = [{"key": row["url"], **row, "simhash": None, "cluster": None} for row, _ in better]
             connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
-            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row in better])))
-        if its_digests := [digests[row["url"]] for row in (*new, *better) if row["url"] in digests]:
-            connection.execute(insert(DigestRow), its_digests)
+            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row, _ in better])))
+        if digests := [{"url": row["url"], "digest": its} for row, its in (*new, *better) if its is not None]:
+            connection.execute(insert(DigestRow), digests)
         return len(new)
 
     def _write_positions(self, connection: Connection) -> None:

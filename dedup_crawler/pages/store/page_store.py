@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Select, bindparam, delete, func, insert, null, select, update
+from sqlalchemy import bindparam, delete, func, insert, null, select, update
 
 from dedup_crawler.pages.records import Overview
 from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Row
-    from typing_extensions import Unpack
+    from sqlalchemy import Connection
 
     from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
+    from dedup_crawler.pages.store.rows import AnyRow, Query
 
 T = TypeVar("T")
 
@@ -112,13 +112,6 @@ class PageStore:
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(PageRow)).scalar_one()
 
-    def __contains__(self, url: str) -> bool:
-        url = storable(url)
-        if url in self._batch:
-            return True
-        with self._database.reading() as connection:
-            return connection.execute(select(PageRow.id).where(PageRow.url == url)).first() is not None
-
     def overview(self) -> Overview:
         """Count pages, texts, clusters and scores."""
         self.flush()
@@ -134,25 +127,18 @@ class PageStore:
 
     def get(self, url: str) -> Page | None:
         """The page of *url*, if it is stored."""
-        self.flush()
-        with self._database.reading() as connection:
-            rows = self._execute(connection, _with_digests(PAGE_COLUMNS).where(PageRow.url == storable(url)))
-        return row_page(rows[0]) if rows else None
+        found = self._few(_pages_with(PAGE_COLUMNS).where(PageRow.url == storable(url)))
+        return row_page(found[0]) if found else None
 
     def before(self, url: str, n: int) -> list[Page]:
         """At most *n* pages that were stored just before the page of *url*, the nearest first."""
-        key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
-        return self._near(_with_digests(PAGE_COLUMNS).where(PageRow.id < key).order_by(PageRow.id.desc()).limit(n))
+        query = _pages_with(PAGE_COLUMNS).where(PageRow.id < _id_of(url)).order_by(PageRow.id.desc())
+        return [*map(row_page, self._few(query.limit(n)))]
 
     def after(self, url: str, n: int) -> list[Page]:
         """At most *n* pages that were stored just after the page of *url*, the nearest first."""
-        key = select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
-        return self._near(_with_digests(PAGE_COLUMNS).where(PageRow.id > key).order_by(PageRow.id).limit(n))
-
-    def _near(self, asked: Select[Unpack[tuple[Any, ...]]]) -> list[Page]:
-        self.flush()
-        with self._database.reading() as connection:
-            return [*map(row_page, self._execute(connection, asked))]
+        query = _pages_with(PAGE_COLUMNS).where(PageRow.id > _id_of(url)).order_by(PageRow.id)
+        return [*map(row_page, self._few(query.limit(n)))]
 
     def urls(self) -> Iterator[str]:
         """All URLs in crawl order."""
@@ -160,16 +146,16 @@ class PageStore:
 
     def pages(self) -> Iterator[Page]:
         """Pages in crawl order, a few at a time in memory."""
-        return map(row_page, self._rows(_with_digests((PageRow.id, *PAGE_COLUMNS)), PageRow.id, _CHUNK_PAGES))
+        return map(row_page, self._rows(_pages_with(PAGE_COLUMNS), PageRow.id, _CHUNK_PAGES))
 
     def uncleaned_pages(self) -> Iterator[Page]:
         """Pages without text yet, in crawl order; :meth:`write_texts` may be called meanwhile."""
-        query = _with_digests((PageRow.id, *PAGE_COLUMNS)).where(PageRow.main_text.is_(None))
+        query = _pages_with(PAGE_COLUMNS).where(PageRow.main_text.is_(None))
         return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def labelled_pages(self) -> Iterator[LabelledPage]:
         """Pages without bodies, in crawl order; a page whose text was not read has an empty title and text."""
-        rows = self._rows(_with_digests((PageRow.id, *LABELLED_COLUMNS)), PageRow.id, _CHUNK_ROWS)
+        rows = self._rows(_pages_with(LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
         return map(row_labelled_page, rows)
 
     def page_facts(self, *, with_sizes: bool = False) -> Iterator[PageFacts]:
@@ -177,15 +163,16 @@ class PageStore:
         columns = (*FACT_COLUMNS, BODY_HEAD) if with_sizes else FACT_COLUMNS
         return map(row_facts, self._rows(select(PageRow.id, *columns), PageRow.id, _CHUNK_ROWS))
 
-    def _execute(
-        self, connection: Connection, query: Select[Unpack[tuple[Any, ...]]]
-    ) -> Sequence[Row[Unpack[tuple[Any, ...]]]]:
+    def _execute(self, connection: Connection, query: Query) -> Sequence[AnyRow]:
         """All rows of a query, which must be few."""
         return checked(connection.execute(query).all(), query, self._database.name)
 
-    def _rows(
-        self, query: Select[Unpack[tuple[Any, ...]]], key: Any, n_rows: int
-    ) -> Iterator[Row[Unpack[tuple[Any, ...]]]]:
+    def _few(self, query: Query) -> Sequence[AnyRow]:
+        self.flush()
+        with self._database.reading() as connection:
+            return self._execute(connection, query)
+
+    def _rows(self, query: Query, key: Any, n_rows: int) -> Iterator[AnyRow]:
         """Rows in the order of *key*; each chunk has its own transaction, so writers do not wait for slow readers."""
         self.flush()
         last = None
@@ -238,9 +225,7 @@ class PageStore:
 
     def import_position(self, source: str) -> int:
         """Number of imported records of *source* (digest of a file); 0 if it is unknown."""
-        self.flush()
-        with self._database.reading() as connection:
-            rows = self._execute(connection, select(ImportRow.n_records).where(ImportRow.source == source))
+        rows = self._few(select(ImportRow.n_records).where(ImportRow.source == source))
         return rows[0].n_records if rows else 0
 
     def set_import_position(self, source: str, n_records: int) -> None:
@@ -248,9 +233,13 @@ class PageStore:
         self._batch.set_position(source, n_records)
 
 
-def _with_digests(columns: Iterable[Any]) -> Select[Unpack[tuple[Any, ...]]]:
-    """Select columns of pages, which may include the digest of the body."""
-    return select(*columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
+def _pages_with(columns: Iterable[Any]) -> Query:
+    """Select the id and some columns of pages, which may include the digest of the body."""
+    return select(PageRow.id, *columns).outerjoin(DigestRow, DigestRow.url == PageRow.url)
+
+
+def _id_of(url: str) -> Any:
+    return select(PageRow.id).where(PageRow.url == storable(url)).scalar_subquery()
 
 
 def _chunks(values: Iterable[T], size: int) -> Iterator[list[T]]:

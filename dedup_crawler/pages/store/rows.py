@@ -7,7 +7,8 @@ stores any type in any column, and a stranger may have written the file, so the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
 from sqlalchemy import func
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from dedup_crawler.pages.records import PageText
 
-AnyRow = TypeVar("AnyRow", bound="Row[Unpack[tuple[Any, ...]]]")
+    AnyRow = Row[Unpack[tuple[Any, ...]]]
+    Query = Select[Unpack[tuple[Any, ...]]]
 
 _NOTHING = type(None)
 _NAMES = {int: "a whole number", float: "a number", str: "a text", bytes: "a body"}
@@ -40,9 +42,10 @@ PAGE_COLUMNS = (
     PageRow.content_type,
     PageRow.content,
     PageRow.fetched_at,
-    PageRow.canonical_link,
     DigestRow.digest,
+    PageRow.canonical_link,
 )
+"""Columns in the order of the fields of a page."""
 LABELLED_COLUMNS = (
     PageRow.url,
     PageRow.referrer,
@@ -83,30 +86,19 @@ def page_row(page: Page) -> dict[str, Any]:
     }
 
 
-def digest_row(page: Page) -> dict[str, Any] | None:
-    """Columns of the digest of a page without body; None for other pages."""
-    if page.content or page.digest is None:
-        return None
-    return {"url": storable(page.url), "digest": storable(page.digest)}
-
-
-def row_page(row: Row[Unpack[tuple[Any, ...]]]) -> Page:
-    """The page of a row with PAGE_COLUMNS; StoreError if its body cannot be decompressed."""
+def row_page(row: AnyRow) -> Page:
+    """The page of a row with its id and PAGE_COLUMNS; StoreError if its body cannot be decompressed."""
+    page = Page(*row[1:])
+    if not page.content:
+        return page
     try:
-        content = _unpacked(row.content) if row.content else b""
+        # a stranger may have written a frame that asks for too much memory
+        if zstandard.frame_content_size(page.content) > _MAX_BODY:
+            raise zstandard.ZstdError(f"it says that it has more than {_MAX_BODY} bytes")
+        content = zstandard.decompress(page.content)
     except zstandard.ZstdError as error:
-        raise StoreError(f"the stored body of {row.url} is damaged ({error}): crawl or import it again") from error
-    return Page(
-        url=row.url,
-        status=row.status,
-        referrer=row.referrer,
-        redirect_to=row.redirect_to,
-        content_type=row.content_type,
-        content=content,
-        fetched_at=row.fetched_at,
-        digest=row.digest,
-        canonical_link=None if row.content else row.canonical_link,
-    )
+        raise StoreError(f"the stored body of {page.url} is damaged ({error}): crawl or import it again") from error
+    return replace(page, content=content, canonical_link=None)
 
 
 def text_row(text: PageText) -> dict[str, Any]:
@@ -116,11 +108,11 @@ def text_row(text: PageText) -> dict[str, Any]:
         "title": storable(text.title),
         "canonical_link": storable(text.canonical_link),
         "main_text": storable(text.main_text),
-        "simhash": None if text.simhash is None else _signed(text.simhash),
+        "simhash": text.simhash - 2**64 if text.simhash is not None and text.simhash >= 2**63 else text.simhash,
     }
 
 
-def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
+def row_labelled_page(row: AnyRow) -> LabelledPage:
     """The labelled page of a row with its id and LABELLED_COLUMNS."""
     # unpacking is faster than access by name
     _, url, referrer, status, redirect_to, title, main_text, fingerprint, cluster, digest = row
@@ -128,7 +120,7 @@ def row_labelled_page(row: Row[Unpack[tuple[Any, ...]]]) -> LabelledPage:
     return LabelledPage(url, referrer, status, redirect_to, title or "", main_text or "", simhash, cluster, digest)
 
 
-def row_facts(row: Row[Unpack[tuple[Any, ...]]]) -> PageFacts:
+def row_facts(row: AnyRow) -> PageFacts:
     """The facts of a row with its id, FACT_COLUMNS, and optionally BODY_HEAD."""
     _, url, referrer, status, title, cluster, fetched_at, *head = row
     return PageFacts(url, referrer, status, title or "", cluster, fetched_at, _body_size(head[0]) if head else None)
@@ -145,17 +137,6 @@ def _body_size(head: bytes | None) -> int | None:
     return size if size >= 0 else None
 
 
-def _unpacked(content: bytes) -> bytes:
-    # a stranger may have written a frame that asks for too much memory
-    if zstandard.frame_content_size(content) > _MAX_BODY:
-        raise zstandard.ZstdError(f"it says that it has more than {_MAX_BODY} bytes")
-    return zstandard.decompress(content)
-
-
-def _signed(fingerprint: int) -> int:
-    return fingerprint - 2**64 if fingerprint >= 2**63 else fingerprint
-
-
 @overload
 def storable(text: str) -> str: ...
 @overload
@@ -165,7 +146,7 @@ def storable(text: str | None) -> str | None:
     return None if text is None else _NOT_STORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def checked(rows: Sequence[AnyRow], query: Select[Unpack[tuple[Any, ...]]], name: str) -> Sequence[AnyRow]:
+def checked(rows: Sequence[AnyRow], query: Query, name: str) -> Sequence[AnyRow]:
     """Check the *rows* of a query; StoreError, with the *name* of the database, for a value of a wrong type.
 
     The query selects our columns, or functions of them that return a whole number or NULL.

@@ -1,0 +1,99 @@
+"""What the parts of one filtered crawl share, opened from its ``DEDUP_*`` settings."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.job import job_dir
+
+from dedup_crawler.errors import ModelError
+from dedup_crawler.live.collecting.crawl_database import database_of, models_folder
+from dedup_crawler.live.collecting.seeding import EarlierPages
+from dedup_crawler.live.exploration.explorer import Explorer
+from dedup_crawler.live.killed_job import KilledJob
+from dedup_crawler.live.learning.learner import check_learning
+from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.models.rule_codes import RuleCodes
+from dedup_crawler.live.options import Options, warn_of_unknown_settings
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of
+from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.protocol import SeenSet
+from dedup_crawler.live.telling.drop_report import DropReport
+from dedup_crawler.rules.static_rules.layer import read_rule_files
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger("dedup_crawler.live")
+
+
+class FilteredCrawl:
+    """The settings, models, seen set, tests and report of one crawl.
+
+    DedupError if a setting cannot be used.
+    """
+
+    def __init__(self, crawler: Crawler, options: Options) -> None:
+        self.crawler = crawler
+        self.options = options
+        self.database = database_of(crawler)
+        """Database with the pages of the crawl, if they are stored."""
+        self.learnt: Path | None = None
+        """Folder for the models of a crawl that learns by itself."""
+        if options.learn_after is not None and self.database is not None:
+            check_learning()
+            self.learnt = models_folder(self.database, options.model)
+        self.models = LiveModels(self._shelf(), options.exploration, logger.error)
+        # such a spider resumes from its database, which knows the seen URLs
+        jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
+        self.seen: SeenSet[Any] = open_seen(options.seen, Path(jobs) if jobs else None)
+        self.job = KilledJob(Path(jobs)) if jobs and self.seen.is_durable else None
+        """The JOBDIR, if the crawl can be resumed."""
+        if self.job is not None:
+            self.job.put_aside()
+        self.codes = RuleCodes()
+        self.report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
+        self.earlier = EarlierPages(self.database)
+        self.explorer = Explorer(
+            self.models, self.report, self.earlier, options.exploration, is_dry_run=options.is_dry_run
+        )
+        self.n_fetched = 0
+        """Number of answers to requests that own a form or test a rule."""
+        self._writer = RequestWriter()
+
+    def text_of(self, request: Request) -> str | None:
+        """Write a request as text; None if that is impossible."""
+        return self._writer.text_of(request, self.crawler.spider)
+
+    def request_of(self, text: str) -> Request | None:
+        """Read a request from its text; None if that is impossible."""
+        return request_of(text, self.crawler.spider)
+
+    def _shelf(self) -> ModelShelf:
+        """Return the models of the crawl at its start."""
+        files = self.options.static_rules
+        layer = read_rule_files([Path(file) for file in files]) if files else None
+        place = self.learnt or self.options.model or ""
+        try:
+            return ModelShelf(place, may_be_empty=self.learnt is not None, layer=layer)
+        except ModelError as error:
+            raise ModelError(f"DEDUP_MODEL = {str(self.options.model or self.learnt)!r}: {error}") from error
+
+
+def open_crawl(crawler: Crawler) -> FilteredCrawl | None:
+    """Open what the settings of a crawl name; None if the filter is off, or has no model and learns none.
+
+    DedupError if a setting cannot be used.
+    """
+    warn_of_unknown_settings(crawler)
+    options = Options.from_settings(crawler.settings)
+    if not options.is_enabled:
+        return None
+    if options.model is None and options.learn_after is None:
+        logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
+        return None
+    return FilteredCrawl(crawler, options)

@@ -1,0 +1,78 @@
+"""Texts that the pages of a crawl show, to find out whether a covered page shows anything that no other page does.
+
+Such a page need not be a duplicate of one page: a printed view has its own title, a feed shows the posts of ten pages.
+So each of its texts is looked up among the texts of all fetched pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import xxhash
+
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.seen.table import BloomFilter
+from dedup_crawler.live.walls.freeze import without_scripts
+
+MIN_LETTERS = 12
+"""Shorter texts in bytes, such as "Reply" or a price, may be on any page and are no evidence."""
+MIN_OWN = 40
+"""Bytes of own text (not frame) that a page needs for a verdict."""
+SHOWN_SHARE = 0.9
+"""Share (0-1) of these bytes that other pages must show."""
+MIN_PAGES = 20
+FIRST_PAGES = 200
+"""Number of first pages from which the site's frame is learnt."""
+FRAME_PAGES = 4
+FRAME_SHARE = 0.05
+"""A text on FRAME_PAGES of the first pages, and on this share (0-1) of them, is frame."""
+_TEXT = re.compile(rb">([^<]+)")
+
+
+class ShownText:
+    """Hashes of the texts of all added pages, in 4 MiB for any number of pages."""
+
+    def __init__(self) -> None:
+        self._shown = BloomFilter()
+        self._n_on: Counter[bytes] = Counter()
+        self._n_pages = 0
+
+    @property
+    def knows_frame(self) -> bool:
+        """Return True if enough pages were added to know the frame; until then no text counts as shown."""
+        return self._n_pages >= MIN_PAGES
+
+    def add(self, page: FetchedPage) -> None:
+        """Add a page that was not fetched to test a coverage rule."""
+        texts = shown_texts(page)
+        self._shown.add(texts)
+        if self._n_pages < FIRST_PAGES:
+            self._n_pages += 1
+            self._n_on.update(texts.keys())  # keys(): a mapping would be read as counts
+
+    def has_shown(self, texts: dict[bytes, int]) -> bool | None:
+        """Return True if other pages show the *texts* of a page; None if it has too little text of its own."""
+        if not self.knows_frame:
+            return False
+        least = max(FRAME_PAGES, FRAME_SHARE * self._n_pages)
+        own = {text: n_bytes for text, n_bytes in texts.items() if self._n_on[text] < least}
+        n_own = sum(own.values())
+        if n_own < MIN_OWN:
+            return None
+        return sum(own[text] for text in self._shown.among(own)) >= SHOWN_SHARE * n_own
+
+
+def shown_texts(page: FetchedPage) -> dict[bytes, int]:
+    """Return digest -> length in bytes of each text between two tags, of each line, or of the whole binary body."""
+    body, kind = page.body, page.content_type.lower()
+    if "html" in kind or not kind:
+        pieces = _TEXT.findall(b">" + without_scripts(body))
+    elif "xml" in kind:
+        pieces = _TEXT.findall(body.replace(b"<![CDATA[", b">").replace(b"]]>", b"<"))
+    elif kind.startswith("text/"):
+        pieces = body.splitlines()
+    else:
+        return {page.digest: page.n_bytes}
+    folded = (b" ".join(piece.split()) for piece in pieces)
+    return {xxhash.xxh3_128_digest(text): len(text) for text in folded if len(text) >= MIN_LETTERS}
