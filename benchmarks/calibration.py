@@ -10,8 +10,8 @@ from recorded import Crawl
 
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.language.sentences import sentence_of
+from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_shapes import Shape
 from dedup_crawler.urls.normal import host_of
 
 BINS = (0.01, 0.02, 0.05, 0.10, 1.0)

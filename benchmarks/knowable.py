@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from recorded import Continued, Crawl
 
+from dedup_crawler.rules.language.site_rules import Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, learn_cuts
 
 MAX_WRONG = 0.10

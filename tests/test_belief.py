@@ -14,11 +14,11 @@ from dedup_crawler.rules.judging.belief import (
     RISKS,
     SHARE,
     Belief,
+    Evidence,
     expected_error,
     expected_lost,
     within_budget,
 )
-from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 
 

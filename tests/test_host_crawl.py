@@ -1,8 +1,7 @@
 """One host's crawl: rules within their budget, and links after them."""
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.judging.belief import RISKS, Belief
-from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.judging.belief import RISKS, UNKNOWN, Belief
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
 from planted_visits import HOST, numbered, shuffled
 

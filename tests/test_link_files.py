@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, ReferrerRule
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, ReferrerRule, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_shapes import Shapes
 
 HOST = "http://forum.example"
 SHAPES = Shapes.learn([f"{HOST}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])

@@ -1,6 +1,6 @@
 """The order of a query: when it matters."""
 
-from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.host_crawl import evidence_of_order, order_matters
 

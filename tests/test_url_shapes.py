@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language import url_shapes
-from dedup_crawler.rules.language.url_shapes import Shapes, written
+from dedup_crawler.rules.language import site_rules
+from dedup_crawler.rules.language.site_rules import Shapes, written
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import site_urls
 from url_strategies import urls
@@ -56,7 +56,7 @@ def test_what_is_remembered_is_bounded_and_changes_nothing(crawl):
     """A crawl needs the shapes of very many URLs repeatedly."""
     shapes = Shapes.learn(map(normal_form, crawl))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(url_shapes, "MAX_KNOWN", 3)
+        patch.setattr(site_rules, "MAX_KNOWN", 3)
         for url in [*map(normal_form, crawl)] * 2:
             assert shapes.of(url) == Shapes(shapes.literals).of(url)
             assert len(shapes._known) <= 3

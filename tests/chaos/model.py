@@ -10,9 +10,8 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Operation, Rule, Star
 from dedup_crawler.rules.language.rule_files import rule_identifier, site_identifier
-from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.url_shapes import Shapes
 
 from .site import Site
 from .spec import COVERED, DEFAULT, ONE_FORM, QUERY, SESSION, SLUG, TRACKING

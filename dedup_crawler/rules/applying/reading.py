@@ -8,9 +8,8 @@ from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.site_rules import HostAlias
+from dedup_crawler.rules.language.site_rules import HostAlias, remember
 from dedup_crawler.rules.language.statistics import merge_evidence_of
-from dedup_crawler.rules.language.url_shapes import remember
 from dedup_crawler.urls.normal import host_of
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 

@@ -6,19 +6,25 @@ Data Analysis", 2013, section 2.4 for one, 22.1 for mixtures). With this prior n
 hypotheses is needed.
 
 A hundred rules that are each hardly ever wrong still lose pages, so there is a budget for all rules together.
+
+The unit of evidence is the merge group: two or more crawled URLs to which a rule gives one form. It is not the pair,
+because the pairs of one cluster of 300 URLs would outnumber all others. A group is *wrong* if its URLs show more than
+one page.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from dedup_crawler.rules.judging.judge import Evidence
 from dedup_crawler.rules.language.site_rules import SiteRule
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 
+UNKNOWN = -1
+"""Cluster number of a URL whose page is not known."""
 RIGHT = (1.0, 400.0)
 """Beta distribution of the error rates of rules that hold: 0.25 % in the mean."""
 OTHER = (1.0, 1.0)
@@ -46,11 +52,42 @@ RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(
 """Name -> profile."""
 
 
+class PairJudge(Protocol):
+    """Compares the pages that a rule would merge, if the pages are known. ``evidence/`` implements it."""
+
+    def alike(self, clusters: Sequence[int]) -> Sequence[int]:
+        """Join clusters whose pages probably show the same: a number for each URL. Only proposals use it."""
+
+    def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
+        """Compare pairs of URLs (places in the crawl) of merge groups: 1 the same page, 0 different, -1 silent.
+
+        *n_same* further groups of the rule show one page each.
+        """
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Merge groups for and against a hypothesis."""
+
+    n_groups: int
+    n_wrong: int
+    """Number of wrong groups, or *n_groups* times the share of wrong trials if that is more."""
+    weight: float
+    """Weight of all groups: the sum of the square roots of their numbers of trials."""
+    wrong_weight: float
+    """Weight of the wrong trials in the groups; at least one for each wrong group."""
+
+    @classmethod
+    def of(cls, counted: MergeEvidence) -> Evidence:
+        """Evidence of groups that weigh one each."""
+        return cls(counted.n_groups, counted.n_wrong, counted.n_groups, counted.n_wrong)
+
+
 class Belief:
     """Judges hypotheses within a *risk*, counts them in *n_tried*, and keeps the refused ones.
 
-    *min_groups* is the smallest weight of the merge groups of a believed hypothesis. *few_values* is the smallest number
-    of compared values of a key, for a rule to be about any value.
+    *min_groups* is the smallest weight of the merge groups of a believed hypothesis. *few_values* is the smallest
+    number of compared values of a key, for a rule to be about any value.
     """
 
     def __init__(self, risk: Risk, min_groups: int | None = None, few_values: int | None = None) -> None:

@@ -24,9 +24,8 @@ from dedup_crawler.rules.language.rule import (
     Star,
     sorted_values,
 )
-from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, written
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.language.url_shapes import written
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4

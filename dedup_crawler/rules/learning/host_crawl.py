@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.judging.belief import Belief, within_budget
-from dedup_crawler.rules.judging.judge import UNKNOWN, PairJudge
-from dedup_crawler.rules.language.site_rules import HostLinks
+from dedup_crawler.rules.judging.belief import UNKNOWN, Belief, PairJudge, within_budget
+from dedup_crawler.rules.language.site_rules import HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.language.url_shapes import Shapes
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
-from dedup_crawler.rules.learning.link_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.proposers import proposals
+from dedup_crawler.rules.learning.site_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
 

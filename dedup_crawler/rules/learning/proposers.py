@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.judging.belief import MIN_GROUPS
-from dedup_crawler.rules.judging.judge import UNKNOWN
+from dedup_crawler.rules.judging.belief import MIN_GROUPS, UNKNOWN
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.columns import UrlColumns

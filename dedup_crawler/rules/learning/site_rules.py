@@ -1,28 +1,33 @@
-"""Learns rules about links: referrer rules and coverage rules. No paper has either.
+"""Learns rules about a whole site: host aliases, referrer rules and coverage rules. No paper has any of them.
 
-``/post/4537`` redirects to a page of its topic, and the URL does not say to which. But a link to ``/post/...`` on a
-page of a topic leads back to that page (a *referrer rule*). And every page that ``/post/...`` shows is shown under
+*Host aliases:* ``www.example.com`` shows the pages of ``example.com``, and a mirror those of its original. A rule never
+changes the host, so aliases are replaced before rules are applied. Both hosts must have been crawled. The unit of
+evidence is a page that both hosts show under the same path and query; a page with many addresses (a log-in form) counts
+once.
+
+*Links:* ``/post/4537`` redirects to a page of its topic, and the URL does not say to which. But a link to ``/post/...``
+on a page of a topic leads back to that page (a *referrer rule*). And every page that ``/post/...`` shows is shown under
 ``/topic/...`` too (a *coverage rule*), so all URLs of this shape can be skipped.
 
-A wrong coverage rule loses a whole class of pages. So it is judged more strictly, and refused if URLs of another shape
-are mostly found behind its shape. In a crawl that was stopped early, the last pages were found only one way. Then the
-pages of the first half decide.
+A wrong alias loses half a site, and a wrong coverage rule a whole class of pages. So both are judged more strictly than
+rules, and a coverage rule is refused if URLs of another shape are mostly found behind its shape. In a crawl that was
+stopped early, the last pages were found only one way. Then the pages of the first half decide.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judging.belief import MIN_GROUPS, Belief
-from dedup_crawler.rules.judging.judge import Evidence
-from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
+from dedup_crawler.rules.judging.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.url_shapes import Shape
+from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
-"""The allowed error of a coverage rule is that of another rule, divided by this number."""
+"""The allowed error of an alias or a coverage rule is that of another rule, divided by this number."""
+_MAX_HOSTS = 20  # hosts on which one path is compared: a crawl of more hosts is no crawl of one site
 OLD = 0.5
 """Share (0-1) of the crawl, from its start, whose pages are old enough to have been found both ways."""
 MAX_BEHIND = 0.5
@@ -30,9 +35,73 @@ MAX_BEHIND = 0.5
 MIN_LINKED = 0.5
 """Smallest share (0-1) of URLs with a known referrer; with fewer, nobody knows what is found behind a shape."""
 
-
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
 """One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
+_Found = set[tuple[int, int]]  # pairs of pages that two hosts show under one path
+
+
+def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief) -> list[HostAlias]:
+    """Find hosts that show the same pages under the same paths; the shortest name of them is the target.
+
+    ``pages[i]`` is the page that ``urls[i]`` shows, :data:`UNKNOWN` if it is not known. *belief* decides about each
+    pair of hosts.
+    """
+    met = _met_on_both(urls, pages)
+    evidence = {}
+    for (one, other), found in sorted(met.items()):
+        judged = MergeEvidence(*_counted(found))
+        may_hold = belief.may_hold(judged.n_groups, judged.n_wrong)
+        if may_hold and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
+            evidence[one, other] = judged
+    return _to_shortest(evidence)
+
+
+def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str, str], _Found]:
+    shown: dict[str, dict[str, int]] = defaultdict(dict)
+    met: dict[tuple[str, str], _Found] = defaultdict(set)
+    for url, page in zip(urls, pages, strict=True):
+        host = host_of(url)
+        behind = url.partition("://")[2]
+        on_hosts = shown[behind[behind.find("/") :]]
+        if page == UNKNOWN or not host or host in on_hosts:
+            continue
+        for other, its_page in list(on_hosts.items())[:_MAX_HOSTS]:
+            pair, both = ((host, other), (page, its_page)) if host < other else ((other, host), (its_page, page))
+            met[pair].add(both)
+        on_hosts[host] = page
+    return met
+
+
+def _counted(found: _Found) -> tuple[int, int]:
+    """Number of pages that were found on both hosts, and how many of them differ.
+
+    If one page of the one host (a log-in form) stands for many pages of the other, all of these count as wrong.
+    """
+    n_right = len({one for one, other in found if one == other})
+    wrong = [(one, other) for one, other in found if one != other]
+    n_wrong = max(len({one for one, _ in wrong}), len({other for _, other in wrong}))
+    return n_right + n_wrong, n_wrong
+
+
+def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[HostAlias]:
+    """Aliases from each host of a connected group to the host with the shortest name."""
+    beside: dict[str, set[str]] = defaultdict(set)
+    for one, other in evidence:
+        beside[one].add(other)
+        beside[other].add(one)
+    aliases = []
+    left = set(beside)
+    while left:
+        target = min(left, key=lambda host: (len(host), host))
+        reached = [target]
+        left.discard(target)
+        for host in reached:
+            for other in sorted(beside[host] & left):
+                said = evidence.get((host, other)) or evidence[other, host]
+                aliases.append(HostAlias(other, target, said))
+                reached.append(other)
+                left.discard(other)
+    return aliases
 
 
 @dataclass(frozen=True)
