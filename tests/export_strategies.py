@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    CLASSES,
-    Copy,
-    Cut,
-    Drop,
-    Literal,
-    NoneOf,
-    OfClass,
-    OneOf,
-    Rule,
-    Set,
-    Star,
-)
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set, Star
+from rule_strategies import HOST, matchers_of
 
-HOST = "h.example"
 VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b"]
 _ODD_VALUES = [*VALUES, "", "*", None]
 _QUERY = ["query[a]", "query[b]", "query[c]"]
@@ -30,17 +17,6 @@ _MATCHERS = {
     "slash": st.sampled_from([Literal("/"), ANY]),
     "scheme": st.sampled_from([Literal("http"), Literal("https"), ANY]),
 }
-
-
-def _matchers(values):
-    some = st.sampled_from(values)
-    return st.one_of(
-        some.map(Literal),
-        st.just(ANY),
-        st.frozensets(some, min_size=1, max_size=3).map(OneOf),
-        st.frozensets(some, min_size=1, max_size=2).map(NoneOf),
-        st.sampled_from(CLASSES).map(OfClass),
-    )
 
 
 _cuts = st.builds(Cut, st.sampled_from("-1."), is_last=st.booleans(), keeps_head=st.booleans())
@@ -61,7 +37,7 @@ def any_rules(draw, *, only_drops=False):
     values = VALUES if only_drops else _ODD_VALUES
     absent = draw(st.frozensets(st.sampled_from([*_KEYS[1:6], "query[a]#2", "slash", "ext"]), max_size=1))
     keys = draw(st.lists(st.sampled_from(_KEYS), max_size=3, unique=True))
-    of_value = _matchers(values)
+    of_value = matchers_of(st.sampled_from(values))
     context = {key: draw(_MATCHERS.get(key, of_value)) for key in keys if key not in absent}
     if not only_drops and draw(st.integers(0, 5)) == 0:
         length = draw(st.integers(1, 3))

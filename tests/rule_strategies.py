@@ -23,13 +23,20 @@ FREE_KEYS = ["path[0]", "path[1]", "query[a]", "query[b]", "query[a]#2", "ext"]
 VALUES = ["a", "b", "17", "", "x/y", "é?#", "%41", "*"]
 
 values = st.one_of(st.sampled_from(VALUES), st.none())
-matchers = st.one_of(
-    st.just(ANY),
-    values.map(Literal),
-    st.frozensets(values, min_size=1, max_size=3).map(OneOf),
-    st.frozensets(values, min_size=1, max_size=2).map(NoneOf),
-    st.sampled_from(CLASSES).map(OfClass),
-)
+
+
+def matchers_of(values):
+    """Matchers of these values, of every kind."""
+    return st.one_of(
+        st.just(ANY),
+        values.map(Literal),
+        st.frozensets(values, min_size=1, max_size=3).map(OneOf),
+        st.frozensets(values, min_size=1, max_size=2).map(NoneOf),
+        st.sampled_from(CLASSES).map(OfClass),
+    )
+
+
+matchers = matchers_of(values)
 cuts = st.builds(Cut, st.sampled_from("-/1"), is_last=st.booleans(), keeps_head=st.booleans())
 operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()), cuts)
 transformations = st.builds(
