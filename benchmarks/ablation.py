@@ -18,11 +18,10 @@ from dedup_crawler.evidence import habits
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.judging import belief
-from dedup_crawler.rules.judging.belief import expected_lost
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning import belief, contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses

@@ -28,7 +28,7 @@ from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging import belief
+from dedup_crawler.rules.learning import belief
 
 LOST_COSTS = 0.02
 """Cost of a lost page when choosing a constant, as a share of the site's avoidable fetches."""

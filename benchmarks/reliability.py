@@ -18,7 +18,7 @@ from generalization import recorded
 from recorded import ALL_NAMES, Crawl, continued
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging.belief import RISKS, expected_error
+from dedup_crawler.rules.learning.belief import RISKS, expected_error
 
 ORDERS = (None, 1)
 BINS = (0.0025, 0.005, 0.01, 0.02, 1.0)

@@ -27,8 +27,8 @@ from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.rules.judging.belief import RISKS
 from dedup_crawler.rules.language.site_rules import Shapes, written
+from dedup_crawler.rules.learning.belief import RISKS
 from dedup_crawler.rules.learning.proposers import PROPOSERS
 
 MINERS = ("rewrite-rules", "decision-tree", "pattern-tree", "dustbuster", "duster")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.judging.belief import RISKS, Belief
 from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.learning.belief import RISKS, Belief
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.normal import normal_form

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from dedup_crawler.rules.judging.belief import (
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
+from dedup_crawler.rules.learning.belief import (
     OTHER,
     RIGHT,
     RISKS,
@@ -19,7 +20,6 @@ from dedup_crawler.rules.judging.belief import (
     expected_lost,
     within_budget,
 )
-from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 
 
 def evidence(n_groups, n_wrong=0):

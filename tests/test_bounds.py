@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from dedup_crawler.rules.judging.bounds import jeffreys_bound, share_interval, tail
+from dedup_crawler.rules.language.statistics import jeffreys_bound, share_interval, tail
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))

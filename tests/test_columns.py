@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.dust.dust import DustSearch
-from dedup_crawler.rules.dust.parameters import likely_parameters
+from dedup_crawler.rules.dust.dust import DustSearch, likely_parameters
 from dedup_crawler.rules.dust.url_list import PairTally, UrlList
 
 ORIGIN = "http://a.example"

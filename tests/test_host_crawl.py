@@ -1,7 +1,7 @@
 """One host's crawl: rules within their budget, and links after them."""
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.judging.belief import RISKS, UNKNOWN, Belief
+from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
 from planted_visits import HOST, numbered, shuffled
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.miners.key_columns import ANY_DIGITS, ANY_HEX, MISSING, key_columns
+from dedup_crawler.rules.miners.mapped_crawl import MISSING
+from dedup_crawler.rules.miners.pattern_tree import ANY_DIGITS, ANY_HEX, key_columns
 
 values = st.sampled_from(["", "7", "12345678", "cafe", "cafe0123beef", "CAFE0123BEEF", "word", "a-b", None])
 maps = st.lists(st.dictionaries(st.sampled_from(["query[a]", "query[b]", "path[0]", "ext"]), values), max_size=40)

@@ -1,7 +1,7 @@
 """Evidence of a crawl for a hypothesis, group by group."""
 
-from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star, Unordered
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import trials_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.learning import host_crawl
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.proposers import MAX_PROPOSALS, PROPOSERS, proposals
 from planted_visits import HOST, Visits, numbered, shuffled

@@ -1,7 +1,7 @@
 """The order of a query: when it matters."""
 
-from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.host_crawl import evidence_of_order, order_matters
 
 FORMS = ["/?a=1&b=2"] * 2 + ["/?a=1&c=3"] * 3

@@ -8,10 +8,10 @@ from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
-from dedup_crawler.rules.judging.belief import RISKS, Belief, Evidence
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, refusals_from_json, refusals_of, refusals_to_json
 from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.learning.belief import RISKS, Belief, Evidence
 from planted_forum import forum
 
 HOST = "http://forum.example"

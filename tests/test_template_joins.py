@@ -1,7 +1,7 @@
 """Proposals that one kind of URL is another."""
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.judging.belief import UNKNOWN
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.joins import MAX_PROPOSALS, MIN_PAGES, template_joins
 from planted_visits import HOST, numbered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dedup_crawler.rules.judging.bounds import share_interval
+from dedup_crawler.rules.language.statistics import share_interval
 
 
 class LostPages(NamedTuple):

@@ -19,7 +19,7 @@ from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
-from dedup_crawler.rules.judging.bounds import jeffreys_bound
+from dedup_crawler.rules.language.statistics import jeffreys_bound
 
 MAX_URLS = 100_000
 """Most URLs of a crawl that are replayed, because their forms are held in memory."""

@@ -1,7 +1,7 @@
 """Evidence of the explorations for each rule, and the decision to switch a rule off.
 
 A rule promises to be wrong in at most 2 % of its drops, or in as many as in training. It is doubted if its expected
-error, by training and all explorations together (:mod:`dedup_crawler.rules.judging.belief`), is larger: at the first
+error, by training and all explorations together (:mod:`dedup_crawler.rules.learning.belief`), is larger: at the first
 wrong exploration if there were few, at the third after a hundred. A comparison of two pages may err, so a doubted rule
 is on probation: it drops nothing, each link that it would drop is a test, and the next wrong test switches it off. It
 drops again when right tests outweigh the wrong one.
@@ -23,8 +23,8 @@ from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Verdict
 from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.judging.belief import expected_error
-from dedup_crawler.rules.judging.bounds import tail
+from dedup_crawler.rules.language.statistics import tail
+from dedup_crawler.rules.learning.belief import expected_error
 
 MIN_ERROR = 0.02
 """Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""

@@ -1,7 +1,7 @@
 """Number of further tests of a rule that are worth their fetches, given earlier tests and the number of its drops.
 
 A test costs a fetch. It lowers the expected error of the rule, and so the expected number of pages lost by its drops
-(:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
+(:mod:`dedup_crawler.rules.learning.belief`). Tests go on while the next one saves more than it costs.
 
 The rules of a site were learnt together and change together. If many of them have held, a test of the next one is worth
 less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dedup_crawler.rules.judging.belief import expected_error
+from dedup_crawler.rules.learning.belief import expected_error
 
 COST_OF_LOSS = 20.0
 """Number of fetches that one lost page costs; the project demands more than ten."""

@@ -19,7 +19,6 @@ from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.judging.belief import RISKS, UNKNOWN, Belief, expected_lost
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json, site_identifier
 from dedup_crawler.rules.language.sentences import (
     Refusal,
@@ -30,6 +29,7 @@ from dedup_crawler.rules.language.sentences import (
 )
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected_lost
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 

@@ -1,4 +1,4 @@
 """DustBuster: learns substring and parameter rules from a list of URLs.
 
-Read ``url_list.py`` and ``dust.py`` first, then ``substrings.py`` and ``parameters.py``. Nothing here reads a page.
+Read ``url_list.py`` and ``dust.py`` first, then ``substrings.py``. Nothing here reads a page.
 """

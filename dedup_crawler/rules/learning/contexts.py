@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dedup_crawler.rules.judging.belief import Belief, Evidence
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
+from dedup_crawler.rules.learning.belief import Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, weighed

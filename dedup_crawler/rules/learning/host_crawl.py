@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.judging.belief import UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.language.site_rules import HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals

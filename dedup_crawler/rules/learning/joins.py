@@ -19,9 +19,9 @@ import numpy as np
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.judging.belief import UNKNOWN
 from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Literal, Matcher, Operation, Rule, Set
 from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
 from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, pair_operations
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues

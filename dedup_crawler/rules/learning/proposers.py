@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.judging.belief import MIN_GROUPS, UNKNOWN
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
 from dedup_crawler.rules.miners.duster import consensus_rules

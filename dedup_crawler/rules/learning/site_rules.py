@@ -20,9 +20,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.rules.judging.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5

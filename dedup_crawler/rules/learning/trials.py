@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.judging.belief import UNKNOWN, Evidence
 from dedup_crawler.rules.language.rule import STAR, Cut, Drop, Rule, Star
+from dedup_crawler.rules.learning.belief import UNKNOWN, Evidence
 from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 

@@ -27,8 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation, Rule, Set, Star
-from dedup_crawler.rules.miners.key_columns import MISSING
 from dedup_crawler.rules.miners.mapped_crawl import (
+    MISSING,
     STRUCTURE,
     Constants,
     KeyPattern,

@@ -19,6 +19,8 @@ from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap
 
 STRUCTURE = frozenset({"scheme", "path.length", "root", "slash", "ext"})
 """Keys for the form of a URL. They can be set, but their values are neither copied nor ignored."""
+MISSING = "\0missing"
+"""Stands for a missing key among values; no URL in normal form has this value."""
 _ARGUMENT = "\0argument"  # no URL in normal form has this value
 _MIN_SHARE, _MIN_URLS = 0.01, 5  # a value of fewer URLs is no constant
 

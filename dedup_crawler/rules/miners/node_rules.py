@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 from dedup_crawler.rules.language.rule import STAR, Copy, Drop, Literal, Operation, Rule, Set, Star
-from dedup_crawler.rules.miners.key_columns import MISSING
-from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, MappedCrawl
+from dedup_crawler.rules.miners.mapped_crawl import MISSING, STRUCTURE, MappedCrawl
 from dedup_crawler.rules.miners.pattern_tree import MIN_NODE, Node, build_tree
 from dedup_crawler.urls.keyvalue import KeyValues
 
