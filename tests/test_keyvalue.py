@@ -1,10 +1,18 @@
-"""A URL as a key-value map."""
+"""A URL as a key-value map, with whole values and with values in pieces."""
+
+from collections import Counter
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from dedup_crawler.urls.keyvalue import KEY_VALUES, is_sorted, values_of
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.language.rule import ANY, Drop, Rule
+from dedup_crawler.urls.keyvalue import KEY_VALUES, Pieces, UrlMap, cut_of, is_sorted, learn_cuts, values_of
 from dedup_crawler.urls.normal import normal_form
+from rule_strategies import rules, site_urls
 from url_strategies import urls
 
 
@@ -54,3 +62,71 @@ def test_maps_and_urls_say_the_same(url):
     if is_sorted(rest):
         assert written == rest
     assert is_sorted(written)
+
+
+DEEP = UrlMap({"path[0]": Pieces("_", 2), "path[0]@1": Pieces("-", 3), "query[a]": Pieces("a", 2)})
+
+
+def test_a_component_is_cut_at_the_sites_own_delimiters():
+    """The story of WSDM'10: number and page of ``story_76541-page-2.html`` have keys of their own."""
+    cuts = learn_cuts(values_of(f"http://a.example/story_{i}-page-{i % 7}.html") for i in range(100, 200))
+
+    values = UrlMap(cuts).read("/story_76541-page-2.html", "http")
+
+    assert set(values.values()) >= {"story", "76541", "page", "2", ".html"}
+
+
+def test_where_the_number_of_pieces_varies_the_first_is_cut_off():
+    """An id and a slug of any length have two keys."""
+    column = Counter(f"{i}-{'-'.join(['word'] * (1 + i % 4))}" for i in range(40))
+
+    assert cut_of(column) == Pieces("-", 2)
+
+
+def test_a_delimiter_that_few_values_hold_cuts_nothing():
+    """A delimiter in a column of few values splits nothing."""
+    assert cut_of(Counter([*(f"w{i}" for i in range(30)), "a-b"])) is None
+    assert cut_of(Counter(["a-b", "c-d"])) is None
+
+
+@given(site_urls)
+def test_what_was_cut_is_joined_again(url):
+    """Reading and writing is the identity, except for the order of the query."""
+    rest = url.removeprefix("http://h.example")
+
+    assert DEEP.write(DEEP.read(rest, "http")) == UrlMap({}).write(UrlMap({}).read(rest, "http"))
+    assert RuleEngine([], {"h.example": DEEP}).form(url) == RuleEngine([]).form(url)
+
+
+@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1", "path[0]@1@0", "query[a]@0", "query[a]@1"]))
+def test_rules_may_speak_of_pieces(url, key):
+    """A form is its own form, also if a rule drops a part of a value."""
+    engine = RuleEngine([Rule("h.example", {key: ANY}, {key: Drop()})], {"h.example": DEEP})
+
+    assert engine.form(engine.form(url)) == engine.form(url) == engine.trace(url)[0]
+
+
+@given(st.lists(rules, max_size=6), site_urls)
+def test_rules_about_whole_values_obey_the_same_laws(rules, url):
+    """Also if a rule writes a value that is read in parts."""
+    engine = RuleEngine(rules, {"h.example": DEEP})
+    form = engine.form(url)
+
+    assert engine.form(form) == form == engine.trace(url)[0]
+
+
+@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1@0", "query[a]@1"]))
+def test_cuts_that_no_rule_speaks_of_are_not_needed(url, key):
+    """Forms are the same without them."""
+    rules = [Rule("h.example", {key: ANY}, {key: Drop()})]
+    pruned = DEEP.needed_by({key for rule in rules for key in rule.spoken()})
+
+    assert len(pruned.cuts) < len(DEEP.cuts)
+    assert RuleEngine(rules, {"h.example": pruned}).form(url) == RuleEngine(rules, {"h.example": DEEP}).form(url)
+
+
+@pytest.mark.parametrize("value", [[], {"path[0]": 3}, {"path[0]": ["-", "x"]}, {"path[0]": ["", 2]}])
+def test_what_is_no_table_of_cuts_is_an_error(value):
+    """The file is named."""
+    with pytest.raises(BadInputError, match=r"deep\.json"):
+        UrlMap.from_json(JsonValue(value, "deep.json"))

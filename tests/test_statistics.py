@@ -1,11 +1,17 @@
-"""Counts of the URLs that a rule merges."""
+"""Counts of the URLs that a rule merges, and bounds of a share: equal to scipy's, and to printed tables."""
 
+from __future__ import annotations
+
+from fractions import Fraction
 from itertools import combinations
+from math import comb
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 
-from dedup_crawler.rules.language.statistics import NO_STATISTICS, count_merges
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, count_merges, jeffreys_bound, share_interval, tail
 
 members = st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 2)), max_size=8)
 
@@ -34,3 +40,58 @@ def test_a_cluster_of_300_000_urls_is_counted_in_one_go():
 def test_without_support_nothing_speaks_for_a_rule():
     """A rule that merges nothing has no error rate."""
     assert NO_STATISTICS.false_positive_rate == 1.0
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))
+def test_tails_are_exact(n_hits, n, share):
+    """Against the exact sum in fractions."""
+    p = Fraction(share)
+    exact = sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n_hits, n + 1)), Fraction(0))
+    assert tail(n_hits, n, share) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "share", "expected"), [(0, 5, 0.3, 1), (6, 5, 0.3, 0), (1, 5, 0, 0), (5, 5, 1, 1)]
+)
+def test_tails_at_the_edges(n_hits, n, share, expected):
+    """At least 0 is certain, more than n is impossible."""
+    assert tail(n_hits, n, share) == expected
+
+
+def test_tails_of_a_long_life_are_quick_and_finite():
+    """A hundred million trials neither overflow nor take a step each."""
+    assert 0 < tail(2_010_000, 100_000_000, 0.02) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "low", "high"),
+    [(0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0), (5, 10, 0.1871, 0.8129), (0, 0, 0.0, 1.0), (1, 100, 0.00025, 0.0545)],
+)
+def test_intervals_are_those_of_clopper_and_pearson(n_hits, n, low, high):
+    """Values of the usual tables (0 of 10: 30.85 %)."""
+    assert share_interval(n_hits, n) == pytest.approx((low, high), abs=1e-4)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_intervals_hold_the_share_that_was_seen(n_hits, n_others):
+    """Law: low <= seen <= high, all in 0-1."""
+    n = n_hits + n_others
+    low, high = share_interval(n_hits, n)
+    assert 0 <= low <= (n_hits / n if n else 0) + 1e-9
+    assert (n_hits / n if n else 1) - 1e-9 <= high <= 1
+
+
+@given(n_groups=st.integers(0, 10**6), share=st.floats(0, 1), confidence=st.sampled_from([0.5, 0.95, 0.99]))
+def test_jeffreys_bound_is_that_of_scipy(n_groups, share, confidence):
+    """To nine digits, for any counts."""
+    n_wrong = round(share * n_groups)
+    expected = betaincinv(n_wrong + 0.5, n_groups - n_wrong + 0.5, confidence) if n_groups else 1.0
+
+    assert jeffreys_bound(n_groups, n_wrong, confidence) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_groups", "bound"), [(18, 0.10), (38, 0.05), (95, 0.02)])
+def test_bounds_the_error_as_the_table_says(n_groups, bound):
+    """With no group wrong, 18, 38 and 95 groups bound the error by 10, 5 and 2 percent; fewer groups do not."""
+    assert jeffreys_bound(n_groups, 0) <= bound
+    assert jeffreys_bound(n_groups - 2, 0) > bound

@@ -1,0 +1,160 @@
+"""Proposals that one kind of URL is another, that a folder has two names, and what given forms propose."""
+
+from __future__ import annotations
+
+from dedup_crawler.methods.verified import Verified
+from dedup_crawler.rules.applying.engine import RuleEngine
+from dedup_crawler.rules.learning.belief import UNKNOWN
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.joins import (
+    MAX_PROPOSALS,
+    MIN_PAGES,
+    prefix_aliases,
+    rules_of_examples,
+    template_joins,
+)
+from planted_visits import HOST, numbered
+
+
+def joins(visits, known=True):
+    urls, pages = numbered(visits)
+    return template_joins(UrlColumns(HOST, urls, pages if known else [UNKNOWN] * len(pages)))
+
+
+def articles(n, print_view="/index.php?printable=yes&title={a}"):
+    names = [f"Article_{chr(97 + a)}" for a in range(n)]
+    return [(a, f"/{a}") for a in names] + [(a, print_view.format(a=a)) for a in names]
+
+
+def test_a_value_that_stands_in_both_is_copied():
+    """The other keys of the source are dropped; the proposal holds for any title."""
+    rules = joins(articles(20))
+
+    forms = {RuleEngine([rule]).form(f"http://{HOST}/index.php?printable=yes&title=New") for rule in rules}
+    assert f"http://{HOST}/New" in forms
+
+
+def test_kinds_with_as_many_keys_are_joined_in_one_direction():
+    """``view=print`` and ``lang=en`` show the same: one becomes the other, and never the reverse too."""
+    rules = joins([visit for n in range(20) for visit in ((n, f"/t?a={n}&lang=en"), (n, f"/t?a={n}&view=print"))])
+
+    views = [f"http://{HOST}/t?a=x&{view}" for view in ("lang=en", "view=print")]
+    forms = [{RuleEngine([rule]).form(url) for url in views} for rule in rules]
+    assert forms != []
+    assert all(form == forms[0] and len(form) == 1 for form in forms)
+
+
+def test_too_few_pages_propose_nothing():
+    """Seven pages are too few, eight are enough; unknown pages do not count."""
+    assert joins(articles(MIN_PAGES - 1)) == []
+    assert joins(articles(MIN_PAGES)) != []
+    assert joins(articles(MIN_PAGES), known=False) == []
+
+
+def test_urls_of_other_pages_propose_nothing():
+    """The print view shows something else."""
+    assert joins([((n, page), url) for n, (page, url) in enumerate(articles(20))]) == []
+
+
+def test_a_page_of_very_many_urls_speaks_once():
+    """Three hundred URLs of one page are one vote."""
+    assert joins([("login", f"/login/{n}?next=a") for n in range(150)] + [("login", f"/{n}") for n in range(150)]) == []
+
+
+def test_few_proposals_are_made():
+    """Bounded, for any site."""
+    visits = [
+        (f"p{kind}x{n}", url)
+        for kind in range(60)
+        for n in range(10)
+        for url in (f"/p{kind}x{n}", f"/kind{kind}/p{kind}x{n}?k{kind}=1")
+    ]
+
+    assert len(joins(visits)) == MAX_PROPOSALS
+
+
+FILES = "http://files.example"
+
+
+def mirrored(n_files, aliases=("/pub/mirrors/", "/mirror/")):
+    """Return URLs and pages: files at three depths under both names, and as many under one name."""
+    urls, pages = [], []
+    for n in range(n_files):
+        below = "/".join([f"package{n}", f"release{n % 7}", f"file{n}.txt"][-1 - n % 3 :])
+        for start in aliases:
+            urls.append(f"{FILES}{start}{below}")
+            pages.append(n)
+        urls.append(f"{FILES}/docs/{below}")
+        pages.append(10_000 + n)
+    return urls, pages
+
+
+def proposed(urls, pages):
+    columns = UrlColumns("files.example", urls, pages)
+    return [(rule.old, rule.new) for rule in prefix_aliases(columns)]
+
+
+def test_the_longer_start_becomes_the_shorter():
+    """For any path below, at any depth; a home folder keeps its tilde."""
+    assert proposed(*mirrored(30)) == [("/pub/mirrors/", "/mirror/")]
+    assert proposed(*mirrored(30, ("/people/", "/~"))) == [("/people/", "/~")]
+
+
+def test_a_few_pages_propose_nothing():
+    """Seven files that are equal by chance are no alias."""
+    assert proposed(*mirrored(7)) == []
+
+
+def test_an_alias_is_learnt_at_every_depth_and_nothing_else_moves(tmp_path):
+    """The rule holds one level deeper than seen, survives saving, and leaves the rest of the site unchanged."""
+    urls, pages = mirrored(120)
+    method = Verified().fit(urls, pages)
+    method = Verified.load(method.save(tmp_path / "model"))
+    deep = "/a/b/c/d/e.txt"
+
+    assert method.canonicalize(f"{FILES}/pub/mirrors{deep}") == f"{FILES}/mirror{deep}"
+    assert method.canonicalize(f"{FILES}/docs{deep}") == f"{FILES}/docs{deep}"
+    assert method.canonicalize(f"{FILES}/x/pub/mirrors{deep}") == f"{FILES}/x/pub/mirrors{deep}"
+    assert any("/pub/mirrors/" in line for line in method.learnt())
+
+
+def test_an_alias_that_is_often_wrong_is_not_believed():
+    """Every third file differs between the two names."""
+    urls, pages = mirrored(120)
+    pages = [page + 5_000 if "/pub/" in url and page % 3 == 0 else page for url, page in zip(urls, pages, strict=True)]
+    form = Verified().fit(urls, pages).canonicalize(f"{FILES}/pub/mirrors/x.txt")
+
+    assert form == f"{FILES}/pub/mirrors/x.txt"
+
+
+ANY_HOST = "a.example"
+SITE = f"http://{ANY_HOST}"
+
+
+def forms(examples: list[tuple[str, str]], url: str) -> set[str]:
+    """Return the forms that the rules give to a URL, each rule alone."""
+    return {RuleEngine([rule]).form(url) for rule in rules_of_examples(ANY_HOST, examples, "somebody")}
+
+
+def test_values_are_copied_written_and_dropped() -> None:
+    """``/index.php?title=X&printable=yes`` is ``/X``, for any X."""
+    examples = [(f"{SITE}/index.php?printable=yes&title=T{n}", f"{SITE}/T{n}") for n in range(MIN_PAGES)]
+
+    assert f"{SITE}/New" in forms(examples, f"{SITE}/index.php?printable=yes&title=New")
+
+
+def test_pieces_are_cut() -> None:
+    """``/topic/7-a-title`` is ``/topic/7``: a delimiter separates the part to keep."""
+    examples = [(f"{SITE}/topic/{n}-a-title-of-{n}", f"{SITE}/topic/{n}") for n in range(MIN_PAGES)]
+
+    assert f"{SITE}/topic/99" in forms(examples, f"{SITE}/topic/99-another")
+
+
+def test_too_few_examples_say_nothing() -> None:
+    """No rule below the bound, nor if forms equal the URLs or leave the host."""
+    examples = [(f"{SITE}/t?n={n}&s={n}{n}", f"{SITE}/t?n={n}") for n in range(MIN_PAGES)]
+
+    assert rules_of_examples(ANY_HOST, examples, "somebody")
+    assert rules_of_examples(ANY_HOST, examples[1:], "somebody") == []
+    assert rules_of_examples(ANY_HOST, [(url, url) for url, _ in examples], "somebody") == []
+    assert rules_of_examples(ANY_HOST, [(url, "http://b.example/") for url, _ in examples], "somebody") == []
