@@ -53,7 +53,7 @@ class DeepRuleBased(MapRuleBased):
     """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        url_map = UrlMap(learn_cuts(url.values for url in MappedCrawl(host, urls, clusters).urls))
+        url_map = UrlMap(learn_cuts(MappedCrawl(host, urls, clusters).maps))
         found = self._mine(MappedCrawl(host, urls, clusters, url_map))
         return found, url_map.needed_by({key for rule in found for key in rule.spoken()})
 

@@ -68,7 +68,7 @@ def clusters_frame(urls: DataFrame) -> DataFrame:
 
     def tokenized(table: pa.Table) -> pa.Table:
         host, its_urls, clusters = _crawl_of(table)
-        cuts = learn_cuts(url.values for url in MappedCrawl(host, its_urls, clusters).urls)
+        cuts = learn_cuts(MappedCrawl(host, its_urls, clusters).maps)
         deep = UrlMap(cuts)
         shared = {"host": host, "cuts": json.dumps(deep.to_json())}
         found = clusters_of(MappedCrawl(host, its_urls, clusters, deep))

@@ -35,8 +35,7 @@ def _dust(crawl: MappedCrawl) -> list[AnyRule]:
     search = DustSearch(
         "dustbuster", min_support=MIN_GROUPS, max_tokens=35, max_bucket=11, n_tried=100, epsilon=0.1, seed=_SEED
     )
-    forms = [url.form for url in crawl.urls]
-    return search.rules_of(UrlList(crawl.host, forms, crawl.pages, crawl.pages, are_clusters=True))
+    return search.rules_of(UrlList(crawl.host, crawl.forms, crawl.pages, crawl.pages, are_clusters=True))
 
 
 PROPOSERS: Mapping[str, Callable[[MappedCrawl], Iterable[AnyRule]]] = {
@@ -56,7 +55,7 @@ PROPOSERS: Mapping[str, Callable[[MappedCrawl], Iterable[AnyRule]]] = {
 def proposals(columns: UrlColumns) -> list[AnyRule]:
     """Rules of all miners about the duplicates that are left, in a fixed order."""
     crawl = _unexplained(columns)
-    if not crawl.urls:
+    if not crawl.forms:
         return []
     found: dict[tuple[object, ...], AnyRule] = {}
     for propose in PROPOSERS.values():

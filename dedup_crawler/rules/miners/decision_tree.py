@@ -76,8 +76,11 @@ class Cluster(NamedTuple):
         n_urls = Counter(item for values in self.maps for item in set(values.values()))
 
         def rank(values: KeyValues) -> tuple[object, ...]:
-            own = [item for item in values.items() if item not in constants and n_urls[item[1]] < 2]
-            return len(own), *_target_rank(values, self.votes, constants)
+            n_own = sum(item not in constants and n_urls[item[1]] < 2 for item in values.items())
+            is_dynamic = any(key.startswith("query[") for key in values)
+            n_votes = self.votes.get(key_pattern_of(values, constants), 0)
+            written = sorted((key, value or "") for key, value in values.items())
+            return n_own, is_dynamic, -n_votes, len(values), sum(len(value) for _, value in written), written
 
         target = min(self.maps, key=rank)
         rows: list[TreeRow] = []
@@ -100,19 +103,10 @@ def leaf_rules(crawl: MappedCrawl, origin: str, *, seed: int) -> list[Rule]:
 
 def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
     """Clusters of a host, in crawl order."""
-    clusters = {cluster: [crawl.urls[place].values for place in places] for cluster, places in crawl.clusters.items()}
-    constants = constants_of([url.values for url in crawl.urls])
-    several = [maps for maps in clusters.values() if len(maps) > 1]
+    constants = constants_of(crawl.maps)
+    several = [maps for maps in crawl.clusters.values() if len(maps) > 1]
     votes = Counter(pattern for maps in several for pattern in {key_pattern_of(each, constants) for each in maps})
-    return [Cluster(number, maps, votes, constants) for number, maps in clusters.items()]
-
-
-def _target_rank(values: KeyValues, votes: Mapping[KeyPattern, int], constants: Constants) -> tuple[object, ...]:
-    """Sort key, smaller for a better target; only the last two parts differ between URLs of one key pattern."""
-    is_dynamic = any(key.startswith("query[") for key in values)
-    written = sorted((key, value or "") for key, value in values.items())
-    length = sum(len(value) for _, value in written)
-    return is_dynamic, -votes.get(key_pattern_of(values, constants), 0), len(values), length, written
+    return [Cluster(number, maps, votes, constants) for number, maps in crawl.clusters.items()]
 
 
 def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:

@@ -70,14 +70,13 @@ def consensus_rules(
 ) -> list[Rule]:
     """Rules that at least *min_clusters* pages share, without statistics."""
     draw = random.Random(seed)  # noqa: S311 - draws examples, guards nothing
-    constants = constants_of([url.values for url in crawl.urls])
-    repeated = [cluster for cluster, places in crawl.clusters.items() if len(places) > 1]
+    constants = constants_of(crawl.maps)
+    repeated = [cluster for cluster, maps in crawl.clusters.items() if len(maps) > 1]
     if len(repeated) > _MAX_CLUSTERS:
         repeated = draw.sample(repeated, _MAX_CLUSTERS)
     sources: dict[Candidate, dict[int, list[KeyValues]]] = defaultdict(lambda: defaultdict(list))
     for cluster in repeated:
-        maps = [crawl.urls[place].values for place in crawl.clusters[cluster]]
-        for candidate, source in candidates(stratified(maps, max_per_cluster, draw), constants):
+        for candidate, source in candidates(stratified(crawl.clusters[cluster], max_per_cluster, draw), constants):
             sources[candidate][cluster].append(source)
     return [
         _rule(crawl.host, origin, candidate, [values for maps in of_clusters.values() for values in maps])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
@@ -31,15 +31,6 @@ KeyPattern = frozenset[tuple[str, "str | None"]]
 """Keys of a URL, with those values that are constants."""
 
 
-@dataclass(frozen=True, slots=True)
-class MappedUrl:
-    """A crawled URL."""
-
-    form: str
-    """Form of the URL: its query is sorted."""
-    values: KeyValues
-
-
 class MappedCrawl:
     """Distinct URLs of one host, in crawl order. URLs that differ only in the order of the query are the same.
 
@@ -49,7 +40,9 @@ class MappedCrawl:
     def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = KEY_VALUES) -> None:
         self.host = host
         self.url_map = url_map
-        self.urls: list[MappedUrl] = []
+        self.forms: list[str] = []
+        """Form of each URL: its query is sorted."""
+        self.maps: list[KeyValues] = []
         self.pages: list[int] = []
         """Cluster of each URL."""
         self._place: dict[str, int] = {}
@@ -57,21 +50,22 @@ class MappedCrawl:
         for url, cluster in zip(urls, clusters, strict=True):
             form, values = read_url(url, url_map)
             if form not in self._place:
-                self._place[form] = len(self.urls)
-                self.urls.append(MappedUrl(form, values))
+                self._place[form] = len(self.forms)
+                self.forms.append(form)
+                self.maps.append(values)
                 self.pages.append(cluster)
 
     @cached_property
-    def clusters(self) -> Mapping[int, list[int]]:
-        """Cluster -> places of its URLs, in crawl order."""
-        members: dict[int, list[int]] = defaultdict(list)
-        for place, cluster in enumerate(self.pages):
-            members[cluster].append(place)
+    def clusters(self) -> Mapping[int, list[KeyValues]]:
+        """Cluster -> maps of its URLs, in crawl order."""
+        members: dict[int, list[KeyValues]] = defaultdict(list)
+        for values, cluster in zip(self.maps, self.pages, strict=True):
+            members[cluster].append(values)
         return members
 
     def matching(self, rule: Rule) -> list[int]:
         """Places of the URLs that *rule* matches."""
-        return [place for place in self._candidates(rule) if rule.matches(self.urls[place].values)]
+        return [place for place in self._candidates(rule) if rule.matches(self.maps[place])]
 
     def counted(self, rule: Rule) -> Rule:
         """The rule with its statistics on these URLs, applied once and without other rules."""
@@ -80,11 +74,11 @@ class MappedCrawl:
             places: list[int] = []
             forms: list[str] = []
             for place in self.matching(rule):
-                url = self.urls[place]
-                after = rule.apply(url.values)
-                if after != url.values:
+                after = rule.apply(self.maps[place])
+                if after != self.maps[place]:
                     places.append(place)
-                    forms.append(f"{after['scheme']}://{url.form.split('/', 3)[2]}{self.url_map.write(after)}")
+                    authority = self.forms[place].split("/", 3)[2]
+                    forms.append(f"{after['scheme']}://{authority}{self.url_map.write(after)}")
             statistics = self._merged(places, forms) if forms else RuleStatistics()
             self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
@@ -93,14 +87,14 @@ class MappedCrawl:
     def _places_of(self) -> Mapping[str, Mapping[str | None, list[int]]]:
         """Key -> value -> places of the URLs that have it."""
         found: dict[str, dict[str | None, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for place, url in enumerate(self.urls):
-            for key, value in url.values.items():
+        for place, values in enumerate(self.maps):
+            for key, value in values.items():
                 found[key][value].append(place)
         return found
 
     def _candidates(self, rule: Rule) -> Sequence[int]:
         """Places of the URLs that meet the rarest condition of a rule."""
-        best: Sequence[int] = range(len(self.urls))
+        best: Sequence[int] = range(len(self.maps))
         for key in rule.required():
             its = self._places_of.get(key, {})
             matcher = rule.context.get(key, ANY)

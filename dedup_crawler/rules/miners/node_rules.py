@@ -53,7 +53,7 @@ class NodeRule:
 
 def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
     """All rules between duplicate nodes of the crawl's tree, without statistics."""
-    nodes = list(build_tree([url.values for url in crawl.urls]).walk())
+    nodes = list(build_tree(crawl.maps).walk())
     clusters = [_clusters(crawl, node.places.tolist()) for node in nodes]
     found = []
     for s, t, common in _duplicate_nodes(nodes, clusters):
@@ -76,7 +76,7 @@ def _clusters(crawl: MappedCrawl, places: Iterable[int]) -> _Clusters:
 
 
 def _maps(crawl: MappedCrawl, places: Sequence[int]) -> list[KeyValues]:
-    return [crawl.urls[place].values for place in places[:_MAX_URLS]]
+    return [crawl.maps[place] for place in places[:_MAX_URLS]]
 
 
 def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> Iterable[tuple[int, int, list[int]]]:

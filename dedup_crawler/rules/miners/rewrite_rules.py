@@ -38,10 +38,8 @@ def rewrite_rules(crawl: MappedCrawl, origin: str, *, fan_out: int, max_per_clus
     """Generalised rules of a host, without statistics."""
     draw = random.Random(seed)  # noqa: S311 - draws examples, guards nothing
     pairwise: set[PairwiseRule] = set()
-    for places in crawl.clusters.values():
-        pairwise.update(
-            pairwise_rules(stratified([crawl.urls[place].values for place in places], max_per_cluster, draw))
-        )
+    for maps in crawl.clusters.values():
+        pairwise.update(pairwise_rules(stratified(maps, max_per_cluster, draw)))
     return [as_rule(crawl.host, found, origin) for found in generalized(pairwise, fan_out, draw)]
 
 

@@ -46,7 +46,7 @@ def naive_selection(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
 def without_circles(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
     """Drop rules with small support until no URL of the crawl runs in a circle."""
     kept = list(rules)
-    asked = [url.form for url in crawl.urls]
+    asked = crawl.forms
     for _ in range(_MAX_ROUNDS):
         engine = RuleEngine(kept, {crawl.host: crawl.url_map})
         traces = [(form, engine.circle(form)) for form in asked]
