@@ -46,11 +46,6 @@ def spoken(name: str) -> str | None:
     return name.replace("/", "=") if _SAID(f";{name}=") is not None else None
 
 
-def is_segment(part: str) -> bool:
-    """Return True if a part of a query stands for a segment, or for the order of the segments."""
-    return _SAID(part) is not None or part.startswith(f";{ORDER}=")
-
-
 def learn_names(paths: Iterable[str]) -> tuple[str, ...]:
     """Find the names (with their delimiters) that mostly stand beside others, in their usual order.
 
@@ -104,20 +99,16 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
     return f"/{'/'.join(left)}", parts
 
 
-def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
-    """Undo :func:`read_path`; None if *path* and *parts* are not a result of it."""
+def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str:
+    """Undo :func:`read_path`; parts that stand for no segment are ignored."""
     found: list[tuple[str, str]] = []
-    order: list[str] = []
+    order = list(names)
     for part in parts:
         if (match := _SAID(part)) is not None:
             found.append((match[1].replace("/", "="), match[2]))
-        else:
-            order += part.partition("=")[2].replace("/", "=").split(",")
-    if not found:
-        return None if order else path
-    if any(name not in names for name, _ in found) or (order and sorted(order) != sorted(name for name, _ in found)):
-        return None
-    found.sort(key=lambda said: (order or names).index(said[0]))
+        elif part.startswith(f";{ORDER}="):
+            order = [*part.partition("=")[2].replace("/", "=").split(","), *names]
+    found.sort(key=lambda said: order.index(said[0]) if said[0] in order else len(order))
     end = "/" if path[-1:] == "/" else ""
     return "/".join([path.removesuffix("/"), *[name + value for name, value in found]]) + end
 

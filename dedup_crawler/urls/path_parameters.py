@@ -84,20 +84,18 @@ def read_path(path: str, names: Sequence[str]) -> tuple[str, list[str]]:
     return f"/{'/'.join(kept)}", found
 
 
-def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str | None:
-    """Undo :func:`read_path`; None if *path* and *parts* are not a result of it."""
+def write_path(path: str, parts: Iterable[str], names: Sequence[str]) -> str:
+    """Undo :func:`read_path`; parts that stand for no parameter of the path are ignored."""
     segments = path.split("/")[1:]
     before: dict[int, str] = {}  # place of a segment -> text in front of it
     behind: dict[int, list[tuple[int, str]]] = defaultdict(list)  # place of a segment -> rank and text of parameters
     for part in parts:
-        match = _SAID(part)
-        place = int(match[2] or len(segments) - 1) if match is not None else 0
-        if match is None or match[1] not in names or place >= len(segments):
-            return None
-        if match[1] == ENCLOSED:
-            before[place] = f"({match[3]})/"
-        else:
-            behind[place].append((names.index(match[1]), f";{match[1]}={match[3]}"))
+        if (match := _SAID(part)) is not None and match[1] in names:
+            place = int(match[2] or len(segments) - 1)
+            if match[1] == ENCLOSED:
+                before[place] = f"({match[3]})/"
+            else:
+                behind[place].append((names.index(match[1]), f";{match[1]}={match[3]}"))
     return "".join(
         f"/{before.get(place, '')}{segment}{''.join([text for _, text in sorted(behind.get(place, ()))])}"
         for place, segment in enumerate(segments)

@@ -108,21 +108,15 @@ class SiteGrammar:
         if not self:
             return url
         start, path, query = _taken_apart(url)
-        parts: list[str] | None = [] if query is None else query.split("&")
-        if parts and self.lists:
+        parts = [] if query is None else query.split("&")
+        if self.lists:
             parts = value_lists.write_lists(parts, self.lists)
-        if parts is None:
-            return None
         marked = [part for part in parts if part[:1] == _MARK and part[:2] != _MARK * 2]
-        named = [part for part in marked if named_segments.is_segment(part)]
-        rest = [part for part in marked if not named_segments.is_segment(part)]
-        left = named_segments.write_path(path, named, self.segments)
-        whole = path_parameters.write_path(left, rest, self.parameters) if left is not None else None
-        if whole is None:
-            return None
+        path = named_segments.write_path(path, marked, self.segments)
+        path = path_parameters.write_path(path, marked, self.parameters)
         own = [part[1:] if part[:1] == _MARK else part for part in parts if part not in marked]
         written = "&".join(own).translate(_EXCHANGED) if self.has_semicolons else "&".join(own)
-        found = f"{start}{whole}?{written}" if own else f"{start}{whole}"
+        found = f"{start}{path}?{written}" if own else f"{start}{path}"
         return found if is_same(self.read(found), url) else None
 
     def to_json(self) -> dict[str, Any]:

@@ -71,22 +71,20 @@ def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
     return read
 
 
-def write_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str] | None:
-    """Undo :func:`read_lists`; None if *parts* are not a result of it."""
+def write_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
+    """Undo :func:`read_lists`; elements of unknown lists are left alone."""
     written: list[tuple[str, list[str]]] = []
     elements: dict[str, list[str]] = {}
     for part in parts:
         name, equals, value = part.partition("=")
-        if not name.endswith(MARK):
-            written.append(("", [part]))
-        elif name.endswith(f";{MARK}"):  # the name itself ends so
+        known = name.removesuffix(MARK)
+        if name.endswith(f";{MARK}"):  # the name itself ends so
             written.append(("", [f"{name[: -len(MARK)]},{equals}{value}"]))
+        elif known == name or known not in lists or not equals:
+            written.append(("", [part]))
         else:
-            name = name.removesuffix(MARK)
-            if name not in lists or not equals:
-                return None
-            if name not in elements:
-                elements[name] = []
-                written.append((name, elements[name]))
-            elements[name].append(value)
+            if known not in elements:
+                elements[known] = []
+                written.append((known, elements[known]))
+            elements[known].append(value)
     return [f"{name}={lists[name].join(values)}" if name else values[0] for name, values in written]

@@ -25,43 +25,27 @@ _MAX_PAIRS = 1_000  # pairs that are kept of one rule
 
 
 class UrlList:
-    """Distinct URLs, in the order of the list. URLs that differ only in the order of the query are the same.
+    """Distinct URLs of a host, in the order of the list. URLs that differ only in the order of the query are the same.
 
-    Parameters
-    ----------
-    host
-        Host with its port.
-    urls
-        URLs of the host, in normal form.
-    lows, highs
-        Smallest and largest size of the page at each URL, in bytes; ranges of repeated URLs are joined. If the pages
-        are known, both are the cluster number; the first one of a repeated URL counts.
-    are_clusters
-        True if *lows* and *highs* are cluster numbers.
+    *urls* are in normal form. *lows* and *highs* are the smallest and the largest size of the page at each URL, in
+    bytes; ranges of repeated URLs are joined. If the pages are known (*are_clusters*), both are the cluster number; the
+    first one of a repeated URL counts.
     """
 
     def __init__(
         self, host: str, urls: Iterable[str], lows: Sequence[int], highs: Sequence[int], *, are_clusters: bool
     ) -> None:
         self.host = host
-        self.forms: list[str] = []
-        """Form of each URL: its query is sorted."""
-        self.place: dict[str, int] = {}
-        kept_lows: list[int] = []
-        kept_highs: list[int] = []
+        ranges: dict[str, tuple[int, int]] = {}
         for url, low, high in zip(urls, lows, highs, strict=True):
             form = read_url(url, KEY_VALUES)[0] if "&" in url else url
-            place = self.place.get(form)
-            if place is None:
-                self.place[form] = len(self.forms)
-                self.forms.append(form)
-                kept_lows.append(low)
-                kept_highs.append(high)
-            elif not are_clusters:
-                kept_lows[place] = min(kept_lows[place], low)
-                kept_highs[place] = max(kept_highs[place], high)
-        self.lows: npt.NDArray[np.int64] = np.array(kept_lows, np.int64)
-        self.highs: npt.NDArray[np.int64] = np.array(kept_highs, np.int64)
+            known_low, known_high = ranges.get(form, (low, high))
+            ranges[form] = (known_low, known_high) if are_clusters else (min(known_low, low), max(known_high, high))
+        self.forms = list(ranges)
+        """Form of each URL: its query is sorted."""
+        self.place = {form: place for place, form in enumerate(self.forms)}
+        self.lows: npt.NDArray[np.int64] = np.array([low for low, _ in ranges.values()], np.int64)
+        self.highs: npt.NDArray[np.int64] = np.array([high for _, high in ranges.values()], np.int64)
         origins = [form.partition("://") for form in self.forms]
         self.schemes = [scheme for scheme, _, _ in origins]
         self.rests = [behind[behind.find("/") :] for _, _, behind in origins]
