@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dedup_crawler.urls.tokens import split
@@ -89,7 +89,7 @@ class Templater:
         )
 
     def split(self, url: str) -> tuple[Template, Arguments]:
-        """Template and arguments of *url*; :func:`join` is the exact inverse, for every string.
+        """Template and arguments of *url*; :func:`writer_of` writes every string back exactly.
 
         >>> Templater(["http://a.example", "user"]).split("http://a.example/user/123/mike")
         ('http://a.example/user/<arg1>/<arg2>', ('123', 'mike'))
@@ -193,13 +193,8 @@ class Templater:
         return first, last + 1
 
 
-def join(template: Template, arguments: Sequence[str]) -> str:
-    """Replace placeholders by their arguments; IndexError if one is missing."""
-    return PLACEHOLDER.sub(lambda match: arguments[int(match[1]) - 1], template)
-
-
 def writer_of(template: Template) -> Callable[..., str]:
-    """Prepare :func:`join` for one template: returns a function that takes the arguments one by one."""
+    """A function that takes arguments and writes the template with them; IndexError if one is missing."""
     return PLACEHOLDER.sub(
         lambda match: f"{{{int(match[1]) - 1}}}", template.replace("{", "{{").replace("}", "}}")
     ).format

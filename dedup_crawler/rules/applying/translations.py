@@ -23,7 +23,6 @@ from dedup_crawler.urls.templates import (
     Template,
     Templater,
     count_placeholders,
-    join,
     writer_of,
 )
 
@@ -92,7 +91,8 @@ class TranslationTable:
         The translator has not learnt from the *urls* (in crawl order) at the place *first_judged* and later.
         *max_error* bounds the share (0-1) of wrong groups at 95 % confidence.
         """
-        forms = [join(self.translations[url.template].says, url.arguments) for url in urls]
+        write = {template: writer_of(translation.says) for template, translation in self.translations.items()}
+        forms = [write[url.template](*url.arguments) for url in urls]
         changed = [url.template if form != url.url else None for url, form in zip(urls, forms, strict=True)]
         evidence_of = judge(forms, [url.cluster for url in urls], changed, first_judged=first_judged)
         judged = {}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.statistics import count_merges
-from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, join
+from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, writer_of
 
 _MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: the cost grows with the square
 _MAX_CANDIDATES = 12  # targets that are tried for one template, the most frequent ones
@@ -152,8 +152,8 @@ def _mappings_within(members: Sequence[TemplatedUrl]) -> set[tuple[Template, Tem
 
 def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dict[str, int]) -> bool:
     """Return True if at most 10 % of the merged forms are shared by different pages."""
-    written = mapping.written()
-    forms = [join(written, source.arguments) for source in sources]
+    write = writer_of(mapping.written())
+    forms = [write(*source.arguments) for source in sources]
     others = [(form, known[form]) for form in set(forms) if form in known]
     counted = count_merges(forms, [source.cluster for source in sources], others).evidence
     return counted.n_wrong <= _MAX_WRONG * counted.n_groups
