@@ -26,7 +26,7 @@ from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls import named_segments, path_parameters, site_grammar, value_lists
+from dedup_crawler.urls import path_names, site_grammar, value_lists
 
 LOST_COSTS = 10
 """Number of fetches that one lost page costs."""
@@ -83,8 +83,8 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
-    "paths without parameters": ((path_parameters, "learn_names", _none),),
-    "paths without named segments": ((named_segments, "learn_names", _none),),
+    "paths without parameters": ((path_names, "learn_parameters", _none),),
+    "paths without named segments": ((path_names, "learn_segments", _none),),
     "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
     "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),

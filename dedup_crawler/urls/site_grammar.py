@@ -1,11 +1,10 @@
 """The grammar of a site's URLs: rewrites a URL so that all its names stand in the query, and back without loss.
 
-Some sites put names and values into path parameters (:mod:`~dedup_crawler.urls.path_parameters`), into path segments
-(:mod:`~dedup_crawler.urls.named_segments`) or into lists inside a value (:mod:`~dedup_crawler.urls.value_lists`). The
-grammar moves them into the query, so that rules about query names apply to them. The moved names begin with ``;`` or
-end with ``;,``; a query name that already does so gets one more ``;``. If the site separates query names by semicolons,
-as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` change places in its queries. The grammar is learnt from the
-site's URLs. Everything else keeps its place.
+Some sites put names and values into the path (:mod:`~dedup_crawler.urls.path_names`), or lists into a value
+(:mod:`~dedup_crawler.urls.value_lists`). The grammar moves them into the query, so that rules about query names apply
+to them. The moved names begin with ``;`` or end with ``;,``; a query name that already does so gets one more ``;``. If
+the site separates query names by semicolons, as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` change places in
+its queries. The grammar is learnt from the site's URLs. Everything else keeps its place.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.urls import named_segments, path_parameters, value_lists
+from dedup_crawler.urls import path_names, value_lists
 
 MIN_URLS = 8
 """A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
@@ -43,7 +42,7 @@ class SiteGrammar:
 
     def __post_init__(self) -> None:
         signs = [_MARK]
-        signs += ["("] if path_parameters.ENCLOSED in self.parameters else []
+        signs += ["("] if path_names.ENCLOSED in self.parameters else []
         signs += ["&"] if self.has_semicolons else []
         signs += [f"/{name}" for name in self.segments]
         signs += [f"{name}=" for name in self.lists if name[:1] != _MARK]
@@ -58,11 +57,11 @@ class SiteGrammar:
         """
         urls = list(urls)
         parts = [_taken_apart(url) for url in urls]
-        names = path_parameters.learn_names(path for _, path, _ in parts)
-        left = [path_parameters.read_path(path, names)[0] for _, path, _ in parts]
+        names = path_names.learn_parameters(path for _, path, _ in parts)
+        left = [path_names.read_parameters(path, names)[0] for _, path, _ in parts]
         n_semicolons = sum(_IS_LIST(query or "") is not None for _, _, query in parts)
         n_ampersands = sum("&" in (query or "") for _, _, query in parts)
-        found = cls(names, named_segments.learn_names(left), n_semicolons >= MIN_URLS and n_semicolons > n_ampersands)
+        found = cls(names, path_names.learn_segments(left), n_semicolons >= MIN_URLS and n_semicolons > n_ampersands)
         read = (_taken_apart(found.read(url)) for url in urls)
         return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
 
@@ -87,9 +86,9 @@ class SiteGrammar:
         own = [] if query is None else [_MARK + part if part[:1] == _MARK else part for part in query.split("&")]
         found: list[str] = []
         if ";" in path or "(" in path:
-            path, found = path_parameters.read_path(path, self.parameters)
+            path, found = path_names.read_parameters(path, self.parameters)
         if self.segments:
-            path, named = named_segments.read_path(path, self.segments)
+            path, named = path_names.read_segments(path, self.segments)
             found += named
         if self.lists:
             found, own = value_lists.read_lists(found, self.lists), value_lists.read_lists(own, self.lists)
@@ -112,8 +111,8 @@ class SiteGrammar:
         if self.lists:
             parts = value_lists.write_lists(parts, self.lists)
         marked = [part for part in parts if part[:1] == _MARK and part[:2] != _MARK * 2]
-        path = named_segments.write_path(path, marked, self.segments)
-        path = path_parameters.write_path(path, marked, self.parameters)
+        path = path_names.write_segments(path, marked, self.segments)
+        path = path_names.write_parameters(path, marked, self.parameters)
         own = [part[1:] if part[:1] == _MARK else part for part in parts if part not in marked]
         written = "&".join(own).translate(_EXCHANGED) if self.has_semicolons else "&".join(own)
         found = f"{start}{path}?{written}" if own else f"{start}{path}"
@@ -133,9 +132,9 @@ class SiteGrammar:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         parameters, segments = value["parameters"].texts(), value["segments"].texts()
         lists = {name: separator.text() for name, separator in value["lists"].table().items()}
-        if not all(map(path_parameters.is_name, parameters)):
+        if not all(map(path_names.is_parameter, parameters)):
             value["parameters"].refuse("names of path parameters")
-        if not all(map(named_segments.is_name, segments)):
+        if not all(map(path_names.is_segment, segments)):
             value["segments"].refuse("names of segments")
         if not all(map(value_lists.is_list, lists.items())):
             value["lists"].refuse("names with their separators")
@@ -155,13 +154,13 @@ def spoken_name(name: str) -> str:
     """
     if not name.endswith(f";{value_lists.MARK}"):
         name = name.removesuffix(value_lists.MARK)
-    if name == f"{_MARK}{path_parameters.ENCLOSED}":
+    if name == f"{_MARK}{path_names.ENCLOSED}":
         return "the path part in parentheses"
-    if name == f"{_MARK}{named_segments.ORDER}":
+    if name == f"{_MARK}{path_names.ORDER}":
         return "the order of names in the path"
-    if name[:1] == _MARK and (segment := named_segments.spoken(name[1:])) is not None:
+    if name[:1] == _MARK and (segment := path_names.spoken(name[1:])) is not None:
         return f"`{segment}` of the path"
-    if name[:1] == _MARK and path_parameters.is_name(name[1:]):
+    if name[:1] == _MARK and path_names.is_parameter(name[1:]):
         return f"path parameter `{name[1:]}`"
     return f"`{name.removeprefix(_MARK)}`" if name[:2] == _MARK * 2 else f"`{name}`"
 
