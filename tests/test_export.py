@@ -166,9 +166,9 @@ def test_conditions(rule, meant, left_alone, discarder):
         ([shown({"query[q]": Literal("%2B")})], "the format reads %2B in another way"),
         ([shown({"path[0]": OfClass("digits")})], "the format cannot express a class of values"),
         ([shown({"path[1]": Literal("a")})], "a condition on a path part behind one"),
-        ([shown({"path[0]": ANY}), Rule(HOST_NAME, {}, {"path[0]": Copy("query[a]")})], "it may meet another rule"),
-        ([shown({"query[q]": ANY}), Rule(HOST_NAME, {}, {"query[q]": Set("2")})], "it may meet another rule"),
-        ([shown({}), *[Rule(HOST_NAME, {}, {"slash": each}) for each in (Set("/"), Drop())]], "may undo each other"),
+        ([shown({"path[0]": ANY}), Rule(HOST_NAME, {}, {"path[0]": Copy("query[a]")})], "the order of two rules"),
+        ([shown({"query[q]": ANY}), Rule(HOST_NAME, {}, {"query[q]": Set("2")})], "the order of two rules"),
+        ([shown({}), *[Rule(HOST_NAME, {}, {"slash": each}) for each in (Set("/"), Drop())]], "the order of two rules"),
         ([Rule(HOST_NAME, {}, {f"query[{n}]": Drop()}) for n in range(10)], "more than 9 rules of its host may meet"),
     ],
 )

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from dedup_crawler.rules.language.rule import Cut, Drop, Literal, OneOf, Rule, Set, Star
+from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star, few_values
 from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
@@ -45,7 +45,10 @@ class RuleIndex:
         """True if no rule matches a URL without a query."""
         self._at_key: dict[str, list[_Ranked]] = defaultdict(list)
         self._at_value: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
-        literals = [_literals(rule) for _, rule in ordered]
+        literals = [
+            {key: values for key, matcher in rule.context.items() if (values := few_values(matcher)) is not None}
+            for _, rule in ordered
+        ]
         n_asking = Counter((key, value) for its in literals for key, values in its.items() for value in values)
         for rank, ((number, rule), its) in enumerate(zip(ordered, literals, strict=True)):
             if its:
@@ -74,15 +77,6 @@ class RuleIndex:
                 if changed != values:
                     return number, changed
         return None
-
-
-def _literals(rule: Rule) -> dict[str, frozenset[str | None]]:
-    """Key -> the values that a rule requires, for keys with a literal or a set of values."""
-    return {
-        key: frozenset((matcher.value,)) if isinstance(matcher, Literal) else matcher.values
-        for key, matcher in rule.context.items()
-        if isinstance(matcher, (Literal, OneOf))
-    }
 
 
 class RuleEngine:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
-from dedup_crawler.rules.export.order import EXTENSION, commute, few_values
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, NoneOf, Rule
+from dedup_crawler.rules.export.order import EXTENSION, commute
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, NoneOf, Rule, few_values
 from dedup_crawler.rules.language.rule_files import rule_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
@@ -68,7 +68,10 @@ def _written(
 def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool) -> dict[str, object]:
     if rule_identifier(rule) in switched_off:
         raise _UnsayableError("a crawl switched it off")
-    if not isinstance(rule, Rule) or not all(map(_is_plain_drop, rule.transformation.items())):
+    if not isinstance(rule, Rule) or not all(
+        isinstance(operation, Drop) and key[:6] == "query[" and _PLAIN_NAME(key[6:-1])
+        for key, operation in rule.transformation.items()
+    ):
         raise _UnsayableError("the format only drops parameters")
     if with_guards and rule.host in model.guards:
         raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot express")
@@ -79,7 +82,7 @@ def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, wi
         raise _UnsayableError("it is about pieces of values")
     if any("#" in key for key in rule.required()):
         raise _UnsayableError("it is about parameters that occur more than once")
-    _check_others(rule, [other for other in model.rules if other.host == rule.host])
+    _check_order([other for other in model.rules if other.host == rule.host])
     include, exclude = _patterns(rule)
     if len(include) > _MAX_PATTERNS or len(exclude) > _MAX_PATTERNS:
         raise _UnsayableError(f"it needs more than {_MAX_PATTERNS} patterns")
@@ -88,25 +91,17 @@ def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, wi
     return {"order": _ORDER, "processor": "queryRemoval", "args": names, "urlPattern": pattern}
 
 
-def _is_plain_drop(item: tuple[str, object]) -> bool:
-    key, operation = item
-    return isinstance(operation, Drop) and key[:6] == "query[" and _PLAIN_NAME(key[6:-1]) is not None
-
-
-def _check_others(rule: Rule, of_host: Sequence[AnyRule]) -> None:
-    """Raise _UnsayableError if the form of a URL may change when *rule* is applied first."""
+def _check_order(of_host: Sequence[AnyRule]) -> None:
+    """Raise _UnsayableError if the form of a URL may depend on the order in which the rules of a host are applied."""
     rules = [other for other in of_host if isinstance(other, Rule)]
     if len(rules) < len(of_host):
         raise _UnsayableError("a substring rule of its host may change the URLs that it leaves")
     operations = {item for other in rules for item in other.transformation.items()}
     if len(operations) > _MAX_FIRINGS:
         raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
-    for other in rules:
-        if not commute(rule, other, rules):
-            raise _UnsayableError(f"it may meet another rule on one URL ({other})")
     for one, other in combinations(rules, 2):
         if not commute(one, other, rules):
-            raise _UnsayableError(f"two rules of its host may undo each other ({one}; {other})")
+            raise _UnsayableError(f"the order of two rules of its host may matter ({one}; {other})")
 
 
 def _patterns(rule: Rule) -> tuple[list[str], list[str]]:

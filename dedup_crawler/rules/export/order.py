@@ -5,20 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    Copy,
-    Cut,
-    Drop,
-    Literal,
-    Matcher,
-    OneOf,
-    Operation,
-    Rule,
-    Set,
-    Star,
-    sorted_values,
-)
+from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Matcher, Operation, Rule, Set, Star, few_values
 
 _PATH = "path"
 """Stands for all keys of the path: a change of one key may change how the others are read."""
@@ -110,10 +97,3 @@ def _absorbs(drops: Rule, shortens: Rule) -> bool:
         and isinstance(shortens.transformation[key], (Cut, Star))
         and drops.context.get(key, ANY) == ANY
     )
-
-
-def few_values(matcher: Matcher) -> list[str | None] | None:
-    """The values that a literal or a set of values matches; None for other matchers."""
-    if isinstance(matcher, Literal):
-        return [matcher.value]
-    return sorted_values(matcher.values) if isinstance(matcher, OneOf) else None

@@ -28,14 +28,12 @@ _KEY = re.compile(
     re.DOTALL | re.ASCII,
 )
 _KNOWN_KEYS = "scheme, path.length, path[N], ext, slash, query[NAME]"
-_LENGTH = re.compile(r"\d{1,3}", re.ASCII)
 _LITERAL_ONLY = {
-    "path.length": _LENGTH,
+    "path.length": re.compile(r"\d{1,3}", re.ASCII),
     "scheme": re.compile("https?"),
     "slash": re.compile("/"),
     "root": re.compile(""),
 }
-
 _CLASSES: dict[str, Callable[[str], object]] = {
     "digits": re.compile(r"[0-9]+").fullmatch,
     "hex": re.compile(r"[0-9a-f]+|[0-9A-F]+").fullmatch,
@@ -239,13 +237,20 @@ class Rule:
         """One line for a person."""
         context = [f"{key} {_written(matcher)}" for key, matcher in sorted(self.context.items())]
         context += [f"no {key}" for key in sorted(self.absent)]
-        does = [f"{_done(operation)} {key}{_with(operation)}" for key, operation in sorted(self.transformation.items())]
+        does = [_does(key, operation) for key, operation in sorted(self.transformation.items())]
         return f"{self.host}: where {' and '.join(context) or 'anything'}: {', '.join(does) or 'nothing'}"
 
 
 def sorted_values(values: Iterable[str | None]) -> list[str | None]:
     """Sort values, with None first."""
     return sorted(values, key=lambda value: (value is not None, value or ""))
+
+
+def few_values(matcher: Matcher) -> list[str | None] | None:
+    """The values that a literal or a set of values matches; None for other matchers."""
+    if isinstance(matcher, Literal):
+        return [matcher.value]
+    return sorted_values(matcher.values) if isinstance(matcher, OneOf) else None
 
 
 def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
@@ -275,23 +280,20 @@ def _check_operation(key: str, operation: Operation) -> None:
 def _written(matcher: Matcher) -> str:
     if isinstance(matcher, Literal):
         return f"= {matcher.value!r}" if matcher.value is not None else "has no value"
-    if isinstance(matcher, OneOf):
-        return "in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
-    if isinstance(matcher, NoneOf):
-        return "is there, not in {" + ", ".join(sorted(map(repr, matcher.values))) + "}"
+    if isinstance(matcher, (OneOf, NoneOf)):
+        values = ", ".join(sorted(map(repr, matcher.values)))
+        return f"{'in' if isinstance(matcher, OneOf) else 'is there, not in'} {{{values}}}"
     return "is there" if matcher == ANY else f"is {matcher.name}"
 
 
-def _done(operation: Operation) -> str:
-    return {Set: "set", Copy: "set", Drop: "drop", Star: "ignore", Cut: "cut", Unordered: "sort"}[type(operation)]
-
-
-def _with(operation: Operation) -> str:
+def _does(key: str, operation: Operation) -> str:
     if isinstance(operation, Set):
-        return f" to {operation.value!r}"
+        return f"set {key} to {operation.value!r}"
+    if isinstance(operation, Copy):
+        return f"set {key} to that of {operation.key}"
     if isinstance(operation, Cut):
         side = "before" if operation.keeps_head else "after"
-        return f" to the part {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
+        return f"cut {key} to the part {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
     if isinstance(operation, Unordered):
-        return ", each value once" if operation.is_set else ""
-    return f" to that of {operation.key}" if isinstance(operation, Copy) else ""
+        return f"sort {key}{', each value once' * operation.is_set}"
+    return f"{'drop' if isinstance(operation, Drop) else 'ignore'} {key}"

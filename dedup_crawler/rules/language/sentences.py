@@ -14,15 +14,15 @@ from dedup_crawler.rules.language.rule import (
     Copy,
     Cut,
     Drop,
-    Literal,
     Matcher,
     NoneOf,
+    OfClass,
     OneOf,
     Operation,
     Rule,
     Set,
     Star,
-    sorted_values,
+    few_values,
 )
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, written
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
@@ -169,12 +169,9 @@ def _is_implied(key: str, rule: Rule) -> bool:
 
 def _condition(key: str, matcher: Matcher) -> str:
     name = _name(key)
-    if isinstance(matcher, Literal):
-        values = [matcher.value]
-    elif isinstance(matcher, (OneOf, NoneOf)):
-        values = sorted_values(matcher.values)
-    else:
+    if isinstance(matcher, OfClass):
         return f"{name} is {'present' if matcher == ANY else matcher.name}"
+    values = few_values(matcher) or []
     if key == "slash" and values == ["/"]:
         return "the path ends with a slash"
     if key == "path.length":

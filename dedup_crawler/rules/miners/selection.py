@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, STAR, Copy, Drop, Literal, Matcher, OneOf, Operation, Rule, Set, Star
+from dedup_crawler.rules.language.rule import ANY, STAR, Copy, Drop, Matcher, Operation, Rule, Set, Star, few_values
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule
 from dedup_crawler.rules.miners.pattern_tree import Node
@@ -85,11 +85,8 @@ def _replaces(general: Rule, special: Rule) -> bool:
 
 def _covers(general: Matcher, special: Matcher) -> bool:
     """Return True if *general* surely matches every value that *special* matches."""
-    if isinstance(special, Literal):
-        return general.matches(special.value)
-    if isinstance(special, OneOf):
-        return all(map(general.matches, special.values))
-    return general in (ANY, special)
+    values = few_values(special)
+    return general in (ANY, special) if values is None else all(map(general.matches, values))
 
 
 def _preference(rule: Rule) -> tuple[object, ...]:
