@@ -47,6 +47,7 @@ class Refusal(NamedTuple):
 def sentence_of(rule: AnyRule | SiteRule) -> str:
     """Sentence of a rule of any kind: its transformation, its context and its evidence.
 
+    >>> from dedup_crawler.rules.language.rule import Literal
     >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
     >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
