@@ -182,12 +182,13 @@ class Rule:
             _check_operation(key, operation)
 
     @cached_property
-    def _copied(self) -> frozenset[str]:
+    def copied(self) -> frozenset[str]:
+        """Keys whose values the rule copies to others."""
         return frozenset(each.key for each in self.transformation.values() if isinstance(each, Copy))
 
     def required(self) -> frozenset[str]:
         """Keys that a URL must have for the rule to be applied."""
-        return self._copied.union(self.context)
+        return self.copied.union(self.context)
 
     def spoken(self) -> frozenset[str]:
         """Every key that the rule names."""
@@ -198,7 +199,7 @@ class Rule:
         for key, matcher in self.context.items():
             if key not in values or not (matcher is ANY or matcher.matches(values[key])):
                 return False
-        return self.absent.isdisjoint(values) and (not self._copied or self._copied <= values.keys())
+        return self.absent.isdisjoint(values) and (not self.copied or self.copied <= values.keys())
 
     def apply(self, values: Mapping[str, str | None]) -> KeyValues:
         """Transform the map of a URL that the rule matches; copies take the values of *values*."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
 from dedup_crawler.rules.learning.joins import prefix_aliases, template_joins
@@ -41,9 +41,7 @@ class Hypothesis:
 
     def copied(self) -> frozenset[str]:
         """Keys whose values the rule copies to others."""
-        if isinstance(self.rule, SubstringRule):
-            return frozenset()
-        return frozenset(each.key for each in self.rule.transformation.values() if isinstance(each, Copy))
+        return frozenset() if isinstance(self.rule, SubstringRule) else self.rule.copied
 
     def touched(self) -> frozenset[str] | None:
         """Keys that the rule changes or copies, which cannot be conditions; None for all keys."""

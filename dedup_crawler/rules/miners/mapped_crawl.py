@@ -40,8 +40,6 @@ class MappedCrawl:
     def __init__(self, host: str, urls: Sequence[str], clusters: Sequence[int], url_map: UrlMap = KEY_VALUES) -> None:
         self.host = host
         self.url_map = url_map
-        self.forms: list[str] = []
-        """Form of each URL: its query is sorted."""
         self.maps: list[KeyValues] = []
         self.pages: list[int] = []
         """Cluster of each URL."""
@@ -50,10 +48,11 @@ class MappedCrawl:
         for url, cluster in zip(urls, clusters, strict=True):
             form, values = read_url(url, url_map)
             if form not in self._place:
-                self._place[form] = len(self.forms)
-                self.forms.append(form)
+                self._place[form] = len(self.maps)
                 self.maps.append(values)
                 self.pages.append(cluster)
+        self.forms = list(self._place)
+        """Form of each URL: its query is sorted."""
 
     @cached_property
     def clusters(self) -> Mapping[int, list[KeyValues]]:
