@@ -19,7 +19,6 @@ def in_order(met):
     referrers = [place.get(referrer, -1) for _, _, referrer in met]
     numbers = {page: number for number, page in enumerate(dict.fromkeys(page for page, _, _ in met))}
     return Links(
-        urls=urls,
         forms=urls,
         pages=[numbers[page] for page, _, _ in met],
         referrers=[referrer if referrer < number else -1 for number, referrer in enumerate(referrers)],
@@ -82,7 +81,7 @@ def test_a_page_of_very_many_wrong_links_is_not_one_contradiction():
 def test_links_that_other_rules_explain_are_no_evidence():
     """If link and page already have one form, no rule is needed."""
     links = mixed(*forum())
-    same = replace(links, forms=["one form"] * len(links.urls))
+    same = replace(links, forms=["one form"] * len(links.forms))
 
     assert referrer_rules(same) == []
 
@@ -123,7 +122,7 @@ def test_young_pages_need_not_have_been_reached_both_ways():
 
     old = mixed(start, topics, posts)
     assert coverage_rules(old) == ["/post/*"]
-    met = list(zip(old.pages, [url.removeprefix(HOST) for url in old.urls], [None] * len(old.urls), strict=True))
+    met = list(zip(old.pages, [url.removeprefix(HOST) for url in old.forms], [None] * len(old.forms), strict=True))
     paths = [path for _, path, _ in met]
     met = [(p, path, paths[r] if r >= 0 else None) for (p, path, _), r in zip(met, old.referrers, strict=True)]
     assert coverage_rules(in_order([*met, *filler, *young])) == ["/post/*"]
@@ -161,7 +160,7 @@ def crawl_in_tree(start, topics, posts, files):
 def test_without_referrers_nothing_is_said_of_coverage():
     """Without referrers it is unknown which pages are found through a template, so none may be skipped."""
     links = mixed(*forum())
-    unknown = replace(links, referrers=[-1] * len(links.urls))
+    unknown = replace(links, referrers=[-1] * len(links.forms))
 
     assert coverage_rules(unknown) == []
     assert referrer_rules(unknown) == []
@@ -173,9 +172,8 @@ def test_a_link_from_an_unknown_page_is_no_way_to_a_page():
     files = [(("file", path), path.replace("/post/", "/file/"), path) for _, path, _ in posts]
     links = crawl_in_tree(start, topics, posts, files)
     draw = random.Random(1)
-    forgotten = [
-        -1 if "/file/" in url and draw.random() < 0.6 else r for url, r in zip(links.urls, links.referrers, strict=True)
-    ]
+    met = zip(links.forms, links.referrers, strict=True)
+    forgotten = [-1 if "/file/" in form and draw.random() < 0.6 else referrer for form, referrer in met]
 
     assert "/post/*" not in coverage_rules(replace(links, referrers=forgotten))
 
@@ -190,5 +188,5 @@ def test_a_redirect_into_a_template_is_no_other_way_to_its_pages():
     links = in_order([("start", "/", None), *(visit for both in zip(items, aliases, strict=True) for visit in both)])
     assert coverage_rules(links) == ["/item/*"]  # as long as the redirect is unknown
     item_shape = links.shapes[1]
-    redirected = [(item_shape, url.replace("/old/", "/item/")) if "/old/" in url else None for url in links.urls]
+    redirected = [(item_shape, url.replace("/old/", "/item/")) if "/old/" in url else None for url in links.forms]
     assert coverage_rules(replace(links, targets=redirected)) == ["/old/*"]

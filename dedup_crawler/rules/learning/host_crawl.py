@@ -76,7 +76,6 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         place_of.setdefault(url, place)
     earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
     links = Links(
-        urls=crawl.urls,
         forms=forms,
         pages=_resolved(crawl, forms, engine),
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],

@@ -108,7 +108,6 @@ def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[Host
 class Links:
     """The crawl of one host; each sequence has one entry for each URL, in crawl order."""
 
-    urls: Sequence[str]
     forms: Sequence[str]
     """Canonical form of each URL, by the rules that were learnt before."""
     pages: Sequence[int]
