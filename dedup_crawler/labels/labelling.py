@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.labels.clusters import REORDERED, cluster_pages
-from dedup_crawler.labels.cosine import cluster_by_cosine, score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import lines_of, n_words
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.labels.simhash import cluster_by_simhash
+from dedup_crawler.labels.published import cluster_by_cosine, cluster_by_simhash, score_pairs
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def label_store(
     texts read so far are in the store.
 
     BadInputError or MissingExtraError as :func:`~dedup_crawler.labels.main_text.clean_pages` and
-    :func:`~dedup_crawler.labels.cosine.score_pairs`.
+    :func:`~dedup_crawler.labels.published.score_pairs`.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)

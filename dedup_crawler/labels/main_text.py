@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
 from dedup_crawler.labels.lines import content_kind, decode
-from dedup_crawler.labels.simhash import fingerprint, simhash_package
+from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
 
