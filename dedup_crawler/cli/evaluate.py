@@ -10,8 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, print_json, print_table, progress, say, tell
+from dedup_crawler.cli.group import AS_JSON, PATH, main, print_json, print_table, progress, say, tell
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, method_from_spec
 
@@ -22,9 +21,7 @@ def _methods(context: click.Context, parameter: click.Parameter, incomplete: str
 
 @main.command()
 @click.option("--db", "databases", multiple=True, default=["crawl.db"], show_default=True, help="One or more crawls.")
-@click.option(
-    "--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db."
-)
+@click.option("--truth", "truths", multiple=True, type=PATH, help="CSV (url,cluster), one per --db.")
 @click.option(
     "--method",
     "specs",
@@ -77,9 +74,7 @@ def evaluate(
 
 
 @main.command()
-@click.option(
-    "--folder", type=click.Path(path_type=Path), default=None, help="Folder to work in; default: a temporary one."
-)
+@click.option("--folder", type=PATH, default=None, help="Folder to work in; default: a temporary one.")
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
 @click.option("--method", default="verified", show_default=True, shell_complete=_methods, help="Method to train.")
 @AS_JSON
@@ -98,16 +93,13 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
     print_table(outcome_table(outcome), time_table(seconds), width=100)
 
 
-_PATH = click.Path(path_type=Path)
-
-
 @main.command()
 @click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
-@click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
-@click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
-@click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
-@click.option("--comparison", type=_PATH, help="Output of `dedup-crawler evaluate --json`.")
-@click.option("--output", "-o", type=_PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
+@click.option("--model", "models", multiple=True, type=PATH, help="Model folder; may be given several times.")
+@click.option("--dropped", type=PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
+@click.option("--truth", type=PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
+@click.option("--comparison", type=PATH, help="Output of `dedup-crawler evaluate --json`.")
+@click.option("--output", "-o", type=PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
 @AS_JSON
 def report(
     db: str | None,
@@ -141,7 +133,7 @@ def report(
 
 @main.command()
 @click.option("--db", default=None, help="Look at this crawl database, too.")
-@click.option("--model", type=click.Path(path_type=Path), help="Look at this model folder, or folder of them, too.")
+@click.option("--model", type=PATH, help="Look at this model folder, or folder of them, too.")
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, db: str | None, model: Path | None, as_json: bool) -> None:

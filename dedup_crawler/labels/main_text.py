@@ -85,11 +85,7 @@ class TextReader:
 
 
 def clean_pages(
-    pages: Iterable[Page],
-    *,
-    n_workers: int | None = None,
-    language: str = "English",
-    on_skip: OnSkip | None = None,
+    pages: Iterable[Page], *, n_workers: int | None = None, language: str = "English", on_skip: OnSkip | None = None
 ) -> Generator[PageText, None, None]:
     """Read the texts of *pages*, in order, with a bounded number of pages in memory.
 

@@ -191,11 +191,7 @@ class Duster(DeepRuleBased):
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         rules = consensus_rules(
-            crawl,
-            self.name,
-            min_clusters=self.min_clusters,
-            max_per_cluster=self.max_per_cluster,
-            seed=self.seed,
+            crawl, self.name, min_clusters=self.min_clusters, max_per_cluster=self.max_per_cluster, seed=self.seed
         )
         return naive_selection(qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_urls), crawl)
 
