@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -143,44 +141,12 @@ def doctor(context: click.Context, db: str | None, model: Path | None, as_json: 
 
     Example: dedup-crawler doctor --db crawl.db --model models/forum
     """
-    from dedup_crawler.doctor import Checkup
+    from dedup_crawler.doctor import look_around
 
-    checkup = Checkup()
-    checkup.look_at_packages()
-    checkup.look_at_torch()
-    if db is not None:
-        checkup.look_at_database(db)
-    if model is not None:
-        checkup.look_at_models(model)
+    checkup = look_around(db, model)
     if as_json:
         print_json(**asdict(checkup))
     else:
-        for name, text in _lines(asdict(checkup)):
+        for name, text in checkup.lines():
             say(f"{name:<23} {text}")
     context.exit(1 if checkup.problems else 0)
-
-
-def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "dedup-crawler", found["version"]
-    yield "python", found["python"]
-    yield "platform", f"{found['platform']}, {found['cores']} cores"
-    yield from found["packages"].items()
-    for extra, missing in found["extras"].items():
-        way_out = f"lacks {', '.join(missing)}: pip install 'dedup-crawler[{extra}]'"
-        yield f"extra {extra}", way_out if missing else "complete"
-    yield "torch", _said(found["torch"]) if isinstance(found["torch"], dict) else found["torch"] or "not installed"
-    for name, facts in (("database", found["database"]), *(("model", model) for model in found["models"])):
-        if facts is not None:
-            yield name, _said(facts)
-    for problem in found["problems"]:
-        yield "problem", problem
-
-
-def _said(facts: Mapping[str, Any]) -> str:
-    """Return facts as one line that begins with the first one, a name."""
-    first, *rest = facts.items()
-    said = ", ".join(
-        f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
-        for name, value in rest
-    )
-    return f"{first[1]}: {said}" if said else str(first[1])
