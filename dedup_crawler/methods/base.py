@@ -52,9 +52,8 @@ class Canonicalizer(SavedModel):
         name = type(self).__name__
         if not hasattr(self, "data_digest_"):
             return f"<{name}: has learnt nothing yet>"
-        return (
-            f"<{name} of {', '.join(sorted(self.hosts))}: learnt from {self.n_urls_} URLs of {self.n_clusters_} pages>"
-        )
+        hosts = ", ".join(sorted(self.hosts))
+        return f"<{name} of {hosts}: learnt from {self.n_urls_} URLs of {self.n_clusters_} pages>"
 
     def fit(
         self,
@@ -86,13 +85,12 @@ class Canonicalizer(SavedModel):
         BadInputError
             If the lengths differ, there is no URL, or an option is out of range.
         """
+        name = type(self).__name__
         if not urls:
-            raise BadInputError(f"{type(self).__name__}.fit got no URLs; there is nothing to learn from.")
+            raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
         for what, given in (("clusters", clusters), ("referrers", referrers), ("redirects", redirects)):
             if given is not None and len(given) != len(urls):
-                raise BadInputError(
-                    f"{type(self).__name__}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL."
-                )
+                raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL.")
         self._check_options()
         forms = [normal_form(url) for url in urls]
         self._remember(forms, clusters, referrers)
@@ -172,10 +170,8 @@ class Canonicalizer(SavedModel):
     def record_of(self, asked: Asked) -> Record:
         """Answer about one URL."""
         url, referrer, form = asked
-        rules = list(self.fired(url, referrer))
-        return Record(
-            url=url, form=form, covered=self.is_covered(url), rules=rules, reason=self.explain(url, referrer).reason
-        )
+        rules, reason = list(self.fired(url, referrer)), self.explain(url, referrer).reason
+        return Record(url=url, form=form, covered=self.is_covered(url), rules=rules, reason=reason)
 
     def is_covered(self, url: str) -> bool:
         """Return True if a crawl that continues gains nothing from *url*, because other URLs show its pages too.
