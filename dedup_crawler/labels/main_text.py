@@ -42,15 +42,11 @@ class TextReader:
     If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
     usual ``if __name__ == "__main__":``.
 
+    *language* is that of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
+    *n_workers* is the number of processes, by default one for each core.
+
     BadInputError if *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be
     started. MissingExtraError if the package simhash is not installed.
-
-    Parameters
-    ----------
-    language
-        Language of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
-    n_workers
-        Number of processes; by default one for each core.
     """
 
     def __init__(self, language: str = "English", n_workers: int | None = None) -> None:

@@ -63,7 +63,7 @@ class Canonicalizer(SavedModel):
         redirects: Sequence[str | None] | None = None,
         evidence: PageEvidence | None = None,
     ) -> Self:
-        """Learn from a crawl.
+        """Learn from a crawl; BadInputError if lengths differ, there is no URL, or an option is out of range.
 
         Parameters
         ----------
@@ -79,11 +79,6 @@ class Canonicalizer(SavedModel):
         evidence
             Compares two pages, given the change of a rule (:mod:`dedup_crawler.evidence`). Without it the clusters are
             the evidence. Most methods ignore it.
-
-        Raises
-        ------
-        BadInputError
-            If the lengths differ, there is no URL, or an option is out of range.
         """
         name = type(self).__name__
         if not urls:
@@ -104,12 +99,8 @@ class Canonicalizer(SavedModel):
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
         """Canonical form of *url*: URLs with equal forms are believed to show the same page.
 
-        Accepts any string. A URL of an unknown host comes back in normal form.
-
-        Raises
-        ------
-        NotFittedError
-            Before :meth:`fit` or :meth:`load`.
+        Accepts any string. A URL of an unknown host comes back in normal form. NotFittedError before :meth:`fit` or
+        :meth:`load`.
         """
         form = normal_form(url)
         return self._form(form, referrer) if self._knows(form) else form
@@ -126,14 +117,8 @@ class Canonicalizer(SavedModel):
         """Answers about each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
 
         ``pandas.DataFrame(model.records(frame["url"]))`` makes a table of them. With *referrers* (the pages that hold
-        the links), the URLs must be in crawl order.
-
-        Raises
-        ------
-        BadInputError
-            If an entry of *urls* is no string, or the lengths differ.
-        NotFittedError
-            Before :meth:`fit` or :meth:`load`.
+        the links), the URLs must be in crawl order. BadInputError if an entry of *urls* is no string, or the lengths
+        differ; NotFittedError as :meth:`canonicalize`.
         """
         if isinstance(urls, str):
             raise BadInputError(f"records takes a list of URLs and got one text: write records([{urls[:200]!r}]).")

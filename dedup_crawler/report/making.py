@@ -62,16 +62,9 @@ def make_report(
 ) -> CrawlFacts | None:
     """Write the report to *output*, in one step; return the counts of the crawl, if there is one.
 
-    DedupError if a source cannot be read, *output* cannot be written or is another file, or an extra is missing.
-
-    Parameters
-    ----------
-    given
-        Sources of the report.
-    output
-        HTML file; only an earlier report is replaced.
-    progress
-        Called with the name of a step, the number of items done, and the number of all items.
+    Only an earlier report is replaced. *progress* is called with the name of a step, the number of items done, and the
+    number of all items. DedupError if a source cannot be read, *output* cannot be written or is another file, or an
+    extra is missing.
     """
     _check_output(output)
     if len(given.models) > MAX_MODELS:
