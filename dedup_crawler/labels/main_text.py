@@ -89,15 +89,16 @@ def clean_pages(
     (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on or that killed its worker; such a page has an
     empty text. The other options and the errors are those of :class:`TextReader`.
     """
-    return _texts(TextReader(language, n_workers), pages, on_skip)
+    reader = TextReader(language, n_workers)  # fails here, not when the first text is taken
 
+    def texts() -> Generator[PageText, None, None]:
+        with reader:
+            for text, reason in reader.read(pages):
+                if reason is not None and on_skip is not None:
+                    on_skip(text.url, reason)
+                yield text
 
-def _texts(reader: TextReader, pages: Iterable[Page], on_skip: OnSkip | None) -> Generator[PageText, None, None]:
-    with reader:
-        for text, reason in reader.read(pages):
-            if reason is not None and on_skip is not None:
-                on_skip(text.url, reason)
-            yield text
+    return texts()
 
 
 def clean_page(page: Page, language: str = "English") -> Outcome:
