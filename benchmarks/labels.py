@@ -22,8 +22,8 @@ import justext
 
 from dedup_crawler.evaluation.quality import LabelQuality, label_quality, read_truth
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.labelling import LABELLERS, label_store
+from dedup_crawler.labels.published import score_pairs
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.pages.store import PageStore

@@ -15,8 +15,8 @@ import justext
 import pytest
 
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.cosine import score_pairs
 from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.published import score_pairs
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.pages.store import PageStore

@@ -65,22 +65,6 @@ class DemoOutcome:
         return self.n_fetched_without - self.n_fetched_with
 
 
-class _Steps:
-    """Prints each step and its time."""
-
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def step(self, title: str) -> Iterator[None]:
-        self._say(f"{title} ...")
-        start = time.perf_counter()
-        yield
-        self.seconds[title] = time.perf_counter() - start
-        self._say(f"  {self.seconds[title]:.1f} s")
-
-
 def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
     """Run the demo in *folder* (None: a temporary one); return the outcome and the seconds of each step.
 
@@ -98,31 +82,46 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
 
 
 def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
-    steps = _Steps(say)
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(title: str) -> Iterator[None]:
+        """Print a step and its time."""
+        say(f"{title} ...")
+        start = time.perf_counter()
+        yield
+        seconds[title] = time.perf_counter() - start
+        say(f"  {seconds[title]:.1f} s")
+
     first, without, with_filter, model = (folder / name for name in ("first.db", "without.db", "with.db", "model"))
     for path in (*folder.glob("*.db*"), *folder.glob(_DROPPED)):
         path.unlink()
     for path in folder.glob("job*"):
         shutil.rmtree(path)
-    with steps.step("read the recorded forum"):
+    with step("read the recorded forum"):
         site = RecordedSite([_RECORDING])
     with site:
         say(f"  {site.n_urls} URLs of {site.origin}, served at {site.address}/")
-        with steps.step(f"crawl the first {first_pages} pages: scrapy crawl content -a pages={first_pages}"):
+        with step(f"crawl the first {first_pages} pages: scrapy crawl content -a pages={first_pages}"):
             _crawl(site, first, folder / "job", pages=first_pages)
-        with steps.step("label the pages"):
-            _label(first, say)
-        with steps.step(f"train {method}"):
-            _train(first, model, method, say)
+        with step("label the pages"), PageStore(first) as store:
+            report = label_store(store)
+            say(f"  {report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates")
+        with step(f"train {method}"):
+            with PageStore(first) as store:
+                data = training_data(store)
+            learner = method_from_spec(method)
+            learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence).save(model)
+            for line in learner.learnt():
+                say(f"  {line}")
         for database, job in ((without, "job-without"), (with_filter, "job-with")):
             shutil.copyfile(first, database)
             shutil.copytree(folder / "job", folder / job)
-        with steps.step("crawl on without the filter"):
+        with step("crawl on without the filter"):
             _crawl(site, without, folder / "job-without")
-        with steps.step("crawl on with DuplicateFilterMiddleware"):
+        with step("crawl on with DuplicateFilterMiddleware"):
             _crawl(site, with_filter, folder / "job-with", model=model)
-        outcome = _outcome(site, first, without, with_filter)
-    return outcome, steps.seconds
+        return _outcome(site, first, without, with_filter), seconds
 
 
 def _crawl(
@@ -139,21 +138,6 @@ def _crawl(
     done = subprocess.run(command, cwd=_PROJECT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
         raise CrawlFailedError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
-
-
-def _label(database: Path, say: Say) -> None:
-    with PageStore(database) as store:
-        report = label_store(store)
-    say(f"  {report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates")
-
-
-def _train(database: Path, model: Path, method: str, say: Say) -> None:
-    with PageStore(database) as store:
-        data = training_data(store)
-    learner = method_from_spec(method).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
-    learner.save(model)
-    for line in learner.learnt():
-        say(f"  {line}")
 
 
 def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> DemoOutcome:

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import sqlite3
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
@@ -44,67 +45,84 @@ class Checkup:
     models: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def look_at_packages(self) -> None:
-        """Compare the installed packages with those that the distribution requires."""
-        for requirement, extra in _requirements():
-            found = _installed(requirement.name)
-            is_usable = found is not None and requirement.specifier.contains(found, prereleases=True)
-            if found is not None:
-                self.packages[requirement.name] = found
-            missing = [] if is_usable else [f"{requirement.name}{requirement.specifier}"]
-            if extra is not None:
-                self.extras.setdefault(extra, []).extend(missing)
-            else:
-                self.problems += [
-                    f"{each} is needed, found {found or 'none'}: pip install '{each}'" for each in missing
-                ]
-        if not self.packages:
-            self.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
-        self.packages["SQLite"] = sqlite3.sqlite_version
-        self.packages.pop("torch", None)  # it has its own line
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The name of each thing, and what was found."""
+        yield "dedup-crawler", self.version
+        yield "python", self.python
+        yield "platform", f"{self.platform}, {self.cores} cores"
+        yield from self.packages.items()
+        for extra, missing in self.extras.items():
+            way_out = f"lacks {', '.join(missing)}: pip install 'dedup-crawler[{extra}]'"
+            yield f"extra {extra}", way_out if missing else "complete"
+        yield "torch", _said(self.torch) if isinstance(self.torch, dict) else self.torch or "not installed"
+        if self.database is not None:
+            yield "database", _said(self.database)
+        yield from (("model", _said(model)) for model in self.models)
+        yield from (("problem", problem) for problem in self.problems)
 
-    def look_at_torch(self) -> None:
-        """Ask torch, if it is installed, for its devices."""
-        if find_spec("torch") is None:
-            return
-        try:
-            import torch
-        except (ImportError, OSError) as error:  # a shared library is missing, or was built for another machine
-            self.torch = " ".join(str(error).split()) or type(error).__name__
-            self.problems.append(f"torch is installed and cannot be imported: {self.torch}")
-            return
-        self.torch = {
-            "version": torch.__version__,
-            "cuda": torch.version.cuda,
-            "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-            "threads": torch.get_num_threads(),
-        }
 
-    def look_at_database(self, location: str) -> None:
-        """Count the contents of a crawl database."""
-        self.database = {"name": shown_location(location)}
+def look_around(database: str | None, models: Path | None) -> Checkup:
+    """Look at the installed packages, at a crawl database, and at a model or all models in a folder."""
+    found = Checkup()
+    _look_at_packages(found)
+    _look_at_torch(found)
+    if database is not None:
+        found.database = {"name": shown_location(database)}
         try:
-            with PageStore(location, create=False) as store:
-                self.database |= asdict(store.overview())
+            with PageStore(database, create=False) as store:
+                found.database |= asdict(store.overview())
         except DedupError as error:
-            self.problems.append(f"database {error}")
-        if "://" not in location and Path(location).is_file():
-            self.database["bytes"] = Path(location).stat().st_size
-
-    def look_at_models(self, folder: Path) -> None:
-        """Load a model, or all models in a folder."""
-        inner = [] if (folder / DESCRIPTION).exists() else sorted(folder.glob(f"*/{DESCRIPTION}"))
-        for each in [path.parent for path in inner[:_MAX_MODELS]] or [folder]:
-            found: dict[str, Any] = {"folder": str(each)}
-            self.models.append(found)
+            found.problems.append(f"database {error}")
+        if "://" not in database and Path(database).is_file():
+            found.database["bytes"] = Path(database).stat().st_size
+    if models is not None:
+        inner = [] if (models / DESCRIPTION).exists() else sorted(models.glob(f"*/{DESCRIPTION}"))
+        for folder in [path.parent for path in inner[:_MAX_MODELS]] or [models]:
+            found.models.append({"folder": str(folder)})
             try:
-                model = load_model(each)
+                model = load_model(folder)
             except DedupError as error:
-                self.problems.append(f"model {error}")
+                found.problems.append(f"model {error}")
                 continue
-            found |= {"method": model.name, "hosts": sorted(model.hosts)}
-            found |= {"urls": model.n_urls_, "pages": model.n_clusters_}
-            found |= {"size": model.n_learnt(), "digest": model.digest[:12]}
+            found.models[-1] |= {"method": model.name, "hosts": sorted(model.hosts), "urls": model.n_urls_}
+            found.models[-1] |= {"pages": model.n_clusters_, "size": model.n_learnt(), "digest": model.digest[:12]}
+    return found
+
+
+def _look_at_packages(found: Checkup) -> None:
+    """Compare the installed packages with those that the distribution requires."""
+    for requirement, extra in _requirements():
+        version = _installed(requirement.name)
+        is_usable = version is not None and requirement.specifier.contains(version, prereleases=True)
+        if version is not None:
+            found.packages[requirement.name] = version
+        wanted = f"{requirement.name}{requirement.specifier}"
+        if extra is not None:
+            found.extras.setdefault(extra, []).extend([] if is_usable else [wanted])
+        elif not is_usable:
+            found.problems.append(f"{wanted} is needed, found {version or 'none'}: pip install '{wanted}'")
+    if not found.packages:
+        found.problems.append(f"{_DISTRIBUTION} is not installed: pip install {_DISTRIBUTION}")
+    found.packages["SQLite"] = sqlite3.sqlite_version
+    found.packages.pop("torch", None)  # it has its own line
+
+
+def _look_at_torch(found: Checkup) -> None:
+    """Ask torch, if it is installed, for its devices."""
+    if find_spec("torch") is None:
+        return
+    try:
+        import torch
+    except (ImportError, OSError) as error:  # a shared library is missing, or was built for another machine
+        found.torch = " ".join(str(error).split()) or type(error).__name__
+        found.problems.append(f"torch is installed and cannot be imported: {found.torch}")
+        return
+    found.torch = {
+        "version": torch.__version__,
+        "cuda": torch.version.cuda,
+        "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
+        "threads": torch.get_num_threads(),
+    }
 
 
 def _requirements() -> list[tuple[Requirement, str | None]]:
@@ -128,3 +146,13 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def _said(facts: Mapping[str, Any]) -> str:
+    """Facts as one line that begins with the first one, a name."""
+    first, *rest = facts.items()
+    said = ", ".join(
+        f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
+        for name, value in rest
+    )
+    return f"{first[1]}: {said}" if said else str(first[1])

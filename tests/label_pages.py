@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dedup_crawler.labels.simhash import fingerprint
+from dedup_crawler.labels.published import fingerprint
 from dedup_crawler.pages.records import LabelledPage
 
 SITE = "http://site.example/"

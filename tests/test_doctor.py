@@ -19,12 +19,14 @@ from sqlalchemy import URL
 import dedup_crawler
 from dedup_crawler.cli import main
 from dedup_crawler.methods import make_method
+from dedup_crawler.methods.wrapped import with_static_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.pages.store.database import shown_location, without_secrets
 from planted_site import session_ids
 
 PASSWORD = "Sesame4711"
+RULES = [{"order": 1, "processor": "queryRemoval", "urlPattern": {"include": ["a.example"]}, "args": ["lang"]}]
 
 
 def doctor(*arguments: object) -> Result:
@@ -59,6 +61,16 @@ def test_a_database_and_a_model_are_looked_at(tmp_path: Path) -> None:
     assert (model["method"], model["urls"], model["pages"]) == ("verified", 240, 120)
     assert "pages 3, read 0, labelled 2, clusters 1" in text
     assert str(tmp_path / "models" / "forum") in text
+
+
+def test_a_model_behind_static_rules_is_looked_at(tmp_path: Path) -> None:
+    """It has the counts of the model itself."""
+    (tmp_path / "rules.json").write_text(json.dumps(RULES))
+    model = make_method("keep-all").fit(["http://a.example/", "http://a.example/b"], [0, 0])
+    with_static_files(model, [tmp_path / "rules.json"]).save(tmp_path / "model")
+    found = json.loads(doctor("--model", tmp_path / "model", "--json").stdout)
+
+    assert [(each["urls"], each["pages"]) for each in found["models"]] == [(2, 1)]
 
 
 def test_what_cannot_work_is_a_problem_and_status_1(tmp_path: Path) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dedup_crawler.labels.arguments import address_free
-from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.folders import MIN_CONTENTS
+from dedup_crawler.labels.clusters import MIN_CONTENTS, cluster_pages
+from dedup_crawler.labels.layout import address_free
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import SITE, page
 

@@ -263,7 +263,7 @@ sys.modules.update(dict.fromkeys(["scipy", "sklearn", "simhash", "torch"]))
 import dedup_crawler.labels.labelling
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.cosine import score_pairs
+from dedup_crawler.labels.published import score_pairs
 from dedup_crawler.labels.main_text import clean_pages
 
 assert cluster_pages(lambda: []).numbers() == []

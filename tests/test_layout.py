@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.labels.arguments import ArgumentKinds, arguments, spellings
-from dedup_crawler.labels.layout import BoundedCounter, SiteLayout
+from dedup_crawler.labels.layout import ArgumentKinds, BoundedCounter, SiteLayout, arguments, spellings
 from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.labels.signatures import SitePages
 from dedup_crawler.pages.records import LabelledPage

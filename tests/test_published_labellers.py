@@ -13,11 +13,17 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.cosine import PART_PAGES, PARTNERS_PER_PAGE, count_pages, sampled_share, score_pairs
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.labelling import LABELLERS, labeller_of
 from dedup_crawler.labels.lines import split_words
-from dedup_crawler.labels.simhash import fingerprint
+from dedup_crawler.labels.published import (
+    PART_PAGES,
+    PARTNERS_PER_PAGE,
+    count_pages,
+    fingerprint,
+    sampled_share,
+    score_pairs,
+)
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import LONG, SITE, TEXT, page, redirect
 
@@ -125,7 +131,7 @@ def test_a_very_large_group_is_scored_in_parts(monkeypatch: pytest.MonkeyPatch) 
     texts = [f"text number{n} of kind{n % 3}" if n % 2 else f"kind{n % 3} again" for n in range(60)]
     pages = [found_page(f"p{n}", text) for n, text in enumerate(texts)]
     whole = duplicates(pages)
-    monkeypatch.setattr("dedup_crawler.labels.cosine.PART_PAGES", 20)
+    monkeypatch.setattr("dedup_crawler.labels.published.PART_PAGES", 20)
     in_parts = duplicates(pages)
 
     assert in_parts < whole

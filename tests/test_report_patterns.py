@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.pages.records import PageFacts
-from dedup_crawler.report.crawl_facts import crawl_facts, first_shown
-from dedup_crawler.report.waste import (
+from dedup_crawler.report.crawl_facts import (
     MAX_CHILDREN,
     MAX_SHOWN,
     N_EXAMPLES,
+    crawl_facts,
     examples_of,
+    first_shown,
     pattern_tree,
     shown_patterns,
     tokens_of,

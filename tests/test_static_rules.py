@@ -234,31 +234,16 @@ def test_import_rules_and_all_that_ask_the_model(tmp_path):
     assert run("import-rules", "--model", folder).exit_code == 2
 
 
+NAMES = [
+    *("providers", "urlPattern", "rules", "order", "processor", "args"),
+    *("include", "exclude", "queryRemoval", "subpathRemoval", "priority"),
+]
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        "providers",
-                        "urlPattern",
-                        "rules",
-                        "order",
-                        "processor",
-                        "args",
-                        "include",
-                        "exclude",
-                        "queryRemoval",
-                        "subpathRemoval",
-                        "priority",
-                    ]
-                ),
-                inner,
-                max_size=4,
-            )
-        ),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
         max_leaves=12,
     )
 )

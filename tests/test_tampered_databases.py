@@ -22,19 +22,8 @@ if TYPE_CHECKING:
 URL = "http://forum.example/topic?t={}"
 COLUMNS = {
     "pages": (
-        "id",
-        "url",
-        "referrer",
-        "status",
-        "redirect_to",
-        "content_type",
-        "title",
-        "canonical_link",
-        "main_text",
-        "simhash",
-        "cluster",
-        "fetched_at",
-        "content",
+        *("id", "url", "referrer", "status", "redirect_to", "content_type", "title", "canonical_link"),
+        *("main_text", "simhash", "cluster", "fetched_at", "content"),
     ),
     "digests": ("url", "digest"),
     "scores": ("id", "url1", "url2", "score"),

@@ -3,7 +3,7 @@
 Each module adds its commands to the group when it is imported.
 """
 
-from dedup_crawler.cli import ask, collect, evaluate, rules, spark, train
+from dedup_crawler.cli import ask, collect, evaluate, rules, train
 from dedup_crawler.cli.group import main
 
-__all__ = ["ask", "collect", "evaluate", "main", "rules", "spark", "train"]
+__all__ = ["ask", "collect", "evaluate", "main", "rules", "train"]

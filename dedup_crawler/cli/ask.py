@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, STATIC_RULES, print_json, print_json_line, say
+from dedup_crawler.cli.group import AS_JSON, MODEL, PATH, STATIC_RULES, main, print_json, print_json_line, say
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.pairs.classifier import PairClassifier
@@ -21,7 +20,7 @@ from dedup_crawler.methods.wrapped import StaticFront, with_static_files
 
 
 @main.command()
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@MODEL
 @click.argument("urls", nargs=-1)
 @STATIC_RULES
 @AS_JSON
@@ -42,7 +41,7 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
 
 
 @main.command()
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@MODEL
 @click.argument("url")
 @click.argument("other", required=False)
 @click.option("--referrer", default=None, help="The page that holds the link.")
@@ -79,8 +78,8 @@ def explain(
 
 
 @main.command()
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
 @click.argument("urls", nargs=-1)
 @click.option("--db", default=None, help="Take the URLs and referrers of a crawl database, in crawl order.")
 @click.option("--examples", default=3, show_default=True, help="URLs shown for each rule.")
@@ -144,8 +143,8 @@ _PAIRS_AT_ONCE = 1000
 
 
 @main.command()
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder of a pair classifier.")
-@click.option("--pairs", type=click.Path(path_type=Path), required=True, help="CSV with url1,url2 and maybe score.")
+@click.option("--model", type=PATH, required=True, help="Model folder of a pair classifier.")
+@click.option("--pairs", type=PATH, required=True, help="CSV with url1,url2 and maybe score.")
 @AS_JSON
 def compare(model: Path, pairs: Path, as_json: bool) -> None:
     """Print the probability that two URLs are one page for each pair (url1, url2, probability).

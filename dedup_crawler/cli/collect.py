@@ -9,14 +9,24 @@ from pathlib import Path
 
 import click
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, DATABASE, print_json, progress, read_names, say, warn
+from dedup_crawler.cli.group import (
+    AS_JSON,
+    DATABASE,
+    PATH,
+    main,
+    print_first,
+    print_json,
+    progress,
+    read_names,
+    say,
+    warn,
+)
 
-_SHOWN_DAMAGES = 10
+_SHOWN = 10
 
 
 @main.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--port", default=8000, show_default=True, help="Port on 127.0.0.1; 0 takes any free one.")
 @click.option("--host", default=None, help="Recorded host to serve; default: the one with most URLs.")
 def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
@@ -43,7 +53,7 @@ def _interrupt_once(*_: object) -> None:
 
 
 @main.command("import")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @DATABASE
 @click.option("--field", "fields", multiple=True, metavar="FIELD=NAME", help="Name of a field, as url=link.")
 @click.option("--host", default=None, help="Host of the paths in an access log, such as https://forum.example.")
@@ -66,10 +76,8 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 
     with PageStore(db) as store, progress("import") as advance:
         report = import_files(paths, store, advance, fields=read_names(fields, "--field"), host=host)
-    for record in report.damages.records[:_SHOWN_DAMAGES]:
-        warn(f"{record.path}, offset {record.offset}: {record.reason}")
-    if report.damages.n > _SHOWN_DAMAGES:
-        warn(f"and {report.damages.n - _SHOWN_DAMAGES} more places that could not be read")
+    damages = [f"{record.path}, offset {record.offset}: {record.reason}" for record in report.damages.records]
+    print_first(warn, damages, _SHOWN, lambda n: f"and {n} more places that could not be read", report.damages.n)
     if as_json:
         print_json(
             records=report.n_records,
@@ -91,12 +99,9 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
             say(f"{report.n_without_body} pages have neither: no label will join them with others")
 
 
-_SHOWN_SINKS = 10
-
-
 @main.command()
 @DATABASE
-@click.option("--truth", type=click.Path(path_type=Path), help="CSV (url,cluster) to judge the labels by.")
+@click.option("--truth", type=PATH, help="CSV (url,cluster) to judge the labels by.")
 @click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
 @click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
@@ -169,9 +174,10 @@ def label(
             "Sort orders are decided by content: a list that shows the same in another order is the same page "
             f"({report.n_reordered} joined so)."
         )
-    for sink in report.sinks[:_SHOWN_SINKS]:
-        say(f"{sink.n_urls} URLs show one page without content: {sink.title or 'no title'} ({sink.url})")
-    if len(report.sinks) > _SHOWN_SINKS:
-        say(f"and {len(report.sinks) - _SHOWN_SINKS} more such pages (--json lists all)")
+    sinks = [
+        f"{sink.n_urls} URLs show one page without content: {sink.title or 'no title'} ({sink.url})"
+        for sink in report.sinks
+    ]
+    print_first(say, sinks, _SHOWN, lambda n: f"and {n} more such pages (--json lists all)")
     for name, value in measured.items():
         say(f"{name.replace('_', ' ')}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, print_json, print_table, progress, say, tell
+from dedup_crawler.cli.group import AS_JSON, PATH, main, print_json, print_table, progress, say, tell
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, method_from_spec
 
@@ -22,9 +19,7 @@ def _methods(context: click.Context, parameter: click.Parameter, incomplete: str
 
 @main.command()
 @click.option("--db", "databases", multiple=True, default=["crawl.db"], show_default=True, help="One or more crawls.")
-@click.option(
-    "--truth", "truths", multiple=True, type=click.Path(path_type=Path), help="CSV (url,cluster), one per --db."
-)
+@click.option("--truth", "truths", multiple=True, type=PATH, help="CSV (url,cluster), one per --db.")
 @click.option(
     "--method",
     "specs",
@@ -77,9 +72,7 @@ def evaluate(
 
 
 @main.command()
-@click.option(
-    "--folder", type=click.Path(path_type=Path), default=None, help="Folder to work in; default: a temporary one."
-)
+@click.option("--folder", type=PATH, default=None, help="Folder to work in; default: a temporary one.")
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
 @click.option("--method", default="verified", show_default=True, shell_complete=_methods, help="Method to train.")
 @AS_JSON
@@ -98,16 +91,13 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
     print_table(outcome_table(outcome), time_table(seconds), width=100)
 
 
-_PATH = click.Path(path_type=Path)
-
-
 @main.command()
 @click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
-@click.option("--model", "models", multiple=True, type=_PATH, help="Model folder; may be given several times.")
-@click.option("--dropped", type=_PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
-@click.option("--truth", type=_PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
-@click.option("--comparison", type=_PATH, help="Output of `dedup-crawler evaluate --json`.")
-@click.option("--output", "-o", type=_PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
+@click.option("--model", "models", multiple=True, type=PATH, help="Model folder; may be given several times.")
+@click.option("--dropped", type=PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
+@click.option("--truth", type=PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
+@click.option("--comparison", type=PATH, help="Output of `dedup-crawler evaluate --json`.")
+@click.option("--output", "-o", type=PATH, default=Path("report.html"), show_default=True, help="HTML file to write.")
 @AS_JSON
 def report(
     db: str | None,
@@ -141,7 +131,7 @@ def report(
 
 @main.command()
 @click.option("--db", default=None, help="Look at this crawl database, too.")
-@click.option("--model", type=click.Path(path_type=Path), help="Look at this model folder, or folder of them, too.")
+@click.option("--model", type=PATH, help="Look at this model folder, or folder of them, too.")
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, db: str | None, model: Path | None, as_json: bool) -> None:
@@ -151,44 +141,12 @@ def doctor(context: click.Context, db: str | None, model: Path | None, as_json: 
 
     Example: dedup-crawler doctor --db crawl.db --model models/forum
     """
-    from dedup_crawler.doctor import Checkup
+    from dedup_crawler.doctor import look_around
 
-    checkup = Checkup()
-    checkup.look_at_packages()
-    checkup.look_at_torch()
-    if db is not None:
-        checkup.look_at_database(db)
-    if model is not None:
-        checkup.look_at_models(model)
+    checkup = look_around(db, model)
     if as_json:
         print_json(**asdict(checkup))
     else:
-        for name, text in _lines(asdict(checkup)):
+        for name, text in checkup.lines():
             say(f"{name:<23} {text}")
     context.exit(1 if checkup.problems else 0)
-
-
-def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "dedup-crawler", found["version"]
-    yield "python", found["python"]
-    yield "platform", f"{found['platform']}, {found['cores']} cores"
-    yield from found["packages"].items()
-    for extra, missing in found["extras"].items():
-        way_out = f"lacks {', '.join(missing)}: pip install 'dedup-crawler[{extra}]'"
-        yield f"extra {extra}", way_out if missing else "complete"
-    yield "torch", _said(found["torch"]) if isinstance(found["torch"], dict) else found["torch"] or "not installed"
-    for name, facts in (("database", found["database"]), *(("model", model) for model in found["models"])):
-        if facts is not None:
-            yield name, _said(facts)
-    for problem in found["problems"]:
-        yield "problem", problem
-
-
-def _said(facts: Mapping[str, Any]) -> str:
-    """Return facts as one line that begins with the first one, a name."""
-    first, *rest = facts.items()
-    said = ", ".join(
-        f"{name.removeprefix('n_')} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
-        for name, value in rest
-    )
-    return f"{first[1]}: {said}" if said else str(first[1])

@@ -6,19 +6,32 @@ from pathlib import Path
 
 import click
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, MAX_LINES, fail, print_json, progress, say, warn
+from dedup_crawler.cli.group import (
+    AS_JSON,
+    MAX_LINES,
+    MODEL,
+    NEW_MODEL,
+    PATH,
+    fail,
+    main,
+    print_first,
+    print_json,
+    progress,
+    say,
+    warn,
+)
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.model.folder import check_place
 from dedup_crawler.methods.wrapped import StaticFront, with_static_files
 from dedup_crawler.whole_file import write_whole
 
-_SHOWN_LINES = 5
+FORMATS = ("duplicate-url-discarder", "table")
+_SHOWN = 5
 
 
 @main.command("mine-log")
-@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--model", type=click.Path(path_type=Path), help="Folder to write; default: models/<host>.")
+@click.argument("logs", nargs=-1, required=True, type=PATH)
+@NEW_MODEL
 @click.option("--host", default=None, help="Host of the logged paths; default: that of --site, or of most referrers.")
 @click.option("--min-support", default=5, show_default=True, help="Least number of URL pairs with overlapping sizes.")
 @click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
@@ -54,10 +67,8 @@ def mine_log(
             report = miner.mine(logs, delay_s=delay, max_fetches=max_fetches, progress=advance)
         finally:
             folder = miner.save(model)  # also after Ctrl-C: the rules that held so far
-    for record in report.damages.records[:_SHOWN_LINES]:
-        warn(f"{record.path}, {record.reason}")
-    if report.damages.n > _SHOWN_LINES:
-        warn(f"and {report.damages.n - _SHOWN_LINES} more lines that could not be read")
+    damages = [f"{record.path}, {record.reason}" for record in report.damages.records]
+    print_first(warn, damages, _SHOWN, lambda n: f"and {n} more lines that could not be read", report.damages.n)
     if report.is_guessed:
         warn(f"the rules are for {report.host}, a guess from the log; give --host if it is another one")
     lines = miner.method.learnt()
@@ -66,19 +77,13 @@ def mine_log(
         return
     for name, value in miner.numbers(report).items():
         say(f"{name.replace('_', ' ')}: {value}")
-    for line in lines[:MAX_LINES] or ["no rules were found"]:
-        say(f"  {line}")
-    if len(lines) > MAX_LINES:
-        say(f"  ... and {len(lines) - MAX_LINES} more in {folder}")
-
-
-FORMATS = ("duplicate-url-discarder", "table")
-_SHOWN_REFUSALS = 5
+    said = [f"  {line}" for line in lines or ["no rules were found"]]
+    print_first(say, said, MAX_LINES, lambda n: f"  ... and {n} more in {folder}")
 
 
 @main.command("import-rules")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder that takes the rules.")
+@click.argument("files", nargs=-1, type=PATH)
+@click.option("--model", type=PATH, required=True, help="Model folder that takes the rules.")
 @click.option("--remove", is_flag=True, help="Take static rules out of the model again.")
 @AS_JSON
 def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bool) -> None:
@@ -99,10 +104,8 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
     front.save(model)
     rule_files = front.layer.files if isinstance(front, StaticFront) else ()
     refused = [reason for file in rule_files for reason in file.refused]
-    for reason in refused[:_SHOWN_REFUSALS]:
-        warn(f"refused: {reason}")
-    if len(refused) > _SHOWN_REFUSALS:
-        warn(f"and {len(refused) - _SHOWN_REFUSALS} more rules that were refused")
+    told = [f"refused: {reason}" for reason in refused]
+    print_first(warn, told, _SHOWN, lambda n: f"and {n} more rules that were refused")
     if as_json:
         counts = [{"file": file.file, "format": file.kind, "rules": len(file.sentences)} for file in rule_files]
         print_json(model=str(model), files=counts, refused=refused)
@@ -114,9 +117,9 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
 
 
 @main.command()
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="Model folder.")
+@MODEL
 @click.option("--format", "target", type=click.Choice(FORMATS), required=True, help="Format of the file.")
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="File to write; default: stdout.")
+@click.option("--output", "-o", type=PATH, help="File to write; default: stdout.")
 @click.option(
     "--without-guards",
     is_flag=True,

@@ -1,20 +1,39 @@
-"""Commands that train: one for each method, built from its options."""
+"""Commands that train: one for each method, built from its options, and one for many hosts on Apache Spark."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dedup_crawler.cli.group import main
-from dedup_crawler.cli.output import AS_JSON, DATABASE, MAX_LINES, print_json, progress, say
+from dedup_crawler.cli.group import (
+    AS_JSON,
+    DATABASE,
+    MAX_LINES,
+    NEW_MODEL,
+    PATH,
+    main,
+    print_first,
+    print_json,
+    progress,
+    say,
+    verbosity,
+    warn,
+)
+from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.methods import METHODS, Canonicalizer
-from dedup_crawler.methods.model.folder import check_place
+from dedup_crawler.methods.model.folder import MIN_PAGES, check_place
 from dedup_crawler.methods.model.saved_model import Option, options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import read_pairs
+from dedup_crawler.spark.sampling import MAX_PAGES
+
+if TYPE_CHECKING:
+    from dedup_crawler.spark.catalogue import HostRow
 
 
 @main.group()
@@ -57,22 +76,15 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
             say(f"  {name.replace('_', ' ')}: {value}")
         if learner.n_learnt() == 0:
             say(f"  no rules were learnt: {learner.n_urls_} URLs show {learner.n_clusters_} pages")
-        lines = learner.learnt()
-        for line in lines[:MAX_LINES]:
-            say(f"  {line}")
-        if len(lines) > MAX_LINES:
-            say(f"  ... and {len(lines) - MAX_LINES} more")
+        print_first(say, [f"  {line}" for line in learner.learnt()], MAX_LINES, _more)
 
     for option in reversed(known):
         command = _as_flag(option)(command)
-    command = AS_JSON(command)
-    command = click.option("--model", type=click.Path(path_type=Path), help="Folder to write; default: models/<host>.")(
-        command
-    )
+    command = NEW_MODEL(AS_JSON(command))
     if issubclass(method, PairClassifier):
-        command = click.option(
-            "--pairs", type=click.Path(path_type=Path), help="Learn from a CSV (url1,url2,score) instead of --db."
-        )(command)
+        command = click.option("--pairs", type=PATH, help="Learn from a CSV (url1,url2,score) instead of --db.")(
+            command
+        )
     summary = (method.__doc__ or "").partition("\n")[0]
     command.__doc__ = f"{summary}\n\nExample: dedup-crawler train {method.name} --db crawl.db"
     train.command(method.name)(DATABASE(command))
@@ -88,3 +100,78 @@ def _as_flag(option: Option) -> Callable[[Any], Any]:
 
 for _method in METHODS.values():
     _add_train_command(_method)
+
+
+@main.command("spark-train")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--models", type=PATH, required=True, help="Folder of models, shared by all workers.")
+@click.option("--master", default=None, help="URL of Spark; default: all cores of this computer.")
+@click.option("--min-pages", default=MIN_PAGES, show_default=True, help="A host with fewer pages is refused.")
+@click.option(
+    "--max-pages", default=MAX_PAGES, show_default=True, help="A host with more pages is sampled by template."
+)
+@click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
+@AS_JSON
+def spark_train(
+    paths: tuple[str, ...],
+    models: Path,
+    master: str | None,
+    min_pages: int,
+    max_pages: int,
+    language: str,
+    as_json: bool,
+) -> None:
+    """Learn a model for each host of many recordings on Apache Spark.
+
+    Reads files and folders of files that `import` reads, Parquet with the same columns, and crawl databases. Labels the
+    pages and trains `verified` as on one computer. The catalogue, a Parquet file beside the models, has a row for each
+    host. A host that is done is not done again: run the command again after a stop.
+
+    \b
+    Example: dedup-crawler spark-train recordings/ more.parquet --models models
+    Example: dedup-crawler spark-train /mnt/warcs --models /mnt/models --master spark://HOST:7077
+    """  # noqa: D301 - click reads the control character
+    try:
+        from dedup_crawler.spark.frames import pages_frame
+        from dedup_crawler.spark.inputs import find_inputs
+        from dedup_crawler.spark.job import learn_hosts
+        from dedup_crawler.spark.session import spark_session
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("learning on Spark", error.name or "pyspark", "spark") from None
+    inputs, problems = find_inputs(paths)
+    with_progress = verbosity() >= 0 and sys.stderr.isatty()
+    with spark_session(master, with_progress=with_progress) as spark:
+        pages = pages_frame(spark, inputs)
+        report = learn_hosts(pages, models, min_pages=min_pages, max_pages=max_pages, language=language)
+    damages = [*problems, *report.damages]
+    refused = [row for row in report.rows if row.refused]
+    learnt = [row for row in report.rows if not row.refused]
+    print_first(warn, damages, MAX_LINES, lambda n: f"and {n} more files that could not be read whole")
+    if as_json:
+        print_json(
+            models=str(models),
+            catalogue=str(report.catalogue),
+            known=report.n_known,
+            hosts=[asdict(row) for row in learnt],
+            refused={row.host: row.refused for row in refused},
+            damages=damages,
+        )
+        return
+    say(
+        f"{len(learnt)} hosts learnt, {report.n_known} of them by an earlier run; {len(refused)} refused; "
+        f"{len(damages)} files with damage; {report.catalogue}"
+    )
+    print_first(say, [f"  {row.host}: {_said(row)}" for row in learnt], MAX_LINES, _more)
+    print_first(say, [f"  {row.host or 'no host'}: refused: {row.refused}" for row in refused], MAX_LINES, _more)
+
+
+def _said(row: HostRow) -> str:
+    pages = f"{row.n_pages} of {row.n_found} pages, sampled" if row.is_sampled else f"{row.n_pages} pages"
+    return (
+        f"{pages}: {row.n_rules} rules, {row.n_groups} groups, {row.n_contradictions} contradictions, "
+        f"{row.n_merged} URLs merged, {row.seconds:.1f} s"
+    )
+
+
+def _more(n: int) -> str:
+    return f"  ... and {n} more"

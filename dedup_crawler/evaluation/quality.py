@@ -89,22 +89,12 @@ def _n_pairs(sizes: Iterable[int]) -> int:
 def pair_quality(probabilities: Answers, labels: Labels, threshold: float) -> dict[str, Any]:
     """Judge answers: return counts, rates from 0 to 1 (None if undefined), and the confusion matrix.
 
-    Parameters
-    ----------
-    probabilities
-        (N,), N >= 1: probability (0-1) that the pair is one page.
-    labels
-        (N,) of 0 and 1: 1 for the same page.
-    threshold
-        Pairs with at least this probability count as the same page.
+    *probabilities* (N,), N >= 1, are 0-1, *labels* (N,) are 1 for the same page, else 0. Pairs with at least the
+    probability *threshold* count as the same page.
     """
     called, is_same = np.asarray(probabilities) >= threshold, np.asarray(labels) == 1
-    n_right, n_called, n_same, n_pairs = (
-        int((called & is_same).sum()),
-        int(called.sum()),
-        int(is_same.sum()),
-        len(called),
-    )
+    n_pairs, n_right = len(called), int((called & is_same).sum())
+    n_called, n_same = int(called.sum()), int(is_same.sum())
     n_neither = int((~called & ~is_same).sum())
     return {
         "pairs": n_pairs,

@@ -9,7 +9,9 @@ A wrong join makes a crawler lose a page; a missed join makes it fetch a page tw
    order;
 5. the same content under titles that differ only in the page's name, if the content is specific enough;
 6. the same title, and at least 100 words with hardly any difference;
-7. the same except for the page's own address, in folders with the same files (:mod:`~dedup_crawler.labels.folders`).
+7. the same except for the page's own address (``Index of /pub/mirrors/x``), in folders with two addresses. For a single
+   page that is no evidence: ``/a/x was not found`` is the same for every address. It is evidence if *all* pages below
+   the one folder are below the other folder too, with many different contents.
 
 A page without text is joined only by redirects, or by the digest of its body if an export has only that
 (:mod:`~dedup_crawler.labels.joins`). An error page is never joined with a page of another status.
@@ -18,9 +20,9 @@ A page without text is joined only by redirects, or by the digest of its body if
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 
-from dedup_crawler.labels.folders import join_folders
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import (
@@ -32,6 +34,7 @@ from dedup_crawler.labels.lines import (
     is_reordered,
 )
 from dedup_crawler.labels.signatures import Signature, SitePages, changes
+from dedup_crawler.urls.tokens import different_starts
 
 MIN_OWN_WORDS = 20
 """Smallest number of own words with which the content of a page outweighs the name in its title."""
@@ -39,6 +42,12 @@ N_SAMPLED_LINES = 4
 """Number of lines by which near-duplicates are found: those with the smallest hashes."""
 MAX_TRIES = 20
 """Most pages with which one page is compared for each kind of evidence; this keeps the cost linear."""
+MIN_CONTENTS = 20
+"""Smallest number of different contents that two folders share; different orders of a list count once."""
+MAX_UNLIKE = 0.05
+"""Largest share (0-1) of the paths below both folders with different pages: some pages change during a crawl."""
+MAX_FOLDERS = 20
+"""Most pairs of folders that are compared, those with most common contents first: each costs a pass over all URLs."""
 
 REORDERED = "the same title and lines in another order"
 """Reason for joins of lists that are sorted differently."""
@@ -68,7 +77,7 @@ def cluster_pages(pages: Pages) -> Clustering:
     _join_reordered(clustering, site.signatures)
     _join_named(clustering, site)
     _join_near(clustering, site)
-    join_folders(clustering, site.textless.positions, site.signatures)
+    _join_folders(clustering, site.textless.positions, site.signatures)
     return clustering
 
 
@@ -157,3 +166,80 @@ def is_near(left: Signature, right: Signature) -> bool:
         return False
     n_lines, n_words = changes(left, right)
     return n_lines <= MAX_CHANGED_LINES and n_words <= MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2
+
+
+@dataclass(frozen=True)
+class FolderAlias:
+    """Two folders that seem to have the same pages."""
+
+    origin: str
+    """Scheme and host."""
+    old: str
+    """Longer start of the path."""
+    new: str
+    """Shorter start of the path."""
+
+    def other(self, url: str) -> str | None:
+        """Address below the new folder, for a URL below the old one; None for other URLs."""
+        before = self.origin + self.old
+        return f"{self.origin}{self.new}{url[len(before) :]}" if url.startswith(before) else None
+
+
+def _join_folders(clustering: Clustering, positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> None:
+    """Join the pages of folders with two addresses; pages that are already in one cluster count as alike.
+
+    *positions* has the position of each URL in normal form, *signatures* the signatures of pages with text.
+    """
+    for alias in _proposed_folders(positions, signatures):
+        alike: list[tuple[int, int]] = []
+        contents: dict[str, tuple[int, ...]] = {}
+        unlike: set[str] = set()
+        for path, left, right in _pairs_below(alias, positions, signatures):
+            if clustering.are_same(left, right) or _content_of(signatures[left]) == _content_of(signatures[right]):
+                alike.append((left, right))
+                contents.setdefault(path, _content_of(signatures[left]))
+            else:
+                unlike.add(path)
+        if len({*contents.values()}) >= MIN_CONTENTS and len(unlike) <= MAX_UNLIKE * len(contents.keys() | unlike):
+            for left, right in alike:
+                reason = f"the same but for the page's own address, and so is all below {alias.new} and {alias.old}"
+                clustering.join(left, right, reason)
+
+
+def _proposed_folders(positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> list[FolderAlias]:
+    """Pairs of folders that share enough contents, apart from the addresses."""
+    seen: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+    contents: defaultdict[FolderAlias, set[int]] = defaultdict(set)
+    for url, position in positions.items():
+        signature = signatures.get(position)
+        if signature is None or signature.address_free is None or "?" in url:
+            continue
+        origin = url[: url.index("/", url.index("//") + 2)]
+        others = seen[origin, signature.address_free]
+        for other in others[:MAX_TRIES]:
+            starts = sorted(
+                different_starts(url[len(origin) :], other[len(origin) :]), key=lambda each: (len(each), each)
+            )
+            if starts[0] and starts[0] != starts[1]:
+                contents[FolderAlias(origin, starts[1], starts[0])].add(signature.address_free)
+        others.append(url)
+    enough = [
+        (-len(its), alias.old, alias.new, alias) for alias, its in contents.items() if len(its) >= MIN_CONTENTS // 2
+    ]
+    return [alias for *_, alias in sorted(enough)[:MAX_FOLDERS]]
+
+
+def _pairs_below(
+    alias: FolderAlias, positions: Mapping[str, int], signatures: Mapping[int, Signature]
+) -> Iterator[tuple[str, int, int]]:
+    """Path and positions of each two pages with text whose addresses differ only in the folder."""
+    for url, position in positions.items():
+        other = positions.get(alias.other(url) or "")
+        if other is not None and position in signatures and other in signatures:
+            yield url.partition("?")[0], position, other
+
+
+def _content_of(signature: Signature) -> tuple[int, ...]:
+    if signature.address_free is not None:
+        return signature.status, signature.address_free
+    return signature.status, signature.title, signature.text

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.labels.clusters import REORDERED, cluster_pages
-from dedup_crawler.labels.cosine import cluster_by_cosine, score_pairs
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import lines_of, n_words
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.labels.simhash import cluster_by_simhash
+from dedup_crawler.labels.published import cluster_by_cosine, cluster_by_simhash, score_pairs
 from dedup_crawler.pages.records import LabelledPage, PageText
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def label_store(
     texts read so far are in the store.
 
     BadInputError or MissingExtraError as :func:`~dedup_crawler.labels.main_text.clean_pages` and
-    :func:`~dedup_crawler.labels.cosine.score_pairs`.
+    :func:`~dedup_crawler.labels.published.score_pairs`.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
@@ -183,8 +182,17 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
     for page, cluster in zip(pages(), clusters, strict=True):
         n_urls[cluster] += bool(page.main_text)
     least = max(MIN_SINK_URLS, MIN_SINK_SHARE * n_urls.total())
-    first = _first_pages(pages, clusters, {cluster for cluster, n in n_urls.items() if n >= least})
-    n_pages = _pages_with(pages, {line for page in first.values() for line in lines_of(page)})
+    wanted = {cluster for cluster, n in n_urls.items() if n >= least}
+    if not wanted:
+        return ()
+    first: dict[int, LabelledPage] = {}
+    for page, cluster in zip(pages(), clusters, strict=True):
+        if page.main_text and cluster in wanted:
+            first.setdefault(cluster, page)
+    lines = {line for page in first.values() for line in lines_of(page)}
+    n_pages: Counter[str] = Counter()
+    for page in pages():
+        n_pages.update(lines.intersection(lines_of(page)))
     found: list[Sink] = []
     for cluster, page in first.items():
         most = max(COMMON_SHARE * n_urls.total(), SHARED * n_urls[cluster])
@@ -192,25 +200,6 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
         if page.status >= 400 or own <= MAX_SINK_WORDS:
             found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
     return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))
-
-
-def _first_pages(pages: Pages, clusters: Sequence[int], wanted: set[int]) -> dict[int, LabelledPage]:
-    """The first page with text of each of the *wanted* clusters."""
-    first: dict[int, LabelledPage] = {}
-    if wanted:
-        for page, cluster in zip(pages(), clusters, strict=True):
-            if page.main_text and cluster in wanted:
-                first.setdefault(cluster, page)
-    return first
-
-
-def _pages_with(pages: Pages, lines: set[str]) -> Counter[str]:
-    """Number of pages with each of *lines*."""
-    found: Counter[str] = Counter()
-    if lines:
-        for page in pages():
-            found.update(lines.intersection(lines_of(page)))
-    return found
 
 
 def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:

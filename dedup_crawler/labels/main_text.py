@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
 from dedup_crawler.labels.lines import content_kind, decode
-from dedup_crawler.labels.simhash import fingerprint, simhash_package
+from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
 
@@ -42,15 +42,11 @@ class TextReader:
     If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
     usual ``if __name__ == "__main__":``.
 
+    *language* is that of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
+    *n_workers* is the number of processes, by default one for each core.
+
     BadInputError if *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be
     started. MissingExtraError if the package simhash is not installed.
-
-    Parameters
-    ----------
-    language
-        Language of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
-    n_workers
-        Number of processes; by default one for each core.
     """
 
     def __init__(self, language: str = "English", n_workers: int | None = None) -> None:
@@ -85,11 +81,7 @@ class TextReader:
 
 
 def clean_pages(
-    pages: Iterable[Page],
-    *,
-    n_workers: int | None = None,
-    language: str = "English",
-    on_skip: OnSkip | None = None,
+    pages: Iterable[Page], *, n_workers: int | None = None, language: str = "English", on_skip: OnSkip | None = None
 ) -> Generator[PageText, None, None]:
     """Read the texts of *pages*, in order, with a bounded number of pages in memory.
 
@@ -97,15 +89,16 @@ def clean_pages(
     (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on or that killed its worker; such a page has an
     empty text. The other options and the errors are those of :class:`TextReader`.
     """
-    return _texts(TextReader(language, n_workers), pages, on_skip)
+    reader = TextReader(language, n_workers)  # fails here, not when the first text is taken
 
+    def texts() -> Generator[PageText, None, None]:
+        with reader:
+            for text, reason in reader.read(pages):
+                if reason is not None and on_skip is not None:
+                    on_skip(text.url, reason)
+                yield text
 
-def _texts(reader: TextReader, pages: Iterable[Page], on_skip: OnSkip | None) -> Generator[PageText, None, None]:
-    with reader:
-        for text, reason in reader.read(pages):
-            if reason is not None and on_skip is not None:
-                on_skip(text.url, reason)
-            yield text
+    return texts()
 
 
 def clean_page(page: Page, language: str = "English") -> Outcome:

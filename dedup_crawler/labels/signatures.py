@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.labels.arguments import Argument, address_free
 from dedup_crawler.labels.joins import TextlessJoins
-from dedup_crawler.labels.layout import Pages, SiteLayout
+from dedup_crawler.labels.layout import Argument, Pages, SiteLayout, address_free
 from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, line_facts, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
 

@@ -52,9 +52,8 @@ class Canonicalizer(SavedModel):
         name = type(self).__name__
         if not hasattr(self, "data_digest_"):
             return f"<{name}: has learnt nothing yet>"
-        return (
-            f"<{name} of {', '.join(sorted(self.hosts))}: learnt from {self.n_urls_} URLs of {self.n_clusters_} pages>"
-        )
+        hosts = ", ".join(sorted(self.hosts))
+        return f"<{name} of {hosts}: learnt from {self.n_urls_} URLs of {self.n_clusters_} pages>"
 
     def fit(
         self,
@@ -64,7 +63,7 @@ class Canonicalizer(SavedModel):
         redirects: Sequence[str | None] | None = None,
         evidence: PageEvidence | None = None,
     ) -> Self:
-        """Learn from a crawl.
+        """Learn from a crawl; BadInputError if lengths differ, there is no URL, or an option is out of range.
 
         Parameters
         ----------
@@ -80,19 +79,13 @@ class Canonicalizer(SavedModel):
         evidence
             Compares two pages, given the change of a rule (:mod:`dedup_crawler.evidence`). Without it the clusters are
             the evidence. Most methods ignore it.
-
-        Raises
-        ------
-        BadInputError
-            If the lengths differ, there is no URL, or an option is out of range.
         """
+        name = type(self).__name__
         if not urls:
-            raise BadInputError(f"{type(self).__name__}.fit got no URLs; there is nothing to learn from.")
+            raise BadInputError(f"{name}.fit got no URLs; there is nothing to learn from.")
         for what, given in (("clusters", clusters), ("referrers", referrers), ("redirects", redirects)):
             if given is not None and len(given) != len(urls):
-                raise BadInputError(
-                    f"{type(self).__name__}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL."
-                )
+                raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL.")
         self._check_options()
         forms = [normal_form(url) for url in urls]
         self._remember(forms, clusters, referrers)
@@ -106,12 +99,8 @@ class Canonicalizer(SavedModel):
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
         """Canonical form of *url*: URLs with equal forms are believed to show the same page.
 
-        Accepts any string. A URL of an unknown host comes back in normal form.
-
-        Raises
-        ------
-        NotFittedError
-            Before :meth:`fit` or :meth:`load`.
+        Accepts any string. A URL of an unknown host comes back in normal form. NotFittedError before :meth:`fit` or
+        :meth:`load`.
         """
         form = normal_form(url)
         return self._form(form, referrer) if self._knows(form) else form
@@ -128,14 +117,8 @@ class Canonicalizer(SavedModel):
         """Answers about each of *urls*, in order: ``url``, ``form``, ``covered``, ``rules`` and ``reason``.
 
         ``pandas.DataFrame(model.records(frame["url"]))`` makes a table of them. With *referrers* (the pages that hold
-        the links), the URLs must be in crawl order.
-
-        Raises
-        ------
-        BadInputError
-            If an entry of *urls* is no string, or the lengths differ.
-        NotFittedError
-            Before :meth:`fit` or :meth:`load`.
+        the links), the URLs must be in crawl order. BadInputError if an entry of *urls* is no string, or the lengths
+        differ; NotFittedError as :meth:`canonicalize`.
         """
         if isinstance(urls, str):
             raise BadInputError(f"records takes a list of URLs and got one text: write records([{urls[:200]!r}]).")
@@ -172,10 +155,8 @@ class Canonicalizer(SavedModel):
     def record_of(self, asked: Asked) -> Record:
         """Answer about one URL."""
         url, referrer, form = asked
-        rules = list(self.fired(url, referrer))
-        return Record(
-            url=url, form=form, covered=self.is_covered(url), rules=rules, reason=self.explain(url, referrer).reason
-        )
+        rules, reason = list(self.fired(url, referrer)), self.explain(url, referrer).reason
+        return Record(url=url, form=form, covered=self.is_covered(url), rules=rules, reason=reason)
 
     def is_covered(self, url: str) -> bool:
         """Return True if a crawl that continues gains nothing from *url*, because other URLs show its pages too.

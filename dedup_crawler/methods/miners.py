@@ -189,11 +189,7 @@ class Duster(DeepRuleBased):
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
         rules = consensus_rules(
-            crawl,
-            self.name,
-            min_clusters=self.min_clusters,
-            max_per_cluster=self.max_per_cluster,
-            seed=self.seed,
+            crawl, self.name, min_clusters=self.min_clusters, max_per_cluster=self.max_per_cluster, seed=self.seed
         )
         return naive_selection(qualified(rules, crawl, max_fpr=self.max_fpr, min_urls=self.min_urls), crawl)
 
@@ -236,16 +232,10 @@ class DustBuster(RuleBased):
     seed: int = 0
 
     def fit_sizes(self, urls: Sequence[str], sizes: Sequence[tuple[int, int]]) -> Self:
-        """Learn from the sizes of pages.
+        """Learn from the sizes of pages: ``sizes[i]`` is the smallest and the largest one (bytes) of ``urls[i]``.
 
-        BadInputError if the lengths differ, there is no URL, or an option is out of range.
-
-        Parameters
-        ----------
-        urls
-            URLs in any order; URLs with only empty answers are ignored.
-        sizes
-            ``sizes[i]`` is the smallest and the largest size (bytes) of the answers to ``urls[i]``.
+        URLs with only empty answers are ignored. BadInputError if the lengths differ, there is no URL, or an option is
+        out of range.
         """
         if len(urls) != len(sizes):
             raise BadInputError(f"{len(urls)} URLs and {len(sizes)} sizes; give one range of sizes per URL.")

@@ -200,8 +200,7 @@ class Seq2Seq(Canonicalizer):
         says = self._learnt(pairs, list(dict.fromkeys(url.template for url in crawl)))
         n_urls = Counter(url.template for url in crawl)
         table = TranslationTable(
-            templater,
-            {template: Translation(said, n_urls[template]) for template, said in says.items()},
+            templater, {template: Translation(said, n_urls[template]) for template, said in says.items()}
         ).settled(crawl)
         if self._option("judged_gate"):
             table = table.judged(crawl, first_judged=n_proposed, min_groups=_MIN_GROUPS, max_error=_MAX_ERROR)

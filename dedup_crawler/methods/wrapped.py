@@ -37,7 +37,7 @@ class _Wrapped(Canonicalizer):
         return self.model.n_learnt()
 
     def _check_options(self) -> NoReturn:
-        raise BadInputError("a model with static or switched-off rules cannot be fitted; fit the model itself.")
+        raise BadInputError("a model with static or switched-off rules cannot be fitted; fit the whole model itself.")
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
         self._check_options()

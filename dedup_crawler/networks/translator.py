@@ -158,79 +158,69 @@ def train(
     progress: Progress | None = None,
 ) -> Fit:
     """Train a translator; BadInputError if *device* is not available."""
+    draw = np.random.default_rng(seed)
+    losses: list[float] = []
+    exacts: list[tuple[int, float]] = []
     with reproducible(device, seed) as place:
-        return _TranslatorTraining(pairs, n_tokens, recipe, seed, place).run(progress)
-
-
-class _TranslatorTraining:
-    def __init__(self, pairs: Sequence[Pair], n_tokens: int, recipe: Recipe, seed: int, device: torch.device) -> None:
-        self.recipe, self.device = recipe, device
-        self.order = np.random.default_rng(seed)
-        self.pairs = pairs
-        self.model = Translator(n_tokens, recipe.hidden).to(device)
-        for parameter in self.model.parameters():
+        model = Translator(n_tokens, recipe.hidden).to(place)
+        for parameter in model.parameters():
             nn.init.uniform_(parameter, -recipe.init_range, recipe.init_range)
-        if recipe.optimizer == "sgd":
-            self.optimizer: torch.optim.Optimizer = torch.optim.SGD(self.model.parameters(), lr=recipe.learning_rate)
-        else:
-            self.optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate)
+        kind = torch.optim.SGD if recipe.optimizer == "sgd" else torch.optim.Adam
+        optimizer = kind(model.parameters(), lr=recipe.learning_rate)
         n_batches = math.ceil(len(pairs) / recipe.batch_size)
-        self.n_epochs = max(_MIN_EPOCHS, math.ceil(recipe.max_steps / n_batches))
-        self.look_every = math.ceil(_LOOK_EVERY / n_batches)  # epochs
+        n_epochs = max(_MIN_EPOCHS, math.ceil(recipe.max_steps / n_batches))
+        look_every = math.ceil(_LOOK_EVERY / n_batches)  # epochs
         # with a constant rate the fit would swing between epochs
-        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, self.n_epochs)
-
-    def run(self, progress: Progress | None) -> Fit:
-        best_exact, best = -1.0, copy.deepcopy(self.model.state_dict())
-        losses: list[float] = []
-        exacts: list[tuple[int, float]] = []
-        for epoch in range(1, self.n_epochs + 1):
-            losses.append(self._epoch())
-            self.schedule.step()
-            if epoch % self.look_every and epoch != self.n_epochs:
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)
+        best_exact, best = -1.0, copy.deepcopy(model.state_dict())
+        for epoch in range(1, n_epochs + 1):
+            losses.append(_epoch(model, [pairs[i] for i in draw.permutation(len(pairs))], recipe, optimizer))
+            schedule.step()
+            if epoch % look_every and epoch != n_epochs:
                 continue
-            exact = self._exact()
+            exact = _exact(model, pairs)
             exacts.append((epoch, exact))
             if progress is not None:
-                progress(epoch, self.n_epochs, exact)
+                progress(epoch, n_epochs, exact)
             if exact > best_exact:
-                best_exact, best = exact, copy.deepcopy(self.model.state_dict())
+                best_exact, best = exact, copy.deepcopy(model.state_dict())
             if best_exact == 1.0:
                 break
-        self.model.load_state_dict(best)
-        return Fit(self.model.eval(), best_exact, epoch, tuple(losses), tuple(exacts))
+        model.load_state_dict(best)
+    return Fit(model.eval(), best_exact, epoch, tuple(losses), tuple(exacts))
 
-    def _epoch(self) -> float:
-        self.model.train()
-        total, weight = 0.0, 0.0
-        order = self.order.permutation(len(self.pairs))
-        for start in range(0, len(order), self.recipe.batch_size):
-            batch = [self.pairs[i] for i in order[start : start + self.recipe.batch_size]]
-            source = _padded([pair.source for pair in batch]).to(self.device)
-            target = _padded([pair.target for pair in batch]).to(self.device)
-            lengths = torch.tensor([len(pair.source) for pair in batch])
-            # the decoder reads START, then the target without its last token
-            shifted = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], dim=1)
-            logits = self.model(source, lengths, shifted)  # (B, T, V)
-            # (B, T); the paper's binary cross-entropy only differs by a constant factor
-            loss = nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=PAD, reduction="none")
-            counts = torch.tensor([pair.count**self.recipe.count_power for pair in batch], device=self.device)  # (B,)
-            mean = (loss.sum(1) / (target != PAD).sum(1) * counts).sum() / counts.sum()
-            self.optimizer.zero_grad()
-            mean.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
-            self.optimizer.step()
-            total += float(mean.detach()) * len(batch)
-            weight += len(batch)
-        return total / weight
 
-    def _exact(self) -> float:
-        """Share (0-1) of the pairs, weighted by count, that are translated exactly."""
-        self.model.eval()
-        pairs = self.pairs
-        said = translations(self.model, [pair.source for pair in pairs], max(len(pair.target) for pair in pairs))
-        right = sum(pair.count for pair, numbers in zip(pairs, said, strict=True) if numbers == list(pair.target[:-1]))
-        return right / sum(pair.count for pair in pairs)
+def _epoch(model: Translator, pairs: Sequence[Pair], recipe: Recipe, optimizer: torch.optim.Optimizer) -> float:
+    """Train every pair once, in this order; returns the mean loss."""
+    model.train()
+    device = model.output.weight.device
+    total = 0.0
+    for start in range(0, len(pairs), recipe.batch_size):
+        batch = pairs[start : start + recipe.batch_size]
+        source = _padded([pair.source for pair in batch]).to(device)
+        target = _padded([pair.target for pair in batch]).to(device)
+        lengths = torch.tensor([len(pair.source) for pair in batch])
+        # the decoder reads START, then the target without its last token
+        shifted = torch.cat([torch.full_like(target[:, :1], START), target[:, :-1]], dim=1)
+        logits = model(source, lengths, shifted)  # (B, T, V)
+        # (B, T); the paper's binary cross-entropy only differs by a constant factor
+        loss = nn.functional.cross_entropy(logits.transpose(1, 2), target, ignore_index=PAD, reduction="none")
+        counts = torch.tensor([pair.count**recipe.count_power for pair in batch], device=device)  # (B,)
+        mean = (loss.sum(1) / (target != PAD).sum(1) * counts).sum() / counts.sum()
+        optimizer.zero_grad()
+        mean.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+        total += float(mean.detach()) * len(batch)
+    return total / len(pairs)
+
+
+def _exact(model: Translator, pairs: Sequence[Pair]) -> float:
+    """Share (0-1) of *pairs*, weighted by count, that are translated exactly."""
+    model.eval()
+    said = translations(model, [pair.source for pair in pairs], max(len(pair.target) for pair in pairs))
+    right = sum(pair.count for pair, numbers in zip(pairs, said, strict=True) if numbers == list(pair.target[:-1]))
+    return right / sum(pair.count for pair in pairs)
 
 
 def translations(model: Translator, sources: Sequence[Sequence[int]], max_tokens: int) -> list[list[int] | None]:

@@ -145,10 +145,13 @@ def live_facts(
     suspected = frozenset(rule for rule, its in counts.items() if its.is_switched_off or its.n_disagreed)
     drops = None if dropped is None else _read_drops(dropped, truth, suspected, progress)
     of_rules = drops.of_rules if drops is not None else {}
-    lives = [
-        _rule_life(sentences.get(rule, _name(rule)), of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts()))
-        for rule in dict.fromkeys([*of_rules, *counts])
-    ]
+    lives = []
+    for rule in dict.fromkeys([*of_rules, *counts]):
+        its_drops, its = of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts())
+        is_explored = its.n_agreed + its.n_disagreed > 0
+        lost = lost_pages(its_drops.n_dropped, its.n_agreed, its.n_disagreed) if is_explored else None
+        name = rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of another model"
+        lives.append(RuleLife(sentences.get(rule, name), its_drops.n_dropped, its, lost, its_drops.examples))
     lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
     n_agreed = sum(its.n_agreed for its in counts.values())
     n_disagreed = sum(its.n_disagreed for its in counts.values())
@@ -210,13 +213,3 @@ def _drop(line: bytes) -> LoggedDrop | None:
 def _seconds(value: Any) -> float | None:
     """A time that can be written as a date; None for anything else."""
     return float(value) if type(value) in (int, float) and 0 <= value < 1e11 else None
-
-
-def _rule_life(sentence: str, drops: RuleDrops, counts: RuleCounts) -> RuleLife:
-    is_explored = counts.n_agreed + counts.n_disagreed > 0
-    lost = lost_pages(drops.n_dropped, counts.n_agreed, counts.n_disagreed) if is_explored else None
-    return RuleLife(sentence, drops.n_dropped, counts, lost, drops.examples)
-
-
-def _name(rule: str) -> str:
-    return rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of another model"

@@ -15,12 +15,20 @@ from dedup_crawler.methods import load_model
 from dedup_crawler.methods.base import training_digest
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.report.crawl_facts import CrawlFacts, PageOf, crawl_facts, first_shown
+from dedup_crawler.report.crawl_facts import (
+    CrawlFacts,
+    PageOf,
+    crawl_facts,
+    examples_of,
+    first_shown,
+    pattern_tree,
+    shown_patterns,
+    tokens_of,
+)
 from dedup_crawler.report.drops import live_facts
 from dedup_crawler.report.figures import calibration_figure, curve_figure, growth_figure, promise_figure, saved_figure
 from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
-from dedup_crawler.report.waste import examples_of, pattern_tree, shown_patterns, tokens_of
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
 from dedup_crawler.whole_file import write_whole
@@ -54,16 +62,9 @@ def make_report(
 ) -> CrawlFacts | None:
     """Write the report to *output*, in one step; return the counts of the crawl, if there is one.
 
-    DedupError if a source cannot be read, *output* cannot be written or is another file, or an extra is missing.
-
-    Parameters
-    ----------
-    given
-        Sources of the report.
-    output
-        HTML file; only an earlier report is replaced.
-    progress
-        Called with the name of a step, the number of items done, and the number of all items.
+    Only an earlier report is replaced. *progress* is called with the name of a step, the number of items done, and the
+    number of all items. DedupError if a source cannot be read, *output* cannot be written or is another file, or an
+    extra is missing.
     """
     _check_output(output)
     if len(given.models) > MAX_MODELS:

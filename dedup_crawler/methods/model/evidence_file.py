@@ -86,11 +86,7 @@ def write_evidence(path: Path, evidence: EvidenceFile) -> None:
         "format": FORMAT,
         "model": evidence.model_digest,
         "rules": {
-            rule: {
-                "agreed": counts.n_agreed,
-                "disagreed": counts.n_disagreed,
-                "switched_off": counts.is_switched_off,
-            }
+            rule: {"agreed": counts.n_agreed, "disagreed": counts.n_disagreed, "switched_off": counts.is_switched_off}
             for rule, counts in sorted(evidence.rules.items())
         },
     }

@@ -19,6 +19,13 @@ MAX_POINTS = 200
 MAX_CURVES = 20
 _N_BINS = 10
 _DIGITS = 6
+_COUNTS = {
+    "n_true_positives": "same_said_same",
+    "n_false_positives": "different_said_same",
+    "n_true_negatives": "different_said_different",
+    "n_false_negatives": "same_said_different",
+}
+"""Field of :class:`HeldOut` -> its name in the file."""
 
 
 @dataclass(frozen=True)
@@ -111,17 +118,12 @@ def history_to_json(history: TrainingHistory) -> dict[str, Any]:
     }
     if history.held_out is not None:
         judged = history.held_out
-        value["held_out"] = {
-            "threshold": judged.threshold,
-            "same_said_same": judged.n_true_positives,
-            "different_said_same": judged.n_false_positives,
-            "different_said_different": judged.n_true_negatives,
-            "same_said_different": judged.n_false_negatives,
-            "bins": [
-                {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
-                for each in judged.bins
-            ],
-        }
+        bins = [
+            {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
+            for each in judged.bins
+        ]
+        counts = {key: getattr(judged, name) for name, key in _COUNTS.items()}
+        value["held_out"] = {"threshold": judged.threshold, **counts, "bins": bins}
     return value
 
 
@@ -139,17 +141,12 @@ def history_from_json(value: JsonValue) -> TrainingHistory:
 
 
 def _held_out(value: JsonValue) -> HeldOut:
-    return HeldOut(
-        value["threshold"].number(),
-        value["same_said_same"].count(),
-        value["different_said_same"].count(),
-        value["different_said_different"].count(),
-        value["same_said_different"].count(),
-        tuple(
-            Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
-            for each in value["bins"].values(_N_BINS)
-        ),
-    )
+    bins = [
+        Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
+        for each in value["bins"].values(_N_BINS)
+    ]
+    counts = {name: value[key].count() for name, key in _COUNTS.items()}
+    return HeldOut(threshold=value["threshold"].number(), **counts, bins=tuple(bins))
 
 
 def _point(value: JsonValue) -> tuple[int, float]:

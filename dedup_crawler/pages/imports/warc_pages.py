@@ -14,7 +14,6 @@ import zlib
 from collections import OrderedDict, deque
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -152,7 +151,10 @@ def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], s
     with zipfile.ZipFile(path) as archive:
         for member in warc_members(path):
             n_done = 0
-            told = partial(_tell, on_damage, member.filename)
+
+            def told(offset: int, reason: str, name: str = member.filename) -> None:
+                on_damage(offset, f"{name!r}: {reason}")
+
             for n_done, page in read_warc(_chunks(archive, member), told, start - n_before):
                 yield n_before + n_done, page
             n_before += n_done
@@ -182,10 +184,6 @@ def _chunks(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes
             yield from file_chunks(file)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:  # encrypted: RuntimeError
         yield Gap(f"damaged ZIP member: {error}")
-
-
-def _tell(on_damage: OnDamage, name: str, offset: int, reason: str) -> None:
-    on_damage(offset, f"{name!r}: {reason}")
 
 
 def target_of_answer(url: str, status: int, location: str | None) -> str | None:

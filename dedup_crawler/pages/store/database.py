@@ -90,10 +90,15 @@ class Database:
 
     def _prepare(self, create: bool) -> None:
         with self.reading() as connection:
-            if _is_empty(connection) and not create:
-                raise _missing(self.name)
-        if create:
-            self._create()
+            is_empty = _is_empty(connection)
+        if is_empty and not create:
+            raise _missing(self.name)
+        if is_empty:
+            with self.writing() as connection:
+                if _is_empty(connection):  # no other process was faster
+                    Tables.metadata.create_all(connection)
+                    facts = {"application": APPLICATION, "schema_version": str(SCHEMA_VERSION)}
+                    connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
         with self.reading() as connection:
             _check_writer(connection, self.name)
             is_complete = inspect(connection).has_table(DigestRow.__tablename__)
@@ -108,17 +113,6 @@ class Database:
                 raise StoreError(f"{self.name}: {error}: make the file and its folder writable") from error
             finally:
                 raw.close()
-
-    def _create(self) -> None:
-        """Create all tables in one transaction, unless there are tables already."""
-        with self.reading() as connection:
-            if not _is_empty(connection):
-                return
-        with self.writing() as connection:
-            if _is_empty(connection):
-                Tables.metadata.create_all(connection)
-                facts = {"application": APPLICATION, "schema_version": str(SCHEMA_VERSION)}
-                connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
 
 
 def engine_url(location: str | Path) -> URL:

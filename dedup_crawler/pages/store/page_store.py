@@ -52,20 +52,12 @@ class PageStore:
     it has no body and the new answer has one. URLs are compared byte by byte. NUL characters and lone surrogates in
     strings are replaced by U+FFFD, because databases refuse them; bodies are stored exactly.
 
-    Parameters
-    ----------
-    location
-        A path (SQLite), or the SQLAlchemy URL of a database in PostgreSQL (recognised by its ``://``).
-    create
-        True to create a missing database.
+    *location* is a path (SQLite), or the SQLAlchemy URL of a database in PostgreSQL (recognised by its ``://``). With
+    *create*, a missing database is created.
 
-    Raises
-    ------
-    StoreError
-        If the database is missing (*create* false) or cannot be opened, and from any method that cannot read or
-        write it. Pages that could not be written stay in memory, so :meth:`flush` can be tried again.
-    ForeignDatabaseError, SchemaVersionError
-        If another program, or another version of this one, wrote the database.
+    StoreError if the database is missing (without *create*) or cannot be opened, and from any method that cannot read
+    or write it. Pages that could not be written stay in memory, so :meth:`flush` can be tried again.
+    ForeignDatabaseError or SchemaVersionError if another program, or another version of this one, wrote the database.
     """
 
     def __init__(self, location: str | Path, *, create: bool = True) -> None:

@@ -57,14 +57,7 @@ LABELLED_COLUMNS = (
     PageRow.cluster,
     DigestRow.digest,
 )
-FACT_COLUMNS = (
-    PageRow.url,
-    PageRow.referrer,
-    PageRow.status,
-    PageRow.title,
-    PageRow.cluster,
-    PageRow.fetched_at,
-)
+FACT_COLUMNS = (PageRow.url, PageRow.referrer, PageRow.status, PageRow.title, PageRow.cluster, PageRow.fetched_at)
 BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=Body())
 """First 18 bytes of the body: a zstd frame has its uncompressed size there."""
 

@@ -1,12 +1,18 @@
-"""The labeller of the capstone: cosine scores of the pages found on one page.
+"""The labellers of the literature: by the cosine of word counts (the capstone), and by simhash (SIGIR'17).
 
 The capstone (lazem/MLND-Capstone) compares each page with the pages linked on it, and those with each other. The score
 is the cosine of their vectors of word counts, and 0.99 or more means duplicate. It fits a vectoriser for each pair.
 Here scikit-learn counts the words of each text once, by hashing, and the scores of a group are one matrix product.
+
+K. Xu, Z. Liu, J. Callan, SIGIR 2017, after G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, and M. Charikar, STOC 2002:
+pages with the same title are the same if their simhashes differ in at most three bits. They do not name the features;
+we use words with counts. The package ``simhash`` makes the fingerprints and finds similar ones.
 """
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +24,7 @@ import xxhash
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
+from dedup_crawler.labels.lines import split_words
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
@@ -33,8 +40,16 @@ SAMPLED_PER_PAGE = 4
 """Most sampled pairs for each page of a group, on average."""
 PART_PAGES = 1_000
 """Most pages that are scored at once, because the time grows with the square of the pages."""
+MAX_DISTANCE = 3
+"""Largest number of different bits, as in Manku et al. and SIGIR'17."""
+MIN_WORDS = 30
+"""Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
+_MAX_KNOWN = 100_000  # words whose hashes are remembered
+_MAX_LENGTH = 80  # bytes of such a word
 
 _BATCH_TEXTS = 500
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.ERROR)  # the package simhash warns about each fingerprint with many similar ones
 
 Score = tuple[str, str, float]
 Positions = npt.NDArray[np.int64]
@@ -163,3 +178,56 @@ def _vectorizer() -> tuple[Any, Any]:
     except ImportError:
         raise MissingExtraError("Scoring pages by cosine", "scikit-learn", "learn") from None
     return HashingVectorizer(alternate_sign=False, dtype=np.float32), vstack
+
+
+def fingerprint(text: str) -> int | None:
+    """64-bit simhash of the lower-case words of a text, with counts; None for a text of too few words.
+
+    Words find more true near-duplicates than shingles. MissingExtraError if the package ``simhash`` is not installed.
+    """
+    words = split_words(text.lower())
+    if len(words) < MIN_WORDS:
+        return None
+    return int(simhash_package().Simhash(words, hashfunc=_hash_of.__getitem__).value)
+
+
+class _WordHashes(dict[bytes, bytes]):
+    """Word -> its hash, as in the package ``simhash``: most words come again, and hashing them is most of the work."""
+
+    def __missing__(self, word: bytes) -> bytes:
+        found = hashlib.md5(word, usedforsecurity=False).digest()
+        if len(word) <= _MAX_LENGTH:
+            if len(self) >= _MAX_KNOWN:
+                self.clear()
+            self[word] = found
+        return found
+
+
+_hash_of = _WordHashes()
+
+
+def cluster_by_simhash(pages: Pages) -> Clustering:
+    """Cluster as SIGIR'17 does; pages without a fingerprint stay alone."""
+    package = simhash_package()
+    clustering = cluster_without_text(pages())
+    of_title: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    reason = f"the same title and simhashes within {MAX_DISTANCE} bits"
+    for position, page in enumerate(pages()):
+        if page.simhash is not None:
+            clustering.join(of_title[page.title].setdefault(page.simhash, position), position, reason)
+    for positions in of_title.values():
+        hashed = [(str(position), package.Simhash(value)) for value, position in positions.items()]
+        index = package.SimhashIndex(hashed, k=MAX_DISTANCE, log=_log)
+        for name, value in hashed:
+            for near in index.get_near_dups(value):
+                clustering.join(int(name), int(near), reason)
+    return clustering
+
+
+def simhash_package() -> Any:
+    """Import the package ``simhash``; MissingExtraError if it is not installed."""
+    try:
+        import simhash
+    except ImportError:
+        raise MissingExtraError("Fingerprinting the text of pages", "simhash", "learn") from None
+    return simhash
