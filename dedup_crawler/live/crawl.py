@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import ModelError
-from dedup_crawler.live.collecting.crawl_database import database_of, models_folder
-from dedup_crawler.live.collecting.seeding import EarlierPages
+from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, models_folder
 from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import check_learning
@@ -23,10 +24,6 @@ from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.rules.static_rules.layer import read_rule_files
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger("dedup_crawler.live")
 

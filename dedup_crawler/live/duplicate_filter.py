@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError, StoreError
 from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.collecting.collector import write_pages
-from dedup_crawler.live.collecting.seeding import earlier_urls
+from dedup_crawler.live.collecting.crawl_database import earlier_urls
 from dedup_crawler.live.crawl import FilteredCrawl, open_crawl
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.learning.learner import Learner
@@ -24,10 +26,6 @@ from dedup_crawler.live.telling.drop_report import MAX_OWNERS
 from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
 from dedup_crawler.live.telling.summary import progress_line, summary
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
 
 _FLUSH_S = 1.0
 _LOOK_AFTER_S = 10.0

@@ -11,11 +11,8 @@ import contextlib
 import logging
 import re
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 logger = logging.getLogger("dedup_crawler.live")
 

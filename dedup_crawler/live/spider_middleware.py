@@ -6,21 +6,18 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from inspect import isasyncgenfunction
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.scrapy_compat import stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 _BATCH = 250  # smaller batches have cold caches; larger ones cost more garbage collection
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.comparing.site_texts import SiteTexts
+from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.collecting.seeding import EarlierPages
-    from dedup_crawler.live.models.live_models import LiveModels
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.seen.protocol import form_digest
+from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.seen.protocol import SeenSet, form_digest
+from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.model.evidence_file import (
     EvidenceFile,
     RuleCounts,
@@ -20,16 +23,11 @@ from dedup_crawler.methods.model.evidence_file import (
 )
 from dedup_crawler.methods.switched_off import without
 from dedup_crawler.rules.language.rule_ids import order_identifier
+from dedup_crawler.rules.static_rules.layer import StaticLayer
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dedup_crawler.evidence.site_text import SiteText
-    from dedup_crawler.live.models.model_shelf import ModelShelf
-    from dedup_crawler.live.seen.protocol import SeenSet
-    from dedup_crawler.methods import Canonicalizer
-    from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 
 class LiveModels:

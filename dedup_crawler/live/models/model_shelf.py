@@ -10,15 +10,12 @@ import logging
 import time
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import DedupError, ModelError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name
 from dedup_crawler.methods.static_front import StaticFront
-
-if TYPE_CHECKING:
-    from dedup_crawler.rules.static_rules.layer import StaticLayer
+from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 logger = logging.getLogger(__name__)
 

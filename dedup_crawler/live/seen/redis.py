@@ -11,14 +11,12 @@ import contextlib
 import itertools
 import logging
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 logger = logging.getLogger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -11,8 +12,6 @@ from dedup_crawler.errors import BadInputError, MissingExtraError, SeenUnavailab
 from dedup_crawler.live.seen.redis_script import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from redis.asyncio import Redis
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")

@@ -6,14 +6,12 @@ Memory holds the place of each row, so most forms need no look-up and no deletio
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from dedup_crawler.live.seen.protocol import form_digest
 from dedup_crawler.live.seen.sqlite_file import SeenFile, Writes, portions
 from dedup_crawler.live.seen.table import BloomFilter, DigestTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 N_OWNERS = 20_000
 _N_FORGOTTEN = 1_000  # owners deleted at once

@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from scrapy.crawler import Crawler
+
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from dedup_crawler.live.requests.question import Question
 
 logger = logging.getLogger("dedup_crawler.live")

@@ -12,15 +12,13 @@ import time
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.lost_pages import lost_pages
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.crawl import FilteredCrawl
-    from dedup_crawler.live.exploration.rule_evidence import RuleState
-    from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.crawl import FilteredCrawl
+from dedup_crawler.live.exploration.rule_evidence import RuleState
+from dedup_crawler.live.models.live_models import LiveModels
 
 INTERVAL_S = 5.0
 _MAX_RULES = 200
