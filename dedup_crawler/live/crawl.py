@@ -50,8 +50,6 @@ class FilteredCrawl:
         self.seen: SeenSet[Any] = open_seen(options.seen, Path(jobs) if jobs else None)
         self.job = KilledJob(Path(jobs)) if jobs and self.seen.is_durable else None
         """The JOBDIR, if the crawl can be resumed."""
-        if self.job is not None:
-            self.job.put_aside()
         self.codes = RuleCodes()
         self.report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self.earlier = EarlierPages(self.database)

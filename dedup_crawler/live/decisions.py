@@ -259,7 +259,7 @@ class Decisions:
 
     async def _owner_of(self, question: Question) -> str | None:
         """Return the URL of the owner, if it is known."""
-        if (url := self._report.owner_of(question.digest)) is not None:
+        if (url := self._report.owners.get(question.digest)) is not None:
             return url
         try:
             text = await self._seen.owner(question.digest)

@@ -148,7 +148,7 @@ class DuplicateFilter:
         self._models.write_evidence()
         self._report.flush()
         for level, line in summary(self._crawl):
-            self._report.say(level, line)
+            self._report.say(line, level)
         self._report.close()
         self._show_status(ended=reason)
         await self._note_facts()
@@ -216,18 +216,18 @@ class DuplicateFilter:
     async def _take_models(self, folder: Path) -> None:
         """Switch to newly learnt models: from now on their forms count, also for seen pages."""
         try:
-            self._models.replace(ModelShelf(folder, layer=self._models.layer))
+            self._models.replace(ModelShelf(folder, layer=self._models.shelf.layer))
             self._decisions.forget_forms()
             await self._forget_seen()
         except (ModelError, SeenUnavailableError) as error:
             self._report.warn(f"The models that were learnt cannot be used: {error}")
             return
         self._decisions.begin_anew()
-        self._report.forget_owners()
+        self._report.owners.clear()
         self.answers.left_over += self._explorer.begin_anew()
         n_pages = self._restore()
         self._report.count("models/learnt")
-        self._report.inform(
+        self._report.say(
             f"Learnt from the crawl so far: its {n_pages} pages are {len(self.seen)} different ones by the new models."
         )
 
@@ -291,7 +291,7 @@ class DuplicateFilter:
     def _say_progress(self) -> None:
         if self._crawl.n_fetched != self._n_said:
             self._n_said = self._crawl.n_fetched
-            self._report.inform(progress_line(self._crawl))
+            self._report.say(progress_line(self._crawl))
 
     def _show_status(self, ended: str | None = None) -> None:
         if self._status is not None:

@@ -41,7 +41,6 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         # such a spider notes the referrer itself
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
-        self._slow: dict[object, bool] = {}  # callback -> True if it may await
 
     def _opened(self) -> None:
         """Refuse to work alone: the failures of owners would go unnoticed, and their substitutes would be lost."""
@@ -126,12 +125,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Return True if the callback may wait between two of its requests."""
         request = response.request if response is not None else None
         callback = (request.callback if request is not None else None) or getattr(self.crawler.spider, "parse", None)
-        function = getattr(callback, "__func__", None)
-        if function is None:  # no method; not cached, because each request may have its own function
-            return isasyncgenfunction(callback)
-        if function not in self._slow:
-            self._slow[function] = isasyncgenfunction(function)
-        return self._slow[function]
+        return isasyncgenfunction(callback)
 
     def _processed(self, response: Response | None) -> None:
         if response is not None and response.request is not None:

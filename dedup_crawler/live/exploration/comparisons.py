@@ -9,8 +9,7 @@ from typing import NamedTuple
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
-from dedup_crawler.live.comparing.site_texts import SiteTexts
+from dedup_crawler.live.comparing.same_page import SiteTexts, frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -127,7 +126,8 @@ class Comparisons:
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
-            if (learnt := self._models.site_text_of(host)) is not None:
+            model = self._models.of(host)
+            if model is not None and (learnt := model.site_text) is not None:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:

@@ -98,7 +98,7 @@ class CoveredTests:
         If the form has an owner, it was reached otherwise, unless only another such redirect has led to it. If it has
         no owner, a link may still come.
         """
-        is_known = self._report.owner_of(target_form) is not None and target_form not in self.led
+        is_known = target_form in self._report.owners and target_form not in self.led
         if is_known and not is_covered:
             self._on_verdict(form, rules, True)
             return

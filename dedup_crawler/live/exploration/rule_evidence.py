@@ -14,14 +14,12 @@ tested, and the whole life: an old rule that breaks is switched off at the fourt
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Verdict
-from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
+from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, Verdict, share_that_holds
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.belief import expected_error
 from dedup_crawler.rules.judging.bounds import tail
@@ -47,9 +45,7 @@ MAX_UNDECIDED = 20
 
 FIRST_RATE = 0.99
 """Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
-evidence. More are tested while that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
-MORE_WRONG = 2
-"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
+evidence. More are tested while that is worth it (:func:`~dedup_crawler.live.exploration.rule_life.tests_worth`)."""
 
 MAX_WRONG_OF_FORM = 4
 """One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
@@ -193,16 +189,7 @@ class RuleEvidence:
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
-        life = self._life_of(rule)
-        # right verdicts after the last wrong one
-        n_good = next((n for n, each in enumerate(reversed(life.recent)) if not each.is_right), SUSPECTED)
-        n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        # the site may have changed since training, and since the first tests
-        n_late = life.n_here - life.n_until_half
-        n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
-        if not life.n_wrong:
-            n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
-        n_missing = max(HELD - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:

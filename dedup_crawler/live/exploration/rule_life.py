@@ -1,13 +1,23 @@
-"""The history of one rule in a crawl: the results of its explorations."""
+"""The history of one rule in a crawl: the results of its explorations, and how many more are worth their fetches.
+
+A test costs a fetch. It lowers the expected error of the rule, and so the expected number of pages lost by its drops
+(:mod:`dedup_crawler.rules.judging.belief`). Tests go on while the next one saves more than it costs.
+
+The rules of a site were learnt together and change together. If many of them have held, a test of the next one is worth
+less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
+"""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.rules.judging.belief import expected_error
 
 WINDOW = 50
 """Number of latest verdicts that are searched for runs."""
@@ -15,6 +25,12 @@ SUSPECTED = 5
 """A wrong verdict among this many latest ones makes the rule suspected."""
 HELD = 3
 """Tests in this process that every rule needs; if none is wrong, the rule holds."""
+MORE_WRONG = 2
+"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
+COST_OF_LOSS = 20.0
+"""Number of fetches that one lost page costs; the project demands more than ten."""
+MAX_TESTS = 50
+"""Maximum of further tests of a rule, besides those that every rule needs."""
 
 
 class Verdict(NamedTuple):
@@ -89,6 +105,18 @@ class Life:
         if self.n_disagreed:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
+    def n_missing(self, n_dropped: int, promised_error: float, share: float) -> int:
+        """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
+        # right verdicts after the last wrong one
+        n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
+        n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * promised_error))
+        # the site may have changed since training, and since the first tests
+        n_late = self.n_here - self.n_until_half
+        n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
+        if not self.n_wrong:
+            n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
+        return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
+
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
         return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
@@ -100,3 +128,43 @@ class Life:
     def is_suspected(self) -> bool:
         """Return True if one of the latest verdicts went wrong."""
         return any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
+
+
+def share_that_holds(n_held: int, n_failed: int) -> float:
+    """Return the expected share (0-1) of a site's rules that hold, after *n_held* have held and *n_failed* have failed.
+
+    >>> share_that_holds(0, 0), share_that_holds(8, 0)
+    (0.5, 0.9)
+    """
+    return (1 + n_held) / (2 + n_held + n_failed)
+
+
+def tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
+    """Return the number of further tests that are worth it, at most :data:`MAX_TESTS`.
+
+    Parameters
+    ----------
+    n_tested, n_wrong
+        Earlier tests, and how many of them went wrong.
+    n_dropped
+        Requests that the rule has dropped.
+    share
+        See :func:`share_that_holds`.
+
+    >>> tests_worth(0, 0, 8, 0.5), tests_worth(0, 0, 64, 0.5), tests_worth(0, 0, 512, 0.5), tests_worth(20, 0, 512, 0.5)
+    (5, 12, 26, 6)
+    >>> tests_worth(0, 0, 8, 0.9), tests_worth(0, 0, 64, 0.9), tests_worth(0, 0, 512, 0.9)
+    (2, 5, 12)
+    """
+    return _tests_worth(n_tested, n_wrong, 1 << max(0, n_dropped - 1).bit_length(), share)
+
+
+@lru_cache(10_000)
+def _tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
+    expected = expected_error(n_tested, n_wrong, share)
+    for n in range(MAX_TESTS):
+        after = expected_error(n_tested + n + 1, n_wrong, share)
+        if COST_OF_LOSS * n_dropped * (expected - after) < 1:
+            return n
+        expected = after
+    return MAX_TESTS

@@ -152,11 +152,10 @@ class Learner:
     def _started(self) -> _Job:
         """Start a waiting job."""
         scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
-        command = [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", "--parent", str(os.getpid())]
         try:
             with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
                 process = subprocess.Popen(  # noqa: S603 - our own module, with the folder of this crawl
-                    [*command, "--", "-", str(self._folder)],
+                    [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", str(self._folder)],
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=complained,

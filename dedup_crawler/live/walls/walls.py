@@ -73,7 +73,7 @@ class Walls:
         if freeze.see(forms[-1], watched):
             if not freeze.is_frozen:
                 self._frozen.discard(host)
-                self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
+                self._report.say(f"{host} shows different pages again: duplicates are filtered as before.")
                 return set()
             self._frozen.add(host)
             self._report.count("site/frozen")
