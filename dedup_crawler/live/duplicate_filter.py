@@ -271,8 +271,7 @@ class DuplicateFilter:
         self.go_on(self._note_facts())
         if self._learner is not None:
             n_received = self._crawler.stats.get_value("response_received_count", 0)
-            self._learner.pages(self._n_earlier + n_received)
-            self._learner.tick()
+            self._learner.tick(self._n_earlier + n_received)
 
     def _judge_waiting(self, *, is_idle: bool) -> None:
         self._explorer.run_dry(is_idle=is_idle)
