@@ -109,8 +109,9 @@ class Explorer:
             return
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        self._reservoir.add(rules, question.kept())
-        self.alternatives.add(question.digest, url, question.kept())
+        kept = question.kept()
+        self._reservoir.add(rules, kept)
+        self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
