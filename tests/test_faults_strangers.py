@@ -84,8 +84,8 @@ def test_endless_duplicates_cost_no_more_than_the_bounds(tmp_path: Path):
     kept = [at_once(crawl.decide([Request(url)]))[0] for url in urls]
     assert kept[0]
     assert sum(kept) < 0.03 * N_LINKS  # explored URLs
-    assert MAX_OF_RULE <= len(crawl._explorer._reservoir) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
-    assert len(crawl._explorer.alternatives) <= MAX_ALL
+    assert MAX_OF_RULE <= len(crawl.explorer._reservoir) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
+    assert len(crawl.explorer.alternatives) <= MAX_ALL
 
 
 ODD = [

@@ -22,30 +22,13 @@ from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, Verdict, share_that_holds
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.belief import expected_error
-from dedup_crawler.rules.judging.bounds import tail
 
 MIN_ERROR = 0.02
 """Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
 MAX_ERROR = 0.1
 """Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
-LEVEL = 0.001
-"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
-
-YOUNG_RATE = 0.1
-"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
-YOUNG = 10
-SUSPECTED_RATE = 0.25
-"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
-
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
-
-MAX_UNDECIDED = 20
-"""Number of undecided explorations in a row after which a rule is held back."""
-
-FIRST_RATE = 0.99
-"""Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
-evidence. More are tested while that is worth it (:func:`~dedup_crawler.live.exploration.rule_life.tests_worth`)."""
 
 MAX_WRONG_OF_FORM = 4
 """One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
@@ -184,8 +167,7 @@ class RuleEvidence:
 
     def is_held(self, rule: str) -> bool:
         """Return True if a rule is held back after too many undecided explorations in a row."""
-        life = self._lives.get(rule)
-        return life is not None and life.n_undecided >= MAX_UNDECIDED
+        return rule in self._lives and self._lives[rule].is_held()
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
@@ -263,11 +245,7 @@ class RuleEvidence:
     def suspicion(self, rule: str) -> float:
         """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
         life = self._lives.get(rule)
-        if life is None:
-            return 0.0
-        error = self.promised_error(rule)
-        chance = min((tail(n_wrong, n, error) for n_wrong, n in life.runs()), default=1.0)
-        return LEVEL / (max(1, life.n_agreed + life.n_disagreed) * max(chance, 1e-300))
+        return life.suspicion(self.promised_error(rule)) if life is not None else 0.0
 
     def expected_error(self, rule: str) -> float:
         """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
@@ -304,13 +282,7 @@ class RuleEvidence:
         return life
 
     def _rate(self, rule: str) -> float:
-        life = self._life_of(rule)
-        if life.n_undecided >= MAX_UNDECIDED or self.is_doubted(rule):
-            return 1.0
-        if life.n_here + life.n_under_way < HELD:
-            return max(self._epsilon, FIRST_RATE)
-        floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
-        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
+        return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""

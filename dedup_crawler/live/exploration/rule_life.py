@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.belief import expected_error
+from dedup_crawler.rules.judging.bounds import tail
 
 WINDOW = 50
 """Number of latest verdicts that are searched for runs."""
@@ -25,6 +26,18 @@ SUSPECTED = 5
 """A wrong verdict among this many latest ones makes the rule suspected."""
 HELD = 3
 """Tests in this process that every rule needs; if none is wrong, the rule holds."""
+LEVEL = 0.001
+"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
+YOUNG_RATE = 0.1
+"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
+YOUNG = 10
+SUSPECTED_RATE = 0.25
+"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
+MAX_UNDECIDED = 20
+"""Number of undecided explorations in a row after which a rule is held back."""
+FIRST_RATE = 0.99
+"""Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
+evidence. More are tested while that is worth it (:func:`tests_worth`)."""
 MORE_WRONG = 2
 """Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
 COST_OF_LOSS = 20.0
@@ -105,6 +118,25 @@ class Life:
         if self.n_disagreed:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
+    def is_held(self) -> bool:
+        """Return True after too many undecided explorations in a row."""
+        return self.n_undecided >= MAX_UNDECIDED
+
+    def rate(self, epsilon: float) -> float:
+        """Return the share (0-1) of drops to explore; *epsilon* is that of a well-tested rule."""
+        if self.is_held():
+            return 1.0
+        if self.n_here + self.n_under_way < HELD:
+            return max(epsilon, FIRST_RATE)
+        is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
+        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way)
+        return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
+
+    def suspicion(self, promised_error: float) -> float:
+        """Return the significance level by the p-value of the verdicts under the promise; above 1 the rule fails."""
+        chance = min((tail(n_wrong, n, promised_error) for n_wrong, n in self.runs()), default=1.0)
+        return LEVEL / (max(1, self.n_agreed + self.n_disagreed) * max(chance, 1e-300))
+
     def n_missing(self, n_dropped: int, promised_error: float, share: float) -> int:
         """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
         # right verdicts after the last wrong one
@@ -124,10 +156,6 @@ class Life:
     def has_failed(self) -> bool:
         """Return True if this process has tested the rule, and it was wrong now or earlier."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
-
-    def is_suspected(self) -> bool:
-        """Return True if one of the latest verdicts went wrong."""
-        return any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
 
 
 def share_that_holds(n_held: int, n_failed: int) -> float:
