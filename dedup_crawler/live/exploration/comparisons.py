@@ -71,7 +71,7 @@ class Comparisons:
         self._asked_again.pop(form, None)
         self._stand_ins.pop(form, None)
         self.owners.put(form, page)
-        for duplicate in self._awaited.take(form) if self._awaited else ():
+        for duplicate in self._awaited.take(form):
             self._compare(form, page, duplicate)
 
     def learn_frame(self, form: bytes, page: FetchedPage) -> None:
@@ -165,9 +165,6 @@ class AwaitedOwners:
     def __init__(self) -> None:
         self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
         self._n_bytes = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._of)
 
     def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:
         """Keep a page until the owner of *form* comes; return the pages given up for lack of room."""

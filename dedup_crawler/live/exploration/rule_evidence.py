@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, Verdict, share_that_holds
+from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, RuleState, Verdict, share_that_holds
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.judging.belief import expected_error
 
@@ -34,18 +33,6 @@ MAX_WRONG_OF_FORM = 4
 """One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
 MAX_FORMS = 50_000
 """Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
-
-
-class RuleState(NamedTuple):
-    """State of a rule in this crawl."""
-
-    rule: str
-    standing: str
-    """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
-    n_dropped: int
-    """Number of different dropped URLs."""
-    n_tested: int
-    n_wrong: int
 
 
 class RuleEvidence:

@@ -54,6 +54,18 @@ class Verdict(NamedTuple):
     """The rules that led to the drop together."""
 
 
+class RuleState(NamedTuple):
+    """State of a rule in this crawl."""
+
+    rule: str
+    standing: str
+    """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
+    n_dropped: int
+    """Number of different dropped URLs."""
+    n_tested: int
+    n_wrong: int
+
+
 @dataclass(slots=True)
 class Life:
     """One rule."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.lost_pages import lost_pages
 from dedup_crawler.live.crawl import FilteredCrawl
-from dedup_crawler.live.exploration.rule_evidence import RuleState
+from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.models.live_models import LiveModels
 
 INTERVAL_S = 5.0
