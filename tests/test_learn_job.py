@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -24,6 +25,12 @@ from planted_pages import pages
 from planted_site import HOST
 from recordings import PYTHON
 
+MAIN = """
+import sys
+from pathlib import Path
+from dedup_crawler.live.learning.learn_job import main
+sys.exit(main(Path(sys.argv[1])))
+"""
 JOB = [*PYTHON, "-m", "dedup_crawler.live.learning.learn_job"]
 SAME = [f"{HOST}/topic.php?t=777", f"{HOST}/topic.php?t=777&sid=0123456789abcdef"]
 
@@ -60,19 +67,27 @@ def scratch(tmp_path: Path) -> Path:
     return tmp_path / "scratch"
 
 
-def job(db: Path, models: Path, scratch: Path, *options: str, code: str = "") -> subprocess.Popen[str]:
+def database_line(db: Path, scratch: Path) -> IO[str]:
+    """Return the stdin of a job: its first line names the database."""
+    line = scratch.with_suffix(".stdin")
+    line.write_text(f"{db}\n")
+    return line.open()
+
+
+def job(db: Path, models: Path, scratch: Path, *, code: str = "") -> subprocess.Popen[str]:
     """Start a job, as a module or, with *code* before it, from a script."""
     command = JOB
     if code:
-        tail = "import sys; from dedup_crawler.live.learning.learn_job import main; sys.exit(main(sys.argv[1:]))"
-        command = [*PYTHON, "-c", f"{textwrap.dedent(code)}\n{tail}"]
-    return subprocess.Popen(
-        [*command, *options, str(db), str(models)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
-    )
+        command = [*PYTHON, "-c", f"{textwrap.dedent(code)}\n{MAIN}"]
+    with database_line(db, scratch) as stdin:
+        return subprocess.Popen(
+            [*command, str(models)],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(scratch)},
+        )
 
 
 def test_a_job_learns_while_the_crawl_writes(db: Path, tmp_path: Path, scratch: Path):
@@ -164,21 +179,19 @@ def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, s
     """The crawl is killed (-9) during the job: the job ends by itself, and leaves nothing."""
     slow = "import time; from dedup_crawler.live.learning import refit; refit.cluster_labelled = lambda *_: "
     slow += "time.sleep(600)"
-    tail = "import sys; from dedup_crawler.live.learning.learn_job import main; main(sys.argv[1:])"
-    crawl = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import os, subprocess, sys, time; job = subprocess.Popen([sys.executable, '-c', sys.argv[1], '--parent', "
-            "str(os.getpid()), *sys.argv[2:]]); print(job.pid, flush=True); time.sleep(600)",
-            f"{slow}; {tail}",
-            str(db),
-            str(tmp_path / "models"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
-    )
+    crawl_code = """
+        import subprocess, sys, time
+        print(subprocess.Popen([sys.executable, "-c", *sys.argv[1:]]).pid, flush=True)
+        time.sleep(600)
+    """
+    with database_line(db, scratch) as stdin:
+        crawl = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(crawl_code), f"{slow}\n{MAIN}", str(tmp_path / "models")],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(scratch)},
+        )
     assert crawl.stdout is not None
     pid = int(crawl.stdout.readline())
     wait_until((tmp_path / "models").exists)

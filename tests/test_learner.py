@@ -34,13 +34,12 @@ class Crawl:
 
     def learn(self, n_pages: int) -> None:
         """Fetch *n* pages, and wait for the result."""
-        self.learner.pages(n_pages)
-        self.learner.tick()
+        self.learner.tick(n_pages)
         deadline = time.monotonic() + 600  # for a busy machine
         while self.is_learning:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-            self.learner.tick()
+            self.learner.tick(n_pages)
 
 
 @pytest.fixture
@@ -56,12 +55,11 @@ def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 240)
-    crawl.learner.pages(239)
-    crawl.learner.tick()
+    crawl.learner.tick(239)
     assert not crawl.is_learning
 
     crawl.learn(240)
-    crawl.learner.tick()
+    crawl.learner.tick(240)
 
     assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
     assert load_model(tmp_path / "models" / "forum.example").n_learnt() == 1
@@ -73,10 +71,8 @@ def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: 
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 1000)
-    crawl.learner.pages(200)
-    crawl.learner.tick()
-    crawl.learner.pages(240)
-    crawl.learner.tick()
+    crawl.learner.tick(200)
+    crawl.learner.tick(240)
 
     deadline = time.monotonic() + 600
     with PageStore(tmp_path / "crawl.db") as store:
@@ -95,12 +91,11 @@ def test_a_job_that_is_killed_while_it_waits_is_replaced(tmp_path: Path, scratch
     with PageStore(tmp_path / "crawl.db") as store:
         store.add_many(pages(60))
     crawl = Crawl(tmp_path, 240)
-    crawl.learner.pages(100)
-    crawl.learner.tick()
+    crawl.learner.tick(100)
     assert crawl.learner._job is not None
     crawl.learner._job.process.kill()
     crawl.learner._job.process.wait()
-    crawl.learner.tick()
+    crawl.learner.tick(100)
 
     crawl.learn(240)
 
@@ -127,8 +122,7 @@ def test_a_failed_job_is_said_once_and_tried_again_when_there_are_more_pages(tmp
 def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
     """A killed job: the message names the signal, and the job's files are removed."""
     crawl = Crawl(tmp_path)
-    crawl.learner.pages(100)
-    crawl.learner.tick()
+    crawl.learner.tick(100)
     assert crawl.learner._job is not None
     os.kill(crawl.learner._job.process.pid, signal.SIGKILL)
 
@@ -143,8 +137,7 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
 def test_the_end_of_the_crawl_ends_the_job(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch):
     """Closing ends a running job silently and leaves nothing; a second close is no error."""
     crawl = Crawl(tmp_path)
-    crawl.learner.pages(100)
-    crawl.learner.tick()
+    crawl.learner.tick(100)
     assert crawl.learner._job is not None
     process = crawl.learner._job.process
 

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from dedup_crawler.errors import DamagedModelError, ModelError
+from dedup_crawler.live.models import model_shelf
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import default_model_folder
@@ -88,12 +89,13 @@ def test_one_damaged_model_folder_is_an_error(tmp_path):
             ModelShelf(path)
 
 
-def test_few_models_are_in_memory(tmp_path):
+def test_few_models_are_in_memory(tmp_path, monkeypatch):
     """Of 100 hosts the last used models stay, any other is loaded again, and all answer correctly."""
     hosts = [f"h{number}.example" for number in range(100)]
     for host in hosts:
         shelve(tmp_path, host)
-    shelf = ModelShelf(tmp_path, max_models=5)
+    monkeypatch.setattr(model_shelf, "MAX_MODELS", 5)
+    shelf = ModelShelf(tmp_path)
 
     first = shelf.of(hosts[0])
     for _ in range(2):
@@ -128,11 +130,12 @@ def test_a_model_of_several_hosts_answers_for_its_folder_s(tmp_path):
     assert shelf.of("two.example") is None
 
 
-def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, caplog):
+def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, monkeypatch, caplog):
     """Even if its folder is gone; when it is back, the new model is used, with one line."""
     shelve(tmp_path, "one.example")
     shelve(tmp_path, "two.example")
-    shelf = ModelShelf(tmp_path, max_models=1)
+    monkeypatch.setattr(model_shelf, "MAX_MODELS", 1)
+    shelf = ModelShelf(tmp_path)
     model = shelf.of("one.example")
     shelve(tmp_path, "one.example", "keep-all")
 

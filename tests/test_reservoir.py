@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration.dropped_requests import Reservoir
+from dedup_crawler.live.exploration import dropped_requests
+from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_OF_RULE, Reservoir
 
 
 def taken(reservoir, rule):
@@ -38,27 +40,29 @@ def test_a_drop_without_a_rule_is_not_kept():
     """A drop without rules is never needed."""
     reservoir: Reservoir[str] = Reservoir()
     reservoir.add([], "/1")
-    assert (len(reservoir), reservoir.n_forgotten) == (0, 0)
+    assert len(reservoir) == 0
 
 
 def test_a_rule_keeps_its_latest():
-    """Forgotten drops are counted, because they cannot be sent."""
-    reservoir: Reservoir[int] = Reservoir(max_of_rule=3)
-    for i in range(5):
+    """The oldest drops of a rule are forgotten, some at once."""
+    reservoir: Reservoir[int] = Reservoir()
+    for i in range(3 * MAX_OF_RULE):
         reservoir.add(["a"], i)
-    assert taken(reservoir, "a") == [2, 3, 4]
-    assert reservoir.n_forgotten == 2
+    kept = taken(reservoir, "a")
+    assert MAX_OF_RULE <= len(kept) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
+    assert kept == [*range(3 * MAX_OF_RULE - len(kept), 3 * MAX_OF_RULE)]
 
 
-def test_when_all_is_full_the_fullest_rule_gives():
+def test_when_all_is_full_the_fullest_rule_gives(monkeypatch):
     """A rule with very many drops does not displace the few drops of another."""
-    reservoir: Reservoir[int] = Reservoir(max_of_rule=100, max_all=100)
+    monkeypatch.setattr(dropped_requests, "MAX_ALL", 100)
+    reservoir: Reservoir[int] = Reservoir()
     for i in range(3):
         reservoir.add(["rare"], i)
-    for i in range(300):
+    for i in range(3000):
         reservoir.add(["busy"], i)
     assert taken(reservoir, "rare") == [0, 1, 2]
-    assert taken(reservoir, "busy")[-1] == 299
+    assert taken(reservoir, "busy")[-1] == 2999
 
 
 def test_a_sample_is_taken_at_even_distances_and_once():
@@ -112,16 +116,22 @@ def test_all_are_taken_at_once():
     st.lists(st.tuples(st.lists(st.sampled_from("abcd"), max_size=3), st.booleans()), max_size=200),
     st.integers(1, 8),
     st.integers(1, 12),
+    st.integers(1, 4),
 )
-def test_bounds_and_counts_hold_whatever_comes(steps, max_of_rule, max_all):
-    """Law: never more than the bounds; every request that was added is kept, taken or counted as forgotten."""
-    reservoir: Reservoir[int] = Reservoir(max_of_rule, max_all)
-    n_added = n_taken = 0
-    for i, (rules, is_take) in enumerate(steps):
-        if is_take and rules:
-            n_taken += len(reservoir.take(rules[0]))
-        else:
-            reservoir.add(rules, i)
-            n_added += bool(rules)
-        assert len(reservoir) <= max_all
-        assert len(reservoir) + n_taken + reservoir.n_forgotten == n_added
+def test_bounds_hold_whatever_comes(steps, max_of_rule, max_all, at_once):
+    """Law: never more than the bounds, and no drop comes back twice, or in another order."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("MAX_OF_RULE", max_of_rule), ("MAX_ALL", max_all), ("FORGOTTEN_AT_ONCE", at_once)):
+            patch.setattr(dropped_requests, name, value)
+        reservoir: Reservoir[int] = Reservoir()
+        left: list[tuple[int, list[str]]] = []
+        for i, (rules, is_take) in enumerate(steps):
+            if is_take and rules:
+                expected = [number for number, its_rules in left if rules[0] in its_rules]
+                found = taken(reservoir, rules[0])
+                assert found == [number for number in expected if number in found]
+                left = [entry for entry in left if entry[0] not in expected]
+            elif rules:
+                reservoir.add(rules, i)
+                left.append((i, rules))
+            assert len(reservoir) < max_all + at_once

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chromium import opened
-from dedup_crawler.live.exploration.rule_evidence import RuleState
-from dedup_crawler.live.telling.status_page import Number, html
+from dedup_crawler.live.exploration.rule_life import RuleState
+from dedup_crawler.live.telling.status_page import html
 from live_site import Site, strip_query_model, walk
 from test_faults_exploration import text as words
 
@@ -59,7 +59,7 @@ def test_it_fits_a_phone_and_a_desk(browser, shown, width):
 def test_a_running_crawl_refreshes_its_page_and_no_word_of_a_site_runs():
     """Untrusted text stays text; the browser reloads by itself."""
     state = RuleState("ab12", "being tested", 7, 2, 1)
-    text = html(SCRIPT, [Number(SCRIPT, SCRIPT, SCRIPT)], [(state, f"drop `{SCRIPT}`")], None)
+    text = html(SCRIPT, [(SCRIPT, SCRIPT, SCRIPT)], [(state, f"drop `{SCRIPT}`")], None)
     assert 'http-equiv="refresh"' in text
     assert "<script" not in text
     assert "It is running" in text

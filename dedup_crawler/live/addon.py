@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from scrapy.settings import BaseSettings
 
 from dedup_crawler.live.collecting.collector import Collector
 from dedup_crawler.live.middleware import DuplicateFilterMiddleware
 from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 
 class Addon:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from scrapy import Request
+from scrapy.http import Response
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target
+from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.walls.alike_answers import forms_left
 from dedup_crawler.live.walls.walls import Sinks, says_nothing
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
-
-    from dedup_crawler.live.crawl import FilteredCrawl
 
 _MAX_WITHDRAWN = 20_000
 _MAX_ORPHANS = 20_000

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
-from dedup_crawler.errors import ModelError
-from dedup_crawler.live.collecting.crawl_database import database_of, models_folder
-from dedup_crawler.live.collecting.seeding import EarlierPages
+from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
+from dedup_crawler.live.collecting.collector import write_pages
+from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
 from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import check_learning
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
-from dedup_crawler.live.options import Options, warn_of_unknown_settings
+from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.seen.opening import open_seen
-from dedup_crawler.live.seen.protocol import SeenSet
+from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.rules.static_rules.layer import read_rule_files
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
+from dedup_crawler.urls.normal import host_of, normal_form
 
 logger = logging.getLogger("dedup_crawler.live")
+
+_CODES_FACT = "rule codes"
+_MODELS_FACT = "models"
 
 
 class FilteredCrawl:
@@ -53,8 +57,6 @@ class FilteredCrawl:
         self.seen: SeenSet[Any] = open_seen(options.seen, Path(jobs) if jobs else None)
         self.job = KilledJob(Path(jobs)) if jobs and self.seen.is_durable else None
         """The JOBDIR, if the crawl can be resumed."""
-        if self.job is not None:
-            self.job.put_aside()
         self.codes = RuleCodes()
         self.report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self.earlier = EarlierPages(self.database)
@@ -64,6 +66,7 @@ class FilteredCrawl:
         self.n_fetched = 0
         """Number of answers to requests that own a form or test a rule."""
         self._writer = RequestWriter()
+        self._noted: dict[str, str] = {}
 
     def text_of(self, request: Request) -> str | None:
         """Write a request as text; None if that is impossible."""
@@ -72,6 +75,45 @@ class FilteredCrawl:
     def request_of(self, text: str) -> Request | None:
         """Read a request from its text; None if that is impossible."""
         return request_of(text, self.crawler.spider)
+
+    def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine; continue it in the background if it suspends."""
+        if self.seen.is_local:
+            at_once(coroutine)
+        else:
+            deferred_from_coro(coroutine)
+
+    def restore(self) -> int:
+        """Mark pages of the same database as seen; return their number."""
+        if self.database is None:
+            return 0
+        n_pages = 0
+        write_pages(self.crawler)
+        try:
+            for url in map(normal_form, earlier_urls(self.database)):
+                n_pages += 1
+                if self.models.of(host_of(url)) is not None:
+                    form, rules = self.models.form_of(url)
+                    self.seen.restore(form, owner_tag(url), self.codes.code_of(rules))
+                    self.report.restored(form, url)
+        except StoreError as error:
+            self.report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
+        return n_pages
+
+    async def recall_facts(self) -> None:
+        """Read what an earlier process has noted in the seen set: model digests and rule codes."""
+        self.models.expect(await self.seen.noted(_MODELS_FACT))
+        self.codes.read(await self.seen.noted(_CODES_FACT) or "")
+
+    async def note_facts(self) -> None:
+        """Note changed model digests and rule codes in the seen set."""
+        for key, text in ((_MODELS_FACT, self.models.digests()), (_CODES_FACT, self.codes.to_text())):
+            if self._noted.get(key) != text:
+                try:
+                    await self.seen.note(key, text)
+                    self._noted[key] = text
+                except SeenUnavailableError:
+                    return  # try again in a second
 
     def _shelf(self) -> ModelShelf:
         """Return the models of the crawl at its start."""
@@ -82,18 +124,3 @@ class FilteredCrawl:
             return ModelShelf(place, may_be_empty=self.learnt is not None, layer=layer)
         except ModelError as error:
             raise ModelError(f"DEDUP_MODEL = {str(self.options.model or self.learnt)!r}: {error}") from error
-
-
-def open_crawl(crawler: Crawler) -> FilteredCrawl | None:
-    """Open what the settings of a crawl name; None if the filter is off, or has no model and learns none.
-
-    DedupError if a setting cannot be used.
-    """
-    warn_of_unknown_settings(crawler)
-    options = Options.from_settings(crawler.settings)
-    if not options.is_enabled:
-        return None
-    if options.model is None and options.learn_after is None:
-        logger.info("DEDUP_MODEL is not set: no duplicates are filtered.")
-        return None
-    return FilteredCrawl(crawler, options)

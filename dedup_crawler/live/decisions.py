@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
+from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.notes import Notes
@@ -17,11 +18,6 @@ from dedup_crawler.live.requests.question import Question, Questions
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, Standing, form_digest, owner_tag
 from dedup_crawler.urls.normal import normal_form
-
-if TYPE_CHECKING:
-    from scrapy import Request
-
-    from dedup_crawler.live.crawl import FilteredCrawl
 
 _MAX_OWNERS = 10_000
 _MAX_URL = 1_000  # characters; longer URLs are not remembered
@@ -263,7 +259,7 @@ class Decisions:
 
     async def _owner_of(self, question: Question) -> str | None:
         """Return the URL of the owner, if it is known."""
-        if (url := self._report.owner_of(question.digest)) is not None:
+        if (url := self._report.owners.get(question.digest)) is not None:
             return url
         try:
             text = await self._seen.owner(question.digest)

@@ -11,11 +11,8 @@ import contextlib
 import logging
 import re
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 logger = logging.getLogger("dedup_crawler.live")
 
@@ -25,12 +22,16 @@ _NAME = re.compile(rb"[0-9a-f]{1,32}")
 
 
 class KilledJob:
-    """A JOBDIR, created if missing, with a mark that tells whether the previous process was killed."""
+    """A JOBDIR, created if missing, with a mark that tells whether the previous process was killed.
+
+    Make it before Scrapy opens the JOBDIR: it renames the queue and the dupefilter's file of a killed process.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.killed: str | None = None
         """Name of the killed process; None if no process was killed, or it had no name."""
+        self._put_aside()
 
     def begin(self, process: str) -> None:
         """Note the start of a process; its name may be empty."""
@@ -43,8 +44,7 @@ class KilledJob:
         with self._trouble_said("cannot be written: the next process will treat this one as killed"):
             (self._folder / _RUNNING).unlink(missing_ok=True)
 
-    def put_aside(self) -> None:
-        """Rename Scrapy's queue and the dupefilter's file if a process was killed. Call it before Scrapy opens them."""
+    def _put_aside(self) -> None:
         try:
             told = (self._folder / _RUNNING).read_bytes()
         except FileNotFoundError:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.http import Response
 
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.requests import request_marks as marks
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from typing_extensions import Self
 
 
 class DuplicateRequestError(IgnoreRequest):
@@ -45,7 +41,7 @@ class DuplicateFilterMiddleware:
         self._filter.has_downloader_side = True
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> DuplicateFilterMiddleware:
         """Build the filter from the ``DEDUP_*`` settings."""
         duplicate_filter = DuplicateFilter.of(crawler)
         if duplicate_filter is None:

@@ -10,14 +10,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from scrapy import signals, version_info
+from scrapy import Request, Spider, signals, version_info
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.defer import deferred_from_coro
-
-if TYPE_CHECKING:
-    from scrapy import Request, Spider
-    from scrapy.core.scheduler import BaseScheduler
-    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -6,21 +6,18 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from inspect import isasyncgenfunction
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.scrapy_compat import stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 _BATCH = 250  # smaller batches have cold caches; larger ones cost more garbage collection
 
@@ -44,7 +41,6 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         # such a spider notes the referrer itself
         self._notes_referrers = not getattr(crawler.spidercls, "yields_pages", False)
-        self._slow: dict[object, bool] = {}  # callback -> True if it may await
 
     def _opened(self) -> None:
         """Refuse to work alone: the failures of owners would go unnoticed, and their substitutes would be lost."""
@@ -129,12 +125,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Return True if the callback may wait between two of its requests."""
         request = response.request if response is not None else None
         callback = (request.callback if request is not None else None) or getattr(self.crawler.spider, "parse", None)
-        function = getattr(callback, "__func__", None)
-        if function is None:  # no method; not cached, because each request may have its own function
-            return isasyncgenfunction(callback)
-        if function not in self._slow:
-            self._slow[function] = isasyncgenfunction(function)
-        return self._slow[function]
+        return isasyncgenfunction(callback)
 
     def _processed(self, response: Response | None) -> None:
         if response is not None and response.request is not None:

@@ -10,11 +10,14 @@ import contextlib
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
@@ -23,18 +26,12 @@ from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
 from dedup_crawler.live.options import warn_of_unknown_settings
 from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call, refuse_to_start
+from dedup_crawler.pages.records import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
-    from typing_extensions import Self
 
-    from dedup_crawler.pages.records import Page
     from dedup_crawler.pages.store import PageStore
 
 logger = logging.getLogger(__name__)
@@ -56,11 +53,10 @@ class StorePipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        self._recorder = _open_recorder(crawler, self._give_up, keeps_trying=False)
+        self._recorder = _open_recorder(crawler, only_collects=True)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
         """Build the pipeline for Scrapy."""
         return cls(crawler)
 
@@ -78,10 +74,6 @@ class StorePipeline:
         """Write the remaining pages."""
         self._recorder.close()
 
-    def _give_up(self, error: StoreError) -> None:
-        logger.error("%s; the crawl stops here.", error, extra={"spider": self.crawler.spider})
-        close_crawl(self.crawler, "store_failed")
-
 
 class Collector(BaseSpiderMiddleware):
     """Stores every page that any spider fetches, redirects and errors included, in ``DEDUP_COLLECT``.
@@ -95,12 +87,12 @@ class Collector(BaseSpiderMiddleware):
         super().__init__(crawler)
         if getattr(crawler.spidercls, "yields_pages", False):
             raise NotConfigured  # the pipeline stores them
-        self._recorder = _open_recorder(crawler, self._give_up, keeps_trying=True)
+        self._recorder = _open_recorder(crawler, only_collects=False)
         for handler, signal in (
-            (self._opened, signals.spider_opened),
+            (self._recorder.start, signals.spider_opened),
             (self._scheduled, signals.request_scheduled),
             (self._received, signals.response_received),
-            (self._closed, signals.spider_closed),
+            (self._recorder.close, signals.spider_closed),
         ):
             crawler.signals.connect(handler, signal=signal)
 
@@ -110,9 +102,6 @@ class Collector(BaseSpiderMiddleware):
         if response is not None and request.url != response.url:
             request.meta[REFERRER_KEY] = response.url
         return request
-
-    def _opened(self) -> None:
-        self._recorder.start()
 
     def _scheduled(self, request: Request) -> None:
         """Store the redirect that led to *request*: Scrapy follows it before any other component sees the response."""
@@ -132,20 +121,14 @@ class Collector(BaseSpiderMiddleware):
         if request.callback is not NO_CALLBACK:
             self._recorder.add(page_item(request, response))
 
-    def _closed(self) -> None:
-        self._recorder.close()
 
-    def _give_up(self, error: StoreError) -> None:
-        logger.error("%s; the crawl goes on, its pages are not stored.", error, extra={"spider": self.crawler.spider})
-
-
-def _open_recorder(crawler: Crawler, on_error: Callable[[StoreError], None], *, keeps_trying: bool) -> PageRecorder:
+def _open_recorder(crawler: Crawler, *, only_collects: bool) -> PageRecorder:
     warn_of_unknown_settings(crawler)
     database = database_of(crawler)
     if database is None:
         raise NotConfigured
     try:
-        recorder = _RECORDERS[crawler] = PageRecorder(database, on_error, keeps_trying=keeps_trying)
+        recorder = _RECORDERS[crawler] = PageRecorder(crawler, database, only_collects=only_collects)
         return recorder
     except StoreError as error:
         refuse_to_start(crawler, "store_failed", str(error))
@@ -159,21 +142,22 @@ def write_pages(crawler: Crawler) -> None:
 
 
 class PageRecorder:
-    """Stores the pages of a crawl in *location*, and never stops the crawl.
+    """Stores the pages of a crawl in *location*.
 
-    After a failing write it keeps up to 64 MiB of pages and tries again, ever more rarely, if *keeps_trying*.
-    Otherwise, or if the pages become too many, or the crawl ends, it gives up: *on_error* is called once with the
-    error, and all other pages are ignored.
+    If the crawl *only_collects*, the first failing write closes it. Otherwise the crawl goes on: the recorder keeps up
+    to 64 MiB of pages and tries again, ever more rarely. If the pages become too many, or the crawl ends, it gives up,
+    and ignores all other pages.
 
     StoreError if the database cannot be opened.
     """
 
-    def __init__(self, location: str, on_error: Callable[[StoreError], None], *, keeps_trying: bool) -> None:
+    def __init__(self, crawler: Crawler, location: str, *, only_collects: bool) -> None:
         from dedup_crawler.pages.store import PageStore  # not loaded by a crawl that stores nothing
 
+        self._crawler = crawler
         self._store: PageStore | None = PageStore(location)
-        self._on_error = on_error
-        self._keeps_trying = keeps_trying
+        self._only_collects = only_collects
+        self._keeps_trying = not only_collects
         self._clock: AsyncioLoopingCall | LoopingCall | None = None
         self._error: StoreError | None = None
         """The error of the last write, if it failed."""
@@ -244,4 +228,8 @@ class PageRecorder:
         with contextlib.suppress(StoreError):  # the error of the write is reported
             if store is not None:
                 store.close()
-        self._on_error(error)
+        is_end = self._only_collects
+        what = "the crawl stops here" if is_end else "the crawl goes on, its pages are not stored"
+        logger.error("%s; %s.", error, what, extra={"spider": self._crawler.spider})
+        if is_end:
+            close_crawl(self._crawler, "store_failed")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from scrapy import Request
+from scrapy.http import Response
 from w3lib.url import safe_url_string
 
 from dedup_crawler.pages.records import Page
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
 
 _STRIPPED = "".join(map(chr, range(33)))
 """Characters that browsers strip from both ends of a link: white space and control characters."""

@@ -1,5 +1,5 @@
 """Comparison of two fetched pages, for the tests of a rule.
 
-Read ``same_page.py`` first, then ``site_texts.py``, which learns the text that the pages of a site share. The comparer
-itself is in ``evidence/``; ``live/exploration/`` handles the verdicts.
+``same_page.py`` compares, ``owner_pages.py`` keeps pages. The comparer itself is in ``evidence/``, and
+``live/exploration/`` handles the verdicts.
 """

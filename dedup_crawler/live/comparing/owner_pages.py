@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import xxhash
 import zstandard
@@ -67,8 +67,7 @@ class OwnerPages:
     """Form digest -> page; the least recently used pages are removed first."""
 
     def __init__(self) -> None:
-        # plain tuples, one for every page of a crawl: the garbage collector stops tracking them
-        self._pages: OrderedDict[bytes, tuple[Any, ...]] = OrderedDict()
+        self._pages: OrderedDict[bytes, tuple[int, FetchedPage]] = OrderedDict()  # form -> place in the crawl, page
         self._n_put = 0
         self.n_bytes = 0
         """Approximate memory of the pages."""
@@ -86,49 +85,40 @@ class OwnerPages:
         if size > MAX_BYTES:
             return
         while self.n_bytes + size > MAX_BYTES:
-            _, (*oldest, _) = self._pages.popitem(last=False)
-            self.n_bytes -= _size(FetchedPage(*oldest))
+            self.n_bytes -= _size(self._pages.popitem(last=False)[1][1])
         self._n_put += 1
-        self._pages[form_digest] = (*page, self._n_put)
+        self._pages[form_digest] = self._n_put, page
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
         """Return the page of a form, if it is kept."""
-        page = self._pages.get(form_digest)
-        if page is None:
+        if form_digest not in self._pages:
             return None
         self._pages.move_to_end(form_digest)
-        return FetchedPage(*page[:-1])
+        return self._pages[form_digest][1]
 
     def beside(self, form_digest: bytes) -> Beside:
         """Return the pages fetched just before that of a form, and just after it, the nearest first."""
-        page = self._pages.get(form_digest)
-        if page is None:
+        if form_digest not in self._pages:
             return [], []
-        place = page[-1]
-        near = sorted(
-            (each for each in self._pages.values() if abs(each[-1] - place) <= N_BESIDE),
-            key=lambda each: abs(each[-1] - place),
-        )
-        return (
-            [FetchedPage(*each[:-1]) for each in near if each[-1] < place],
-            [FetchedPage(*each[:-1]) for each in near if each[-1] > place],
-        )
+        place, _ = self._pages[form_digest]
+        return self._between(place - N_BESIDE, place - 1)[::-1], self._between(place + 1, place + N_BESIDE)
 
     def latest(self) -> list[FetchedPage]:
         """Return the last pages, the latest first."""
-        near = (each for each in self._pages.values() if self._n_put - each[-1] <= N_BESIDE)
-        return [FetchedPage(*each[:-1]) for each in sorted(near, key=lambda each: -each[-1])]
+        return self._between(self._n_put - N_BESIDE, self._n_put)[::-1]
+
+    def _between(self, first: int, last: int) -> list[FetchedPage]:
+        return [page for _, page in sorted(each for each in self._pages.values() if first <= each[0] <= last)]
 
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
         """Yield form digest and page of all kept pages."""
-        return ((form, FetchedPage(*page[:-1])) for form, page in self._pages.items())
+        return ((form, page) for form, (_, page) in self._pages.items())
 
     def forget(self, form_digest: bytes) -> None:
         """Remove the page of a form, if it is kept: its owner was released or replaced."""
-        page = self._pages.pop(form_digest, None)
-        if page is not None:
-            self.n_bytes -= _size(FetchedPage(*page[:-1]))
+        if form_digest in self._pages:
+            self.n_bytes -= _size(self._pages.pop(form_digest)[1])
 
     def clear(self) -> None:
         """Remove all pages: the forms now come from another model."""

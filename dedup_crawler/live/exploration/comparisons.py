@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import frames_of_time, needs_site_text, same_page
-from dedup_crawler.live.comparing.site_texts import SiteTexts
+from dedup_crawler.live.comparing.same_page import SiteTexts, frames_of_time, needs_site_text, same_page
+from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.collecting.seeding import EarlierPages
-    from dedup_crawler.live.models.live_models import LiveModels
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
@@ -74,7 +71,7 @@ class Comparisons:
         self._asked_again.pop(form, None)
         self._stand_ins.pop(form, None)
         self.owners.put(form, page)
-        for duplicate in self._awaited.take(form) if self._awaited else ():
+        for duplicate in self._awaited.take(form):
             self._compare(form, page, duplicate)
 
     def learn_frame(self, form: bytes, page: FetchedPage) -> None:
@@ -129,7 +126,8 @@ class Comparisons:
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
-            if (learnt := self._models.site_text_of(host)) is not None:
+            model = self._models.of(host)
+            if model is not None and (learnt := model.site_text) is not None:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
@@ -167,9 +165,6 @@ class AwaitedOwners:
     def __init__(self) -> None:
         self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
         self._n_bytes = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._of)
 
     def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:
         """Keep a page until the owner of *form* comes; return the pages given up for lack of room."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.shown_text import ShownText, shown_texts
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.comparing.owner_pages import FetchedPage
-    from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-    from dedup_crawler.live.telling.drop_report import DropReport
+from dedup_crawler.live.telling.drop_report import DropReport
 
 PATIENCE = 1_000
 """Number of answers after which content that no other page has shown counts as lost."""
@@ -100,7 +98,7 @@ class CoveredTests:
         If the form has an owner, it was reached otherwise, unless only another such redirect has led to it. If it has
         no owner, a link may still come.
         """
-        is_known = self._report.owner_of(target_form) is not None and target_form not in self.led
+        is_known = target_form in self._report.owners and target_form not in self.led
         if is_known and not is_covered:
             self._on_verdict(form, rules, True)
             return

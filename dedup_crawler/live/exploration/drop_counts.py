@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_SETS = 10_000
 """Sets of rules that are counted separately; drops by later sets are counted without rules."""
-
-
-@dataclass(slots=True)
-class _Drops:
-    n_dropped: int = 0
-    n_right: int = 0
-    n_wrong: int = 0
 
 
 class Verdicts(NamedTuple):
@@ -33,14 +25,16 @@ class DropCounts:
     """Counts of drops and decided explorations, by the set of rules that led to them."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[str, ...], _Drops] = {}
+        self._n_dropped: Counter[tuple[str, ...]] = Counter()
+        self._n_right: Counter[tuple[str, ...]] = Counter()
+        self._n_wrong: Counter[tuple[str, ...]] = Counter()
         self._by_rule: Counter[str] = Counter()
         self.n_taken_back = 0
         """Number of dropped requests that were sent after all."""
 
     def dropped(self, rules: tuple[str, ...], n: int = 1) -> None:
         """Count *n* dropped URLs; -1 takes one back."""
-        (self._of.get(rules) or self._new(rules)).n_dropped += n
+        self._n_dropped[self._counted(rules)] += n
         for rule in rules:
             self._by_rule[rule] += n
 
@@ -55,9 +49,9 @@ class DropCounts:
 
     def explored(self, rules: tuple[str, ...], *, is_same: bool) -> None:
         """Count a decided exploration."""
-        drops = self._of.get(rules) or self._new(rules)
-        drops.n_right += is_same
-        drops.n_wrong += not is_same
+        rules = self._counted(rules)
+        self._n_dropped[rules] += 0
+        (self._n_right if is_same else self._n_wrong)[rules] += 1
 
     def by_rule(self) -> Counter[str]:
         """Return the drops by rule, without those sent after all; a drop counts for each of its rules."""
@@ -71,18 +65,20 @@ class DropCounts:
         """Sum up the counts; explorations of the switched-off rules *off* do not count."""
         n_tested = n_untested = n_right = n_wrong = 0
         tested = self._tested()
-        for rules, drops in self._of.items():
-            is_tested = tested.issuperset(rules) if rules else drops.n_right + drops.n_wrong > 0
+        for rules, n_dropped in self._n_dropped.items():
+            right, wrong = self._n_right[rules], self._n_wrong[rules]
+            is_tested = tested.issuperset(rules) if rules else right + wrong > 0
             if is_tested and not any(rule in off for rule in rules):
-                n_tested += drops.n_dropped
-                n_right += drops.n_right
-                n_wrong += drops.n_wrong
+                n_tested += n_dropped
+                n_right += right
+                n_wrong += wrong
             else:
-                n_untested += drops.n_dropped
+                n_untested += n_dropped
         return Verdicts(n_tested, max(0, n_untested), n_right, n_wrong)
 
     def _tested(self) -> set[str]:
-        return {rule for rules, drops in self._of.items() if drops.n_right + drops.n_wrong for rule in rules}
+        return {rule for rules in [*self._n_right, *self._n_wrong] for rule in rules}
 
-    def _new(self, rules: tuple[str, ...]) -> _Drops:
-        return self._of.setdefault(rules if len(self._of) < MAX_SETS else (), _Drops())
+    def _counted(self, rules: tuple[str, ...]) -> tuple[str, ...]:
+        is_counted = rules in self._n_dropped or len(self._n_dropped) < MAX_SETS
+        return rules if is_counted else ()

@@ -7,63 +7,53 @@ when many other URLs get the same answer.
 from __future__ import annotations
 
 from bisect import bisect
-from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 MAX_OF_RULE = 5_000
-"""Maximum of kept requests of one rule."""
+"""Number of requests of one rule that are surely kept."""
 MAX_ALL = 20_000
-"""Maximum of kept requests of all rules, and of all forms, together."""
+"""Number of requests of all rules, and of all forms, that are kept together."""
+FORGOTTEN_AT_ONCE = 500
+"""More requests by rule may be kept for a while."""
 UNTESTED = 4
 """Number of consecutive drops of a rule that may stay without a test;"""
 UNTESTED_SHARE = 0.2
 """or this share (0-1) of the rule's kept drops, if that is more."""
-_PART = 10
 
 
 class Reservoir(Generic[T]):
     """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
 
-    A drop by several rules is stored under the first of them, and found through each.
-
-    Parameters
-    ----------
-    max_of_rule, max_all
-        Bounds, 1 or more.
+    A drop by several rules counts for the first of them, and is found through each.
     """
 
-    def __init__(self, max_of_rule: int = MAX_OF_RULE, max_all: int = MAX_ALL) -> None:
-        self._max_of_rule = max_of_rule
-        self._max_all = max_all
-        self._dropped: dict[str, deque[tuple[int, T, tuple[str, ...]]]] = {}
+    def __init__(self) -> None:
+        self._dropped: dict[int, tuple[T, tuple[str, ...]]] = {}  # the n-th drop and its rules, the oldest first
+        self._n_of: Counter[str] = Counter()
         # rule -> places of its tests: the n-th request is at 2 n, a test just before it at 2 n - 1
         self._tested: dict[str, list[int]] = {}
         self._n_added = 0
-        self._n_kept = 0
-        self.n_forgotten = 0
-        """Number of drops removed for lack of room; they cannot be sent any more."""
 
     def __len__(self) -> int:
-        return self._n_kept
+        return len(self._dropped)
 
     def add(self, rules: Iterable[str], request: T) -> None:
         """Keep a request that *rules* dropped; without rules it is not kept."""
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:
             return
-        kept = self._dropped.setdefault(sharing[0], deque())
-        kept.append((self._n_added, request, sharing))
+        self._dropped[self._n_added] = request, sharing
         self._n_added += 1
-        self._n_kept += 1
-        if len(kept) > self._max_of_rule:
-            self._forget_oldest(sharing[0], 1)
-        elif self._n_kept > self._max_all:
-            fullest = max(self._dropped, key=lambda rule: len(self._dropped[rule]))
-            # several at once, so that not every drop must find the fullest rule
-            self._forget_oldest(fullest, 1 + len(self._dropped[fullest]) // _PART)
+        self._n_of[sharing[0]] += 1
+        if self._n_of[sharing[0]] >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
+            self._forget_oldest(sharing[0])
+        elif len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
+            self._forget_oldest(self._n_of.most_common(1)[0][0])
 
     def tested(self, rules: Iterable[str]) -> None:
         """Note a test of *rules*: it ends their rows of untested drops."""
@@ -74,7 +64,7 @@ class Reservoir(Generic[T]):
 
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the drops of *rule*, oldest first, each with its rules."""
-        return self._taken({number for kept in self._dropped.values() for number, _, rules in kept if rule in rules})
+        return self._taken([number for number, (_, rules) in self._dropped.items() if rule in rules])
 
     def sample(self, n_of_rule: Mapping[str, int]) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the given number of drops of each rule, evenly spaced.
@@ -83,14 +73,11 @@ class Reservoir(Generic[T]):
         :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; the last drop of such a row is among the returned ones.
         """
         numbers_of: dict[str, list[int]] = {rule: [] for rule in n_of_rule}
-        for kept in self._dropped.values():
-            for number, _, sharing in kept:
-                for rule in sharing:
-                    if rule in numbers_of:
-                        numbers_of[rule].append(number)
+        for number, (_, sharing) in self._dropped.items():
+            for rule in numbers_of.keys() & sharing:
+                numbers_of[rule].append(number)
         chosen: set[int] = set()
         for rule, numbers in numbers_of.items():
-            numbers.sort()
             tested = self._tested.get(rule, [])
             n_given = sum(place % 2 == 0 for place in tested)
             longest = max(UNTESTED, int(UNTESTED_SHARE * (n_given + len(numbers))))
@@ -100,35 +87,22 @@ class Reservoir(Generic[T]):
                 some.update(row[place] for place in _evenly(len(row), _n_between(len(row), longest)))
             self._tested[rule] = sorted({*tested, *(2 * number for number in some)})
             chosen |= some
-        return self._taken(chosen)
+        return self._taken(sorted(chosen))
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
-        """Remove and return all drops, the oldest of each rule first."""
-        taken = [(request, sharing) for kept in self._dropped.values() for _, request, sharing in kept]
-        self._dropped.clear()
+        """Remove and return all drops, the oldest first."""
         self._tested.clear()
-        self._n_kept = 0
+        return self._taken([*self._dropped])
+
+    def _taken(self, numbers: Iterable[int]) -> list[tuple[T, tuple[str, ...]]]:
+        taken = [self._dropped.pop(number) for number in numbers]
+        self._n_of.subtract(sharing[0] for _, sharing in taken)
         return taken
 
-    def _taken(self, chosen: Collection[int]) -> list[tuple[T, tuple[str, ...]]]:
-        taken = []
-        for first, kept in list(self._dropped.items()) if chosen else ():
-            if its_own := [entry for entry in kept if entry[0] in chosen]:
-                taken += its_own
-                self._dropped[first] = deque(entry for entry in kept if entry[0] not in chosen)
-                if not self._dropped[first]:
-                    del self._dropped[first]
-        self._n_kept -= len(taken)
-        return [(request, sharing) for _, request, sharing in sorted(taken, key=lambda entry: entry[0])]
-
-    def _forget_oldest(self, rule: str, n: int) -> None:
-        kept = self._dropped[rule]
-        for _ in range(n):
-            kept.popleft()
-        if not kept:
-            del self._dropped[rule]
-        self._n_kept -= n
-        self.n_forgotten += n
+    def _forget_oldest(self, rule: str) -> None:
+        """Remove the oldest drops of *rule*, several at once: finding them takes a while."""
+        numbers = (number for number, (_, rules) in self._dropped.items() if rules[0] == rule)
+        self._taken([*islice(numbers, FORGOTTEN_AT_ONCE)])
 
 
 def _evenly(n: int, n_chosen: int) -> list[int]:

@@ -6,27 +6,26 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+from scrapy.http import Response
+
+from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import content_type_of
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
 from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
+from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import url_of_kept
+from dedup_crawler.live.requests.request_text import Kept, url_of_kept
 from dedup_crawler.live.seen.table import UrlSet
+from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
-
-    from dedup_crawler.live.collecting.seeding import EarlierPages
-    from dedup_crawler.live.models.live_models import LiveModels
     from dedup_crawler.live.requests.question import Question
-    from dedup_crawler.live.requests.request_text import Kept
-    from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_CREDIT = 2.0
 _MAX_RULE_SETS = 10_000
@@ -110,8 +109,9 @@ class Explorer:
             return
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        self._reservoir.add(rules, question.kept())
-        self.alternatives.add(question.digest, url, question.kept())
+        kept = question.kept()
+        self._reservoir.add(rules, kept)
+        self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
@@ -207,8 +207,6 @@ class Explorer:
 
     def take_failing(self) -> list[str]:
         """Return the rules to switch off, by the verdicts since the last call."""
-        if not self._failing:
-            return self._failing
         failing, self._failing = self._failing, []
         return failing
 

@@ -14,59 +14,25 @@ tested, and the whole life: an old rule that breaks is switched off at the fourt
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.rule_life import HELD, SUSPECTED, WINDOW, Life, Verdict
-from dedup_crawler.live.exploration.worth import MAX_TESTS, share_that_holds, tests_worth
+from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, RuleState, Verdict, share_that_holds
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.language.statistics import tail
 from dedup_crawler.rules.learning.belief import expected_error
 
 MIN_ERROR = 0.02
 """Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
 MAX_ERROR = 0.1
 """Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
-LEVEL = 0.001
-"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
-
-YOUNG_RATE = 0.1
-"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
-YOUNG = 10
-SUSPECTED_RATE = 0.25
-"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
-
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
-
-MAX_UNDECIDED = 20
-"""Number of undecided explorations in a row after which a rule is held back."""
-
-FIRST_RATE = 0.99
-"""Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
-evidence. More are tested while that is worth it (:mod:`~dedup_crawler.live.exploration.worth`)."""
-MORE_WRONG = 2
-"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
 
 MAX_WRONG_OF_FORM = 4
 """One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
 MAX_FORMS = 50_000
 """Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
-
-
-class RuleState(NamedTuple):
-    """State of a rule in this crawl."""
-
-    rule: str
-    standing: str
-    """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
-    n_dropped: int
-    """Number of different dropped URLs."""
-    n_tested: int
-    n_wrong: int
 
 
 class RuleEvidence:
@@ -188,21 +154,11 @@ class RuleEvidence:
 
     def is_held(self, rule: str) -> bool:
         """Return True if a rule is held back after too many undecided explorations in a row."""
-        life = self._lives.get(rule)
-        return life is not None and life.n_undecided >= MAX_UNDECIDED
+        return rule in self._lives and self._lives[rule].is_held()
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
-        life = self._life_of(rule)
-        # right verdicts after the last wrong one
-        n_good = next((n for n, each in enumerate(reversed(life.recent)) if not each.is_right), SUSPECTED)
-        n_wanted = math.ceil(life.n_wrong / (MORE_WRONG * self.promised_error(rule)))
-        # the site may have changed since training, and since the first tests
-        n_late = life.n_here - life.n_until_half
-        n_worth = tests_worth(n_late, min(life.n_wrong, n_late), self.drops.of(rule), self._share(rule))
-        if not life.n_wrong:
-            n_worth = min(n_worth, max(0, MAX_TESTS - life.n_here))
-        n_missing = max(HELD - life.n_here, n_worth, n_wanted - life.n_explored, SUSPECTED - n_good)
+        n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:
@@ -276,11 +232,7 @@ class RuleEvidence:
     def suspicion(self, rule: str) -> float:
         """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
         life = self._lives.get(rule)
-        if life is None:
-            return 0.0
-        error = self.promised_error(rule)
-        chance = min((tail(n_wrong, n, error) for n_wrong, n in life.runs()), default=1.0)
-        return LEVEL / (max(1, life.n_agreed + life.n_disagreed) * max(chance, 1e-300))
+        return life.suspicion(self.promised_error(rule)) if life is not None else 0.0
 
     def expected_error(self, rule: str) -> float:
         """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
@@ -317,13 +269,7 @@ class RuleEvidence:
         return life
 
     def _rate(self, rule: str) -> float:
-        life = self._life_of(rule)
-        if life.n_undecided >= MAX_UNDECIDED or self.is_doubted(rule):
-            return 1.0
-        if life.n_here + life.n_under_way < HELD:
-            return max(self._epsilon, FIRST_RATE)
-        floor = SUSPECTED_RATE if life.is_suspected() else self._epsilon
-        return max(self._epsilon, floor, YOUNG_RATE * YOUNG / (YOUNG + life.n_explored + life.n_under_way))
+        return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""

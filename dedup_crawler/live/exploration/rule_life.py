@@ -1,13 +1,24 @@
-"""The history of one rule in a crawl: the results of its explorations."""
+"""The history of one rule in a crawl: the results of its explorations, and how many more are worth their fetches.
+
+A test costs a fetch. It lowers the expected error of the rule, and so the expected number of pages lost by its drops
+(:mod:`dedup_crawler.rules.learning.belief`). Tests go on while the next one saves more than it costs.
+
+The rules of a site were learnt together and change together. If many of them have held, a test of the next one is worth
+less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
+"""
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.rules.language.statistics import tail
+from dedup_crawler.rules.learning.belief import expected_error
 
 WINDOW = 50
 """Number of latest verdicts that are searched for runs."""
@@ -15,6 +26,24 @@ SUSPECTED = 5
 """A wrong verdict among this many latest ones makes the rule suspected."""
 HELD = 3
 """Tests in this process that every rule needs; if none is wrong, the rule holds."""
+LEVEL = 0.001
+"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
+YOUNG_RATE = 0.1
+"""Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
+YOUNG = 10
+SUSPECTED_RATE = 0.25
+"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
+MAX_UNDECIDED = 20
+"""Number of undecided explorations in a row after which a rule is held back."""
+FIRST_RATE = 0.99
+"""Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
+evidence. More are tested while that is worth it (:func:`tests_worth`)."""
+MORE_WRONG = 2
+"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
+COST_OF_LOSS = 20.0
+"""Number of fetches that one lost page costs; the project demands more than ten."""
+MAX_TESTS = 50
+"""Maximum of further tests of a rule, besides those that every rule needs."""
 
 
 class Verdict(NamedTuple):
@@ -23,6 +52,18 @@ class Verdict(NamedTuple):
     is_right: bool
     sharing: tuple[str, ...]
     """The rules that led to the drop together."""
+
+
+class RuleState(NamedTuple):
+    """State of a rule in this crawl."""
+
+    rule: str
+    standing: str
+    """``verified``, ``being tested``, ``doubted``, ``held back``, ``not tested`` or ``switched off``."""
+    n_dropped: int
+    """Number of different dropped URLs."""
+    n_tested: int
+    n_wrong: int
 
 
 @dataclass(slots=True)
@@ -89,6 +130,37 @@ class Life:
         if self.n_disagreed:
             yield self.n_disagreed, self.n_agreed + self.n_disagreed
 
+    def is_held(self) -> bool:
+        """Return True after too many undecided explorations in a row."""
+        return self.n_undecided >= MAX_UNDECIDED
+
+    def rate(self, epsilon: float) -> float:
+        """Return the share (0-1) of drops to explore; *epsilon* is that of a well-tested rule."""
+        if self.is_held():
+            return 1.0
+        if self.n_here + self.n_under_way < HELD:
+            return max(epsilon, FIRST_RATE)
+        is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
+        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way)
+        return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
+
+    def suspicion(self, promised_error: float) -> float:
+        """Return the significance level by the p-value of the verdicts under the promise; above 1 the rule fails."""
+        chance = min((tail(n_wrong, n, promised_error) for n_wrong, n in self.runs()), default=1.0)
+        return LEVEL / (max(1, self.n_agreed + self.n_disagreed) * max(chance, 1e-300))
+
+    def n_missing(self, n_dropped: int, promised_error: float, share: float) -> int:
+        """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
+        # right verdicts after the last wrong one
+        n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
+        n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * promised_error))
+        # the site may have changed since training, and since the first tests
+        n_late = self.n_here - self.n_until_half
+        n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
+        if not self.n_wrong:
+            n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
+        return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
+
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
         return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
@@ -97,6 +169,42 @@ class Life:
         """Return True if this process has tested the rule, and it was wrong now or earlier."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
 
-    def is_suspected(self) -> bool:
-        """Return True if one of the latest verdicts went wrong."""
-        return any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
+
+def share_that_holds(n_held: int, n_failed: int) -> float:
+    """Return the expected share (0-1) of a site's rules that hold, after *n_held* have held and *n_failed* have failed.
+
+    >>> share_that_holds(0, 0), share_that_holds(8, 0)
+    (0.5, 0.9)
+    """
+    return (1 + n_held) / (2 + n_held + n_failed)
+
+
+def tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
+    """Return the number of further tests that are worth it, at most :data:`MAX_TESTS`.
+
+    Parameters
+    ----------
+    n_tested, n_wrong
+        Earlier tests, and how many of them went wrong.
+    n_dropped
+        Requests that the rule has dropped.
+    share
+        See :func:`share_that_holds`.
+
+    >>> tests_worth(0, 0, 8, 0.5), tests_worth(0, 0, 64, 0.5), tests_worth(0, 0, 512, 0.5), tests_worth(20, 0, 512, 0.5)
+    (5, 12, 26, 6)
+    >>> tests_worth(0, 0, 8, 0.9), tests_worth(0, 0, 64, 0.9), tests_worth(0, 0, 512, 0.9)
+    (2, 5, 12)
+    """
+    return _tests_worth(n_tested, n_wrong, 1 << max(0, n_dropped - 1).bit_length(), share)
+
+
+@lru_cache(10_000)
+def _tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
+    expected = expected_error(n_tested, n_wrong, share)
+    for n in range(MAX_TESTS):
+        after = expected_error(n_tested + n + 1, n_wrong, share)
+        if COST_OF_LOSS * n_dropped * (expected - after) < 1:
+            return n
+        expected = after
+    return MAX_TESTS

@@ -1,16 +1,15 @@
-"""``python -m dedup_crawler.live.learning.learn_job DATABASE MODEL_FOLDER``: learn beside a crawl, in its own process.
+"""``python -m dedup_crawler.live.learning.learn_job MODEL_FOLDER``: learn beside a crawl, in its own process.
 
-With ``-`` as the database the process can start before it is needed: the first line of stdin names the database, each
-further line makes it read the texts of new pages, and at the end of stdin it learns.
+It can start before it is needed: the first line of stdin names the database, each further line makes it read the texts
+of new pages, and at the end of stdin it learns.
 
 The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.learner`) and status 0, or one line
-on stderr and status 1. The process runs at low priority, and with ``--parent PID`` it ends when that process has ended.
-Its temporary files are removed however it ends, except after ``kill -9``.
+on stderr and status 1. The process runs at low priority, and ends when the process that started it has ended. Its
+temporary files are removed however it ends, except after ``kill -9``.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import signal
@@ -23,39 +22,30 @@ from typing import NoReturn
 
 from dedup_crawler.errors import DedupError
 
-_SUMMARY = "Learn from a database that a crawl may still be writing to."
 _NICENESS = 5
 _LOOK_S = 1.0
 _GRACE_S = 30.0  # a step in C code may delay the end of Python by as much
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Learn; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m dedup_crawler.live.learning.learn_job", description=_SUMMARY)
-    parser.add_argument("database", help="file or SQLAlchemy URL, or - to read it from stdin")
-    parser.add_argument("folder", type=Path, help="model folder, or folder of model folders by host")
-    parser.add_argument("--parent", type=int, help="process whose end ends this one")
-    given = parser.parse_args(arguments)
+def main(folder: Path) -> int:
+    """Learn into a model folder, or a folder of model folders by host; return the exit status."""
     signal.signal(signal.SIGTERM, _end)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    if given.parent is not None:
-        threading.Thread(target=_watch, args=[given.parent], daemon=True).start()
+    threading.Thread(target=_watch, args=[os.getppid()], daemon=True).start()
     try:
         from dedup_crawler.live.learning.refit import read_texts, refit
 
-        database = given.database
-        if database == "-":
-            database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
-            for _ in sys.stdin.buffer:
-                read_texts(database, n_workers=_n_workers())
-        print(refit(database, given.folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl
+        database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
+        for _ in sys.stdin.buffer:
+            read_texts(database, n_workers=_n_workers())
+        print(refit(database, folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl
     except DedupError as error:
         return _fail(str(error))
     except MemoryError:
         return _fail("not enough memory to learn from so many pages.")
     except OSError as error:
-        return _fail(f"{error.filename or given.folder}: {error.strerror or error}; existing models stay.")
+        return _fail(f"{error.filename or folder}: {error.strerror or error}; existing models stay.")
     return 0
 
 
@@ -86,4 +76,4 @@ def _watch(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1])))

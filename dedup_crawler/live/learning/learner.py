@@ -57,13 +57,8 @@ class _Job:
         with contextlib.suppress(BrokenPipeError):
             cast(IO[bytes], self.process.stdin).write(line)
 
-    def learn(self, n_pages: int) -> None:
-        """Tell the job to learn."""
-        self.n_pages = n_pages
-        self.close()
-
     def close(self) -> None:
-        """Close the job's stdin."""
+        """Close the job's stdin: it learns."""
         cast(IO[bytes], self.process.stdin).close()
 
 
@@ -100,17 +95,15 @@ class Learner:
         self._next = learn_after
         self._on_model = on_model
         self._on_trouble = on_trouble
-        self._n_pages = 0
         self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
-    def pages(self, n: int) -> None:
-        """Take the number of pages fetched so far, those of earlier runs into the same database included."""
-        self._n_pages = n
+    def tick(self, n_pages: int) -> None:
+        """Start a job, give it its next task if due, or handle its end.
 
-    def tick(self) -> None:
-        """Start a job, give it its next task if due, or handle its end."""
-        job, n_pages = self._job, self._n_pages
+        *n_pages* is the number of pages fetched so far, those of earlier runs into the same database included.
+        """
+        job = self._job
         if job is not None and job.process.poll() is not None:
             self._job = None
             if job.n_pages:
@@ -119,7 +112,7 @@ class Learner:
                 _clear(job)  # it was killed while waiting; a lasting error shows with the next job
         elif job is None or job.n_pages == 0:
             if n_pages >= self._next:
-                self._learn()
+                self._learn(n_pages)
             elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
                 self._n_texts = n_pages
                 if job is not None:
@@ -138,8 +131,7 @@ class Learner:
             job.process.wait(_WAIT_S)
         _clear(job)
 
-    def _learn(self) -> None:
-        n_pages = self._n_pages
+    def _learn(self, n_pages: int) -> None:
         while self._next <= n_pages:
             self._next = math.ceil(GROWTH * self._next)
         try:
@@ -147,16 +139,16 @@ class Learner:
         except OSError as error:
             self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
             return
-        self._job.learn(n_pages)
+        self._job.n_pages = n_pages
+        self._job.close()
 
     def _started(self) -> _Job:
         """Start a waiting job."""
         scratch = Path(tempfile.mkdtemp(prefix="dedup-learn-"))
-        command = [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", "--parent", str(os.getpid())]
         try:
             with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
                 process = subprocess.Popen(  # noqa: S603 - our own module, with the folder of this crawl
-                    [*command, "--", "-", str(self._folder)],
+                    [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", str(self._folder)],
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=complained,

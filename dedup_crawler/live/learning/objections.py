@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, values_of
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import is_always_argument
-
-if TYPE_CHECKING:
-    from dedup_crawler.methods import Canonicalizer
 
 MIN_URLS = 10
 """Least number of URLs of a template that is used."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.seen.protocol import form_digest
+from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.seen.protocol import SeenSet, form_digest
+from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.model.evidence_file import (
     EvidenceFile,
     RuleCounts,
@@ -22,15 +25,6 @@ from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.rule_files import order_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dedup_crawler.evidence.site_text import SiteText
-    from dedup_crawler.live.models.model_shelf import ModelShelf
-    from dedup_crawler.live.seen.protocol import SeenSet
-    from dedup_crawler.methods import Canonicalizer
-    from dedup_crawler.rules.static_rules.layer import StaticLayer
-
 
 class LiveModels:
     """Host -> model.
@@ -41,7 +35,7 @@ class LiveModels:
 
     def __init__(self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None]) -> None:
         self.evidence = RuleEvidence(epsilon)
-        self._shelf = shelf
+        self.shelf = shelf
         self._on_trouble = on_trouble
         self._digests: dict[str, str] = {}
         self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of used models: digest, rule identifiers
@@ -52,7 +46,7 @@ class LiveModels:
 
     def of(self, host: str) -> Canonicalizer | None:
         """Return the model that decides about URLs of *host*, if any."""
-        base = self._shelf.of(host)
+        base = self.shelf.of(host)
         if base is None:
             return None
         if base in self._asked:
@@ -63,14 +57,9 @@ class LiveModels:
 
     def replace(self, shelf: ModelShelf) -> None:
         """Use other models from now on; shared rules keep their evidence."""
-        self._shelf = shelf
+        self.shelf = shelf
         self._digests.clear()
         self._asked.clear()
-
-    @property
-    def layer(self) -> StaticLayer | None:
-        """Static rules in front of every model."""
-        return self._shelf.layer
 
     def digests(self) -> str:
         """Return the digests of all models whose forms are in the seen set, as text to note there."""
@@ -89,8 +78,8 @@ class LiveModels:
 
         A folder of models is not searched; each of its hosts is checked when first used.
         """
-        for host in sorted(self._shelf.known_hosts & self._digests.keys()):
-            base = self._shelf.of(host)
+        for host in sorted(self.shelf.known_hosts & self._digests.keys()):
+            base = self.shelf.of(host)
             if base is not None and self._digests.get(host, base.digest) != base.digest:
                 return host
         return None
@@ -98,11 +87,6 @@ class LiveModels:
     def sentence(self, rule: str) -> str:
         """Return the sentence of a rule of a used model."""
         return self._sentences.get(rule, "a rule of an earlier model")
-
-    def site_text_of(self, host: str) -> SiteText | None:
-        """Return the site text in the model of *host*; None if it has none."""
-        model = self.of(host)
-        return model.site_text if model is not None else None
 
     def form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
         """Return the digest of a URL's form, and the rules that lead to it."""
@@ -161,7 +145,7 @@ class LiveModels:
         sentences = base.rule_sentences()
         self._sentences |= sentences
         self.evidence.add_training(base.rule_evidence(), host, map(order_identifier, base.hosts))
-        if (folder := self._shelf.folder_of(host)) is not None:
+        if (folder := self.shelf.folder_of(host)) is not None:
             self._folders[folder] = digest, frozenset(sentences)
             try:
                 self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), digest, sentences))

@@ -10,20 +10,17 @@ import logging
 import time
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import DedupError, ModelError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name
 from dedup_crawler.methods.wrapped import StaticFront
-
-if TYPE_CHECKING:
-    from dedup_crawler.rules.static_rules.layer import StaticLayer
+from dedup_crawler.rules.static_rules.layer import StaticLayer
 
 logger = logging.getLogger(__name__)
 
 MAX_MODELS = 32
-"""Maximum of models in memory."""
+"""Maximum of models in memory; the least recently used are unloaded."""
 _PAUSE = 0.05  # seconds; after this time a folder that was being replaced exists again
 
 
@@ -36,8 +33,6 @@ class ModelShelf:
     ----------
     path
         A model folder, or a folder of model folders.
-    max_models
-        Maximum of models in memory; the least recently used are unloaded.
     may_be_empty
         If True, a missing or empty folder is no error: it has no models yet.
     layer
@@ -48,13 +43,11 @@ class ModelShelf:
         self,
         path: str | Path,
         *,
-        max_models: int = MAX_MODELS,
         may_be_empty: bool = False,
         layer: StaticLayer | None = None,
     ) -> None:
         self.path = Path(path)
         self.layer = layer
-        self._max_models = max_models
         self._single: Canonicalizer | None = None
         self._names: frozenset[str] = frozenset()
         self._loaded: OrderedDict[str, Canonicalizer] = OrderedDict()
@@ -113,7 +106,7 @@ class ModelShelf:
             self._digests[name] = digest
             logger.warning("%s was replaced during the crawl: the new model is used from now on.", folder)
         self._loaded[name] = model
-        if len(self._loaded) > self._max_models:
+        if len(self._loaded) > MAX_MODELS:
             self._loaded.popitem(last=False)
         return model
 

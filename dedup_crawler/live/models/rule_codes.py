@@ -25,9 +25,6 @@ class RuleCodes:
         self.invalid: set[int] = set()
         """Codes of rule sets with a switched-off rule."""
 
-    def __len__(self) -> int:
-        return len(self._rules)
-
     def code_of(self, rules: tuple[str, ...]) -> int:
         """Return the code of *rules*: 1-65,535, the same in every process; 0 for no rule."""
         if not rules:

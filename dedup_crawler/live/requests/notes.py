@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
+from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
-
-if TYPE_CHECKING:
-    from scrapy import Request
-
-    from dedup_crawler.live.crawl import FilteredCrawl
 
 _PORTION = 500
 

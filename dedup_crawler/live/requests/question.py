@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+
+from scrapy import Request
 
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
+from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    from scrapy import Request
-
-    from dedup_crawler.live.crawl import FilteredCrawl
-    from dedup_crawler.live.requests.request_text import Kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +52,8 @@ class Questions:
     def __init__(self, crawl: FilteredCrawl) -> None:
         self._crawl = crawl
         self._model_of = crawl.models.of
+        self._code_of = crawl.codes.code_of
+        self._text_of = crawl.text_of
         # values of the previous request: the links of a page share the referrer, and mostly the host
         self._referrer: Referrer | None = None
         self._site = "\0"
@@ -121,14 +120,14 @@ class Questions:
             digest=form_digest(form),
             owner=owner_tag(url),
             fired=fired,
-            rules=self._crawl.codes.code_of(fired) if fired else BEHIND if is_behind else 0,
+            rules=self._code_of(fired) if fired else BEHIND if is_behind else 0,
             is_covered=is_covered,
             must_pass=must_pass,
             is_redirected=is_redirected,
             is_tested=again == marks.TESTED,
             answers_again=answers_again,
             may_be_noted=may_be_noted,
-            written=partial(self._crawl.text_of, request),
+            written=partial(self._text_of, request),
         )
 
     def _model_for(self, url: str) -> Canonicalizer | None:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
-
-if TYPE_CHECKING:
-    from scrapy import Request
 
 FORMS = "dedup_forms"
 """Concatenated digests of the forms that the request answers for: those of redirects that led to it, and its own."""

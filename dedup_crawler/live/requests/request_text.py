@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import marshal
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from dedup_crawler.live.requests.request_marks import unmarked
-
-if TYPE_CHECKING:
-    from scrapy import Spider
 
 Kept = Request | str
 """A kept request: as text, which takes a tenth of the memory, or as it is if it cannot be written."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
 
 T = TypeVar("T")
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.seen.memory import MemorySeenSet
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.seen.protocol import SeenSet
+from dedup_crawler.live.seen.protocol import SeenSet
 
 _REDIS_SCHEMES = ("redis", "rediss", "unix")
 

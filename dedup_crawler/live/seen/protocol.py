@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -140,9 +137,8 @@ class SeenSet(ABC, Generic[T]):
         drops kept by :meth:`keep_dropped`. The forms of the first two are free. The next :meth:`open` returns again
         each request that was not claimed, and each drop that was not forgotten.
 
-        With *queue_survives* the crawl's own queue outlives a clean stop. Then, after a clean stop, only requests that
-        are not queued are returned: the substitutes of free forms and the kept drops. *killed* is the :attr:`process`
-        name of a process known to be dead.
+        With *queue_survives* the crawl's own queue outlives a clean stop, after which queued requests are not returned.
+        *killed* is the :attr:`process` name of a process known to be dead.
         """
 
     @abstractmethod
@@ -164,10 +160,9 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     def answered(self, digest: bytes) -> None:
-        """Note a good answer: the form is seen for this process at once.
+        """Note a good answer: the form is seen for this process at once. A free form is left unchanged.
 
-        A set in memory forgets the substitutes. A durable set keeps them until the page is processed, for
-        :meth:`release` or in case the process dies. A free form is left unchanged.
+        A durable set keeps the substitutes until the page is processed, in case the process dies.
         """
 
     @abstractmethod
@@ -182,8 +177,7 @@ class SeenSet(ABC, Generic[T]):
     async def release(self, digest: bytes) -> T | None:
         """Free a form whose owner failed or whose page is to be forgotten; return its oldest substitute.
 
-        The other substitutes stay with the form until their own URL claims it, or :meth:`abandoned` returns them. A
-        form that is free, or awaited by another living crawler, is left unchanged. A durable set keeps the returned
+        A form that is free, or awaited by another living crawler, is left unchanged. A durable set keeps the returned
         substitute until its URL claims the form, so that it survives this process.
         """
 
@@ -192,9 +186,9 @@ class SeenSet(ABC, Generic[T]):
         """Free the forms whose answer will not come; return the requests to fetch in place of their owners.
 
         With *is_idle* (nothing is in flight or queued in this process) all awaited forms of this process are freed, and
-        one substitute of every free form is returned; the next call returns the next one. A durable set then returns
-        once more the requests of an earlier process that were not claimed in this one. In any case the forms of
-        crawlers that died are freed, and their unfinished requests and kept drops are returned, to one crawler only.
+        one substitute of every free form is returned. A durable set then returns once more the requests of an earlier
+        process that were not claimed in this one. In any case the unfinished requests and kept drops of crawlers that
+        died are returned, to one crawler only.
 
         A durable set returns at most 1,000 requests of either kind per call: call again until it returns none. This
         ends, because each request is returned at most twice.
@@ -203,8 +197,8 @@ class SeenSet(ABC, Generic[T]):
     async def may_be_given_more(self) -> bool:
         """Return True if a crawler with unfinished forms has given no sign of life since the first call.
 
-        A crawler that has run dry calls this repeatedly, until every such crawler has proved alive, or dead after its
-        time limit. Then :meth:`abandoned` returns the requests of the dead ones.
+        A crawler that has run dry calls this until every such crawler has proved alive, or dead. Then :meth:`abandoned`
+        returns the requests of the dead ones.
         """
         return False
 
@@ -224,10 +218,9 @@ class SeenSet(ABC, Generic[T]):
         return None
 
     def keep_dropped(self, rules: int, text: str) -> None:
-        """Keep a request dropped by unverified rules, so that a later process can send it.
+        """Keep a request dropped by unverified rules (by their code), once, so that a later process can send it.
 
-        A set in memory does nothing. *rules* is their code; each *text* is kept once. It is written together with the
-        claims for the links of the page.
+        It is written together with the claims for the links of the page. A set in memory does nothing.
         """
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
@@ -251,10 +244,7 @@ class SeenSet(ABC, Generic[T]):
 
     @abstractmethod
     async def clear(self) -> Cleared:
-        """Forget all forms, because the model that made them was replaced; facts and kept drops stay.
-
-        Returns the requests in flight and the substitutes: the forms are forgotten, not the requests.
-        """
+        """Forget all forms, because the model that made them was replaced; requests, facts and kept drops stay."""
 
     @abstractmethod
     def __len__(self) -> int:

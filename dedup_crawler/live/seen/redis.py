@@ -11,18 +11,15 @@ import contextlib
 import itertools
 import logging
 import secrets
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.redis_link import RedisLink
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
 logger = logging.getLogger(__name__)
 
-_VERSION = b"3"
 _CLAIMS_AT_ONCE = 500
 _NEWS_AT_ONCE = 1_000
 _MAX_NEWS = 100_000
@@ -57,10 +54,10 @@ class RedisSeenSet(SeenSet[str]):
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
         """Report that this crawler is alive; return up to 1,000 requests and 1,000 drops of crawlers that died."""
         try:
-            await self._check_writer()
+            await self._link.check_version()
             await self._beat()
             if killed is not None:
-                await self._link.command("DEL", self._key(f"alive:{killed}"))
+                await self._link.command("DEL", self._link.key(f"alive:{killed}"))
             texts = await self._run("rescue", _N_GIVEN)
         except SeenError:
             await self._link.close()
@@ -141,9 +138,9 @@ class RedisSeenSet(SeenSet[str]):
         """Write the tests of this process; return the sums of all others, including ended ones."""
         if own:
             fields = {f"{self.process} {rule}": " ".join(str(int(each)) for each in told) for rule, told in own.items()}
-            await self._link.command("HSET", self._key("tests"), *itertools.chain.from_iterable(fields.items()))
+            await self._link.command("HSET", self._link.key("tests"), *itertools.chain.from_iterable(fields.items()))
         others: dict[str, tuple[int, int, bool]] = {}
-        for field, told in (await self._link.command("HGETALL", self._key("tests"))).items():
+        for field, told in (await self._link.command("HGETALL", self._link.key("tests"))).items():
             process, _, rule = _as_text(field).partition(" ")
             if process != self.process:
                 n_agreed, n_disagreed, is_off = others.get(rule, (0, 0, False))
@@ -153,11 +150,11 @@ class RedisSeenSet(SeenSet[str]):
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
-        await self._link.command("HSET", self._key("facts"), f"note {key}", text)
+        await self._link.command("HSET", self._link.key("facts"), f"note {key}", text)
 
     async def noted(self, key: str) -> str | None:
         """Return the fact kept under *key*."""
-        text = await self._link.command("HGET", self._key("facts"), f"note {key}")
+        text = await self._link.command("HGET", self._link.key("facts"), f"note {key}")
         return None if text is None else _as_text(text)
 
     async def owner(self, digest: bytes) -> str | None:
@@ -183,8 +180,8 @@ class RedisSeenSet(SeenSet[str]):
         self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
         substitutes: list[str] = []
         async with self._sending:  # news being sent must not arrive in the middle
-            requests = await self._link.command("HGETALL", self._key("requests"))
-            digests = await self._link.command("HKEYS", self._key("awaited"))
+            requests = await self._link.command("HGETALL", self._link.key("requests"))
+            digests = await self._link.command("HKEYS", self._link.key("awaited"))
             for start in range(0, len(digests), _CLAIMS_AT_ONCE):
                 portion = digests[start : start + _CLAIMS_AT_ONCE]
                 found = iter(await self._link.run(self.process, "forget_substitutes", *portion))
@@ -192,10 +189,10 @@ class RedisSeenSet(SeenSet[str]):
                     texts = _as_texts(itertools.islice(found, next(found)))
                     substitutes += texts if digest not in answered else ()
             for first in range(256):
-                keys = [self._key(f"seen:{first:02x}{second:02x}") for second in range(256)]
+                keys = [self._link.key(f"seen:{first:02x}{second:02x}") for second in range(256)]
                 await self._link.command("UNLINK", *keys)
             rest = ("awaited", "requests", "owners", "owned", "size", f"of:{self.process}")
-            await self._link.command("UNLINK", *map(self._key, rest))
+            await self._link.command("UNLINK", *map(self._link.key, rest))
         self._n = 0
         awaited = [_as_text(text) for digest, text in requests.items() if digest not in done]
         return Cleared(awaited, substitutes)
@@ -271,19 +268,6 @@ class RedisSeenSet(SeenSet[str]):
         if self._is_urgent:
             await self._beat()
         return await self._link.run(self.process, command, *arguments)
-
-    async def _check_writer(self) -> None:
-        """Refuse keys of another version; write our version to an empty Redis."""
-        await self._link.command("HSETNX", self._key("facts"), "version", _VERSION)
-        version = await self._link.command("HGET", self._key("facts"), "version")
-        if version != _VERSION:
-            raise SeenError(
-                f"{self._link.place}: the keys {self._key('*')} have version {version!r}, this program reads "
-                f"{_VERSION!r}: give another ?name="
-            )
-
-    def _key(self, name: str) -> str:
-        return f"{self._link.name}:{name}"
 
 
 def _split(digests: bytes) -> list[bytes]:

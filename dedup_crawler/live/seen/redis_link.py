@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from dedup_crawler.errors import BadInputError, MissingExtraError, SeenUnavailableError
+from dedup_crawler.errors import BadInputError, MissingExtraError, SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.redis_script import SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from redis.asyncio import Redis
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_VERSION = b"3"
 _FIRST_PAUSE_S = 0.25
 _MAX_PAUSE_S = 15.0
 
@@ -66,6 +66,20 @@ class RedisLink:
     async def command(self, *words: str | bytes) -> Any:
         """Run a command of Redis, and return its result."""
         return await self._ask(self._redis.execute_command, *words)
+
+    def key(self, name: str) -> str:
+        """Return the name of a key, with the prefix."""
+        return f"{self.name}:{name}"
+
+    async def check_version(self) -> None:
+        """Refuse keys of another version; write our version to an empty Redis."""
+        await self.command("HSETNX", self.key("facts"), "version", _VERSION)
+        version = await self.command("HGET", self.key("facts"), "version")
+        if version != _VERSION:
+            raise SeenError(
+                f"{self.place}: the keys {self.key('*')} have version {version!r}, this program reads {_VERSION!r}: "
+                "give another ?name="
+            )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
@@ -20,10 +21,6 @@ from dedup_crawler.live.seen.sqlite_file import SeenFile
 from dedup_crawler.live.seen.sqlite_substitutes import Substitutes
 from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners
 from dedup_crawler.live.seen.table import N_RUNS, OWNER_MASK, pack, unpack
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

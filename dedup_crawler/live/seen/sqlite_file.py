@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from sqlalchemy import URL, Connection, CursorResult, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -16,10 +18,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 from dedup_crawler.live.seen.table import MAX_VALUE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 Writes = list[tuple[str, list[tuple[Any, ...]]]]
 """Statements, each with the parameters of all its executions."""

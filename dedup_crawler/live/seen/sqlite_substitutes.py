@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from dedup_crawler.live.seen.sqlite_file import SeenFile, Writes
 from dedup_crawler.live.seen.table import DigestTable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _MAX_KNOWN = 20_000
 

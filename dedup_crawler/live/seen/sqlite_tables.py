@@ -6,14 +6,12 @@ Memory holds the place of each row, so most forms need no look-up and no deletio
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from dedup_crawler.live.seen.protocol import form_digest
 from dedup_crawler.live.seen.sqlite_file import SeenFile, Writes, portions
 from dedup_crawler.live.seen.table import BloomFilter, DigestTable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 N_OWNERS = 20_000
 _N_FORGOTTEN = 1_000  # owners deleted at once
@@ -154,43 +152,42 @@ class Owners:
     def __init__(self, file: SeenFile) -> None:
         self._file = file
         self._places: dict[bytes, int] = {}
-        self._first_place = self._last_place = 0
-        self._added: dict[int, tuple[bytes, str]] = {}
+        self._last_place = 0
         for place, digest in file.rows("SELECT place, digest FROM owners ORDER BY place"):
-            self._first_place = self._first_place or place
             self._put(place, digest)
+        self.unwritten: dict[int, tuple[bytes, str]] = {}
 
     def add(self, digest: bytes, request: str) -> None:
         """Keep the request of a form's owner."""
         self._put(self._last_place + 1, digest)
-        self._added[self._last_place] = digest, request
+        self.unwritten[self._last_place] = digest, request
 
     def get(self, digest: bytes) -> str | None:
         """Return the request of a form's owner, if it is kept."""
-        place = self._places.get(digest, 0)
-        if place in self._added:
-            return self._added[place][1]
+        place = self._places.get(digest)
+        if place in self.unwritten:
+            return self.unwritten[place][1]
         rows = [*self._file.rows("SELECT request FROM owners WHERE place = ?", (place,))] if place else []
         return rows[0].request if rows else None
 
     def _put(self, place: int, digest: bytes) -> None:
-        self._added.pop(self._places.pop(digest, 0), None)
+        self._places.pop(digest, None)
         self._places[digest] = self._last_place = place
         if len(self._places) > N_OWNERS:
-            self._added.pop(self._places.pop(next(iter(self._places))), None)
+            del self._places[next(iter(self._places))]
 
     def writes(self) -> Writes:
         """Return the additions; sometimes also the deletion of the oldest."""
-        writes: Writes = []
-        if self._last_place - self._first_place >= N_OWNERS + _N_FORGOTTEN:
-            self._first_place = self._last_place - N_OWNERS
-            writes = [("DELETE FROM owners WHERE place <= ?", [(self._first_place,)])]
-        added = [(place, *pair) for place, pair in self._added.items()]
-        return [*writes, ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added)]
+        added = [(place, *pair) for place, pair in self.unwritten.items()]
+        is_time = added and self._last_place // _N_FORGOTTEN > (added[0][0] - 1) // _N_FORGOTTEN
+        return [
+            ("DELETE FROM owners WHERE place <= ?", [(self._last_place - N_OWNERS,)] if is_time else []),
+            ("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", added),
+        ]
 
     def written(self) -> None:
         """Note that the changes are written."""
-        self._added.clear()
+        self.unwritten.clear()
 
 
 class Dropped:

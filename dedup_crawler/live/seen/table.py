@@ -3,14 +3,12 @@
 The table is packed into byte strings, about 30 bytes per entry. Linear hashing: the table grows by splitting one bucket
 at a time, so no insertion is slow. The filter skips the look-up of forms that are surely not in a file (B. H. Bloom,
 CACM 13(7), 1970). It has one hash function: with a million digests in it, the rate of false positives is 3 %; with ten
-million 26 %. Python's own keyed hash chooses buckets and bits, so that an attacker cannot predict them.
+million 26 %. Python's own keyed hash chooses buckets and bits, and stands for URLs: an attacker cannot predict it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import xxhash
 
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 
@@ -145,22 +143,18 @@ class UrlSet:
         self._hashes: set[int] = set()
 
     def __contains__(self, url: str) -> bool:
-        return bool(self._hashes) and _hash(url) in self._hashes
+        return hash(url) in self._hashes
 
     def add(self, url: str) -> None:
         """Add a URL."""
         if len(self._hashes) >= _MAX_URLS:
             self._hashes.clear()
-        self._hashes.add(_hash(url))
+        self._hashes.add(hash(url))
 
     def discard(self, url: str) -> None:
         """Remove a URL."""
-        self._hashes.discard(_hash(url))
+        self._hashes.discard(hash(url))
 
     def clear(self) -> None:
         """Remove all URLs."""
         self._hashes.clear()
-
-
-def _hash(url: str) -> int:
-    return xxhash.xxh3_64_intdigest(url.encode("utf-8", "surrogatepass"))

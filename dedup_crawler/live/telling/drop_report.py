@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from scrapy.crawler import Crawler
+
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from dedup_crawler.live.requests.question import Question
 
 logger = logging.getLogger("dedup_crawler.live")
@@ -39,7 +39,8 @@ class DropReport:
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
         self._crawler = crawler
         self._is_debug = is_debug
-        self._owners: dict[bytes, str] = {}  # form digest -> URL of its owner, the most recent ones
+        self.owners: dict[bytes, str] = {}
+        """Form digest -> URL of its owner, the most recent ones."""
         self._counts: Counter[str] = Counter()  # counts not in the stats yet
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
@@ -52,28 +53,20 @@ class DropReport:
 
     def owned(self, digest: bytes, url: str) -> None:
         """Remember the owner of a form."""
-        self._owners[digest] = url
-        if len(self._owners) > 2 * MAX_OWNERS:
-            self._owners = dict(islice(self._owners.items(), MAX_OWNERS, None))
+        self.owners[digest] = url
+        if len(self.owners) > 2 * MAX_OWNERS:
+            self.owners = dict(islice(self.owners.items(), MAX_OWNERS, None))
 
     def restored(self, digest: bytes, url: str) -> None:
         """Remember the first fetched URL of a form; the seen set keeps its rules."""
-        if len(self._owners) < MAX_OWNERS:
-            self._owners.setdefault(digest, url)
-
-    def forget_owners(self) -> None:
-        """Forget all owners, because the forms have changed."""
-        self._owners.clear()
-
-    def owner_of(self, digest: bytes) -> str | None:
-        """Return the URL that owns a form, if it is remembered."""
-        return self._owners.get(digest)
+        if len(self.owners) < MAX_OWNERS:
+            self.owners.setdefault(digest, url)
 
     def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
         """Report a drop, or a would-be drop of a dry run."""
         request = question.request
         reason = self._reason(question, rules)
-        owner = None if question.is_covered else self._owners.get(question.digest)
+        owner = None if question.is_covered else self.owners.get(question.digest)
         request.meta["dedup_canonical"] = question.form
         request.meta["dedup_reason"] = reason
         for rule in rules[:1] if len(self._told) < _MAX_RULES else ():
@@ -111,17 +104,13 @@ class DropReport:
         """Log a warning once, which would otherwise repeat with every request."""
         if kind not in self._warned:
             self._warned.add(kind)
-            logger.warning("%s", text, extra={"spider": self._crawler.spider})
+            self.warn(text)
 
     def warn(self, text: str) -> None:
         """Log a warning."""
-        self.say(logging.WARNING, text)
+        self.say(text, logging.WARNING)
 
-    def inform(self, text: str) -> None:
-        """Log a line at INFO."""
-        self.say(logging.INFO, text)
-
-    def say(self, level: int, text: str) -> None:
+    def say(self, text: str, level: int = logging.INFO) -> None:
         """Log a line at a level of :mod:`logging`."""
         logger.log(level, "%s", text, extra={"spider": self._crawler.spider})
 

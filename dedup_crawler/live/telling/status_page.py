@@ -12,15 +12,12 @@ import time
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.lost_pages import lost_pages
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.crawl import FilteredCrawl
-    from dedup_crawler.live.exploration.rule_evidence import RuleState
-    from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.crawl import FilteredCrawl
+from dedup_crawler.live.exploration.rule_life import RuleState
+from dedup_crawler.live.models.live_models import LiveModels
 
 INTERVAL_S = 5.0
 _MAX_RULES = 200
@@ -47,12 +44,8 @@ b { font-variant-numeric: tabular-nums; }
 """
 
 
-class Number(NamedTuple):
-    """One number of the page."""
-
-    name: str
-    value: str
-    note: str = ""
+Number = tuple[str, str, str]
+"""Name of a figure, its value, and a note."""
 
 
 class StatusPage:
@@ -98,17 +91,17 @@ def numbers(crawl: FilteredCrawl) -> list[Number]:
     n_urls = verdicts.n_tested + verdicts.n_untested
     n_judged = evidence.n_agreed + evidence.n_disagreed
     found = [
-        Number("fetched", f"{crawl.n_fetched:,}"),
-        Number("duplicate links dropped", f"{count('dropped'):,}", f"{n_urls:,} different URLs"),
-        Number("fetched to test rules", f"{count('explored'):,}", f"{evidence.n_disagreed} of {n_judged} were wrong"),
+        ("fetched", f"{crawl.n_fetched:,}", ""),
+        ("duplicate links dropped", f"{count('dropped'):,}", f"{n_urls:,} different URLs"),
+        ("fetched to test rules", f"{count('explored'):,}", f"{evidence.n_disagreed} of {n_judged} were wrong"),
     ]
     if would_drop := count("would_drop"):
-        found.append(Number("would have been dropped", f"{would_drop:,}", "dry run: nothing is dropped"))
+        found.append(("would have been dropped", f"{would_drop:,}", "dry run: nothing is dropped"))
     if n_urls:
         estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
-        found.append(Number("pages lost by estimate", estimate, f"95 %: {lost.low:.0f} to {lost.high:.0f}"))
+        found.append(("pages lost by estimate", estimate, f"95 %: {lost.low:.0f} to {lost.high:.0f}"))
     if evidence.drops.n_taken_back:
-        found.append(Number("dropped and sent after all", f"{evidence.drops.n_taken_back:,}"))
+        found.append(("dropped and sent after all", f"{evidence.drops.n_taken_back:,}", ""))
     return found
 
 
@@ -118,8 +111,8 @@ def html(name: str, facts: Iterable[Number], rules: Sequence[tuple[RuleState, st
     refresh = "" if ended is not None else f'<meta http-equiv="refresh" content="{INTERVAL_S:.0f}">'
     said = f"It ended ({escape(ended)}) at {now}." if ended is not None else f"It is running; this is of {now}."
     cards = "".join(
-        f"<div><dt>{escape(each.name)}</dt><dd>{escape(each.value)}<small>{escape(each.note)}</small></dd></div>"
-        for each in facts
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}<small>{escape(note)}</small></dd></div>"
+        for name, value, note in facts
     )
     items = "".join(
         f"<li><b>{state.n_dropped:,}</b> URLs dropped, <b>{state.n_tested:,}</b> tested, "

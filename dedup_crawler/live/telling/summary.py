@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from dedup_crawler.evaluation.lost_pages import lost_pages
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.crawl import FilteredCrawl
-    from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.crawl import FilteredCrawl
+from dedup_crawler.live.models.live_models import LiveModels
 
 MANY_DROPS = 20
 """A rule with this many drops, none of them verified, is named."""

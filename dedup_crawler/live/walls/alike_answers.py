@@ -11,10 +11,10 @@ A process that ends before that stores its latest rows as text, and the next pro
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
@@ -28,7 +28,7 @@ MAX_IN_VAIN = 5
 """The search ends after this many rows of real pages."""
 MAX_LEFT = 100
 """Maximum of forms left to the next process; each costs it a fetch."""
-_MAX_FORMS = 20_000  # about as many pages as are kept
+_MAX_ROWS = 1_000
 _MAX_SITES = 100
 _ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly equal length are compared
 
@@ -43,13 +43,21 @@ class Probe(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Row:
+    """A row of alike answers of one site."""
+
+    forms: deque[bytes] = field(default_factory=lambda: deque(maxlen=MAX_LEFT))
+    """Its latest forms."""
+    length: int = 0
+
+
+@dataclass(slots=True)
 class _Answer:
     """One of the latest answers of a site."""
 
     n_bytes: int
     page: WatchedPage
-    row: list[bytes]
-    """Forms of its row."""
+    row: _Row
 
     def is_alike(self, n_bytes: int, page: WatchedPage) -> bool:
         """Return True if *page*, of *n_bytes*, shows the same."""
@@ -61,8 +69,7 @@ class AlikeAnswers:
     """Rows of alike answers: the latest rows, and the probed ones with their results."""
 
     def __init__(self) -> None:
-        self._n_answers: Counter[str] = Counter()  # site -> number of its answers
-        self._places: OrderedDict[bytes, tuple[str, int]] = OrderedDict()  # form -> site, and place among its answers
+        self._rows: OrderedDict[int, int] = OrderedDict()  # signature -> length of its longest row
         self._awaited: dict[bytes, Probe] = {}
         self._probed: set[int] = set()
         self._n_in_vain = 0
@@ -72,10 +79,6 @@ class AlikeAnswers:
 
     def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
         """Note the answer to a form; return the other forms of its row if it was probed and showed another page."""
-        self._n_answers[site] += 1
-        self._places[form] = site, self._n_answers[site]
-        if len(self._places) > _MAX_FORMS:
-            self._places.popitem(last=False)
         self._has_news |= self._left.pop(form, None) is not None
         if "html" in page.content_type:
             self._note_row(form, page, site)
@@ -100,23 +103,19 @@ class AlikeAnswers:
             Returns True if another URL of a form was dropped.
         """
         n_more = MAX_IN_VAIN - self._n_in_vain
-        if n_more <= 0:
+        rows = {signature: length for signature, length in self._rows.items() if signature not in self._probed}
+        if n_more <= 0 or not rows:
             return []
         groups: dict[int, list[bytes]] = defaultdict(list)
         for form, page in pages:
-            if "html" in page.content_type and form in self._places:
+            if "html" in page.content_type and has_alternative(form):
                 groups[page_signature(page.body)].append(form)
-        rows = [(self._longest_row(forms), signature) for signature, forms in groups.items()]
         found: list[Probe] = []
-        for length, signature in sorted(rows, key=lambda row: -row[0]):
-            if length < MIN_ROW or len(found) == n_more:
-                break
-            replaceable = [*filter(has_alternative, groups[signature])]
-            if replaceable and signature not in self._probed:
-                form, *others = replaceable
-                self._probed.add(signature)
-                self._awaited[form] = Probe(form, signature, tuple(others))
-                found.append(self._awaited[form])
+        for signature in sorted(filter(rows.__contains__, groups), key=lambda each: -rows[each])[:n_more]:
+            form, *others = groups[signature]
+            self._probed.add(signature)
+            self._awaited[form] = Probe(form, signature, tuple(others))
+            found.append(self._awaited[form])
         return found
 
     def go_on(self, requests: Mapping[bytes, str]) -> None:
@@ -139,25 +138,18 @@ class AlikeAnswers:
         if len(self._latest) > _MAX_SITES:
             self._latest.popitem(last=False)
         watched = WatchedPage(page)
-        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), [])
-        row.append(form)
+        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), _Row())
+        row.forms.append(form)
+        row.length += 1
         latest.append(_Answer(page.n_bytes, watched, row))
-        if len(row) >= MIN_ROW:
+        if row.length >= MIN_ROW:
+            self._rows[watched.signature] = max(row.length, self._rows.get(watched.signature, 0))
+            if len(self._rows) > _MAX_ROWS:
+                self._rows.popitem(last=False)
             self._has_news = True
-            self._left.update(dict.fromkeys(row[-MAX_LEFT:], ""))
+            self._left.update(dict.fromkeys(row.forms, ""))
             while len(self._left) > MAX_LEFT:
                 self._left.popitem(last=False)
-
-    def _longest_row(self, forms: Iterable[bytes]) -> int:
-        """Return the length of the longest row of consecutive answers."""
-        longest = length = 0
-        site_before, place_before = "", 0
-        for site, place in sorted(self._places[form] for form in forms):
-            is_next = site == site_before and place - place_before <= MAX_GAP
-            length = length + 1 if is_next else 1
-            longest = max(longest, length)
-            site_before, place_before = site, place
-        return longest
 
 
 def forms_left(text: str) -> dict[bytes, str]:

@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, without_scripts
 from dedup_crawler.urls.normal import host_of
-
-if TYPE_CHECKING:
-    from dedup_crawler.live.comparing.owner_pages import FetchedPage
-    from dedup_crawler.live.telling.drop_report import DropReport
 
 _MAX_HOSTS = 100
 _MAX_WALLED = 20_000
@@ -76,7 +73,7 @@ class Walls:
         if freeze.see(forms[-1], watched):
             if not freeze.is_frozen:
                 self._frozen.discard(host)
-                self._report.inform(f"{host} shows different pages again: duplicates are filtered as before.")
+                self._report.say(f"{host} shows different pages again: duplicates are filtered as before.")
                 return set()
             self._frozen.add(host)
             self._report.count("site/frozen")
