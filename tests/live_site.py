@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -58,9 +59,15 @@ class Site:
         self.answers: dict[str, Answer | list[Answer]] = {}
         self.asked: list[str] = []
         self.delay_s = 0.0
+        self.keeps_connections = True
+        """False for a site that resets connections: a client repeats what it sent on a connection that it had used."""
         site = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"  # a new connection for each page would cost a tenth of a crawl
+            disable_nagle_algorithm = True
+            wbufsize = -1  # head and body in one write
+
             def do_GET(self) -> None:
                 site.answer(self)
 
@@ -74,6 +81,10 @@ class Site:
 
         class Server(ThreadingHTTPServer):
             request_queue_size = 128  # the default of 5 delays a crawl with more connections by a second
+
+            def handle_error(self, *request: object) -> None:
+                if not isinstance(sys.exc_info()[1], OSError):
+                    super().handle_error(*request)  # else the crawler was killed
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.host = f"127.0.0.1:{self._server.server_port}"
@@ -101,8 +112,9 @@ class Site:
             return
         try:
             handler.send_response(answer.status)
-            # announced, or the client would reuse the closed connection, and repeats only a GET
-            always = {"Content-Length": str(len(answer.body)), "Connection": "close"}
+            always = {"Content-Length": str(len(answer.body))}
+            if not self.keeps_connections:
+                always["Connection"] = "close"  # announced, or the client would reuse the closed connection
             for name, value in {**answer.headers, **always}.items():
                 handler.send_header(name, value)
             handler.end_headers()

@@ -211,7 +211,7 @@ def test_a_page_of_20_mb_is_stored_and_a_larger_one_than_allowed_is_not(tmp_path
     with Site() as site:
         site.robots()
         site.page("/", "/big", "/after")
-        site.page("/big", html="<p>x</p>" * 2_500_000)
+        site.page("/big", html=f"<p>{'x' * 20_000_000}</p>")
         site.page("/after")
         crawl_content(f"{site.url}/", tmp_path / "large.db")
         crawl = crawl_content(f"{site.url}/", tmp_path / "small.db", DOWNLOAD_MAXSIZE=1_000_000)

@@ -21,7 +21,7 @@ OWN_PROJECT = ROOT / "examples" / "own_project" / "README.md"
 FORUM = ROOT / "examples" / "forum.warc.zst"
 LIVE_SITE = "https://forum.example"
 SESSIONS = [block for page in (*PAGES, OWN_PROJECT) for block in blocks(page) if block.is_alone]
-N_LEARNT_FROM = 300
+N_LEARNT_FROM = 150
 """Number of pages for training a translator for a few steps."""
 PIP = "pip install --no-index --no-deps"
 
@@ -54,9 +54,9 @@ def with_stand_ins(line: str, site: str, wheel: Path) -> str:
     line = line.replace("-m venv ", "-m venv --without-pip ")  # the same environment has pip
     if line.startswith("pip install "):
         return line.replace("pip install", f"{PIP} --dry-run --find-links {wheel.parent}", 1)
-    line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=150").replace("--delay 2", "--delay 0")
+    line = line.replace(LIVE_SITE, site).replace("pages=2000", "pages=100").replace("--delay 2", "--delay 0")
     line = line.replace("evaluate --db crawl.db", "evaluate --db crawl.db --method pattern-tree --method verified")
-    return line.replace("train seq2seq ", "train seq2seq --max-steps 20 ")
+    return line.replace("train seq2seq ", "train seq2seq --max-steps 5 ")
 
 
 def prepare(folder: Path, block: Block, site: str) -> None:

@@ -85,6 +85,7 @@ def build(site: Site) -> None:
 def site():
     """The site of failing owners."""
     with Site() as site:
+        site.keeps_connections = False
         build(site)
         yield site
 

@@ -123,8 +123,8 @@ def test_a_rule_that_breaks_goes_within_a_handful():
 @pytest.mark.parametrize("n_right", [0, 50, 2000])
 def test_a_rule_wrong_half_of_the_time_goes_within_fifty(n_right):
     """For any past, in more than 95 of 100 crawls."""
-    ends = [failed_at([0.0] * n_right + [0.5] * 50, seed) for seed in range(N_CRAWLS)]
-    assert sum(end is not None for end in ends) > 0.99 * N_CRAWLS
+    ends = [failed_at([0.0] * n_right + [0.5] * 50, seed) for seed in range(100)]
+    assert sum(end is not None for end in ends) > 99
 
 
 @given(st.lists(st.booleans(), max_size=120), st.data())

@@ -11,8 +11,8 @@ import pytest
 
 from live_site import Answer, Site, start, walk, walk_command
 
-N_TOPICS = 240
-LEARN_AFTER = 150
+N_TOPICS = 120
+LEARN_AFTER = 100
 WORDS = [f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "na", "re") for second in ("ran", "sel", "tok")]
 
 
@@ -30,7 +30,7 @@ class PatientSite(Site):
             assert time.monotonic() < deadline, "no model was learnt"
             time.sleep(0.1)
         if len(self.asked) > self._n_at_first:
-            time.sleep(0.03)
+            time.sleep(0.1)
         return super().lookup(path)
 
 
@@ -80,9 +80,9 @@ def build(site: Site, *, is_chain: bool = False) -> None:
 
 
 def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Path):
-    """After 150 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
+    """After 100 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
     models = tmp_path / "crawl.models"
-    with PatientSite(LEARN_AFTER + 60, models) as site:
+    with PatientSite(LEARN_AFTER + 40, models) as site:
         build(site)
         crawl = walk(
             site,
@@ -110,7 +110,7 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
     are queued. None of them counts as fetched: all URLs of all topics are requested. A dry run counts no tests.
     """
     models = tmp_path / "crawl.models"
-    with TwiceLearntSite(LEARN_AFTER + 60, LEARN_AFTER + 140, models) as site:
+    with TwiceLearntSite(LEARN_AFTER + 40, LEARN_AFTER + 80, models) as site:
         build(site, is_chain=True)
         crawl = walk(
             site,
@@ -143,7 +143,7 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
         "CONCURRENT_REQUESTS": 4,
         "LOG_LEVEL": "INFO",
     }
-    with PatientSite(LEARN_AFTER + 60, tmp_path / "crawl.models") as site:
+    with PatientSite(LEARN_AFTER + 40, tmp_path / "crawl.models") as site:
         build(site)
         log = tmp_path / "log"
         with log.open("w") as file:
@@ -153,7 +153,9 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
             assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.05)
         n_asked = len(site.asked)
-        while len(site.asked) < n_asked + 20:  # some of the queue is decided again
+        while len(site.asked) < n_asked + 10:  # some of the queue is decided again
+            assert crawl.poll() is None, log.read_text()
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         crawl.send_signal(signal.SIGKILL)
         crawl.wait()

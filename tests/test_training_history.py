@@ -106,7 +106,7 @@ def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
 
 def test_the_translator_keeps_its_curves(tmp_path):
     """The loss by epoch and the share of exact translations, which ends at the model's quality."""
-    model = make_method("seq2seq", hidden=16).fit(SITE.urls, SITE.clusters)
+    model = make_method("seq2seq", hidden=16, max_steps=100).fit(SITE.urls, SITE.clusters)
     losses, exacts = model.history().curves
 
     assert losses.points[0][1] > losses.points[-1][1]
