@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
+import math
 import os
 import random
 import shutil
@@ -35,7 +37,7 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
-SIZES = (30, 100, 300)
+SIZES = (30, 100, 300, 1000, 3000)
 """Numbers of hosts."""
 URLS = 1000
 """URLs of a host."""
@@ -43,12 +45,13 @@ COMPARED = 100
 """Hosts of the comparison with a plain loop and with one core."""
 KILLED = 30
 """Hosts of the job whose workers are killed."""
-LARGE = 300_000
+LARGE = 3_000_000
 """URLs of the one large host."""
 SITES = ("forum", "dokuwiki", "ftp", "shop", "wordpress", "mediawiki", "trac", "qa")
 MACHINES, CORES, EFFICIENCY = 100, 16, 0.8
 """Of the estimate."""
 _HOSTS_A_FILE = 2
+_URLS_A_FILE = 30_000  # at most, of one host: one task reads one file
 _SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "ki", "lo", "mu", "ne", "pi", "ra", "so", "tu", "ve")
 
 
@@ -61,10 +64,12 @@ def made_hosts(folder: Path, n_hosts: int, n_urls: int = URLS) -> Path:
     draft.mkdir(parents=True)
     for number in range(n_hosts):
         crawl = made_crawl(n_urls, seed=number)
-        with (draft / f"{number // _HOSTS_A_FILE:04}.jsonl").open("a", encoding="utf-8") as file:
-            for url, referrer, label in zip(crawl.urls, crawl.referrers, crawl.labels, strict=True):
-                row = {"url": url, "referrer": referrer, "html": page_text(number, label)}
-                file.write(json.dumps(row).replace("forum.example", f"host{number}.example") + "\n")
+        rows = zip(crawl.urls, crawl.referrers, crawl.labels, strict=True)
+        for part in range(math.ceil(n_urls / _URLS_A_FILE)):
+            with (draft / f"{number // _HOSTS_A_FILE:04}-{part:03}.jsonl").open("a", encoding="utf-8") as file:
+                for url, referrer, label in itertools.islice(rows, _URLS_A_FILE):
+                    row = {"url": url, "referrer": referrer, "html": page_text(number, label)}
+                    file.write(json.dumps(row).replace("forum.example", f"host{number}.example") + "\n")
     return draft.rename(folder)
 
 
@@ -81,6 +86,11 @@ def job(files: Path | list[Path], models: Path, cores: int, *, kill: bool = Fals
     paths = files if isinstance(files, list) else [files]
     command = [sys.executable, "-m", "dedup_crawler", "spark-train", *map(str, paths), "--models", str(models)]
     command += ["--master", f"local[{cores}]", "--json"]
+    events = models.with_suffix(".events")
+    shutil.rmtree(events, ignore_errors=True)
+    events.mkdir()
+    logged = {"enabled": "true", "dir": events.as_uri(), "rolling.enabled": "false", "compress": "false"}
+    confs = " ".join(f"--conf spark.eventLog.{name}={value}" for name, value in logged.items())
     chosen = sorted(os.sched_getaffinity(0))[:cores]
     start = time.perf_counter()
     output = models.with_suffix(".out")  # a pipe would be full before the end
@@ -90,13 +100,14 @@ def job(files: Path | list[Path], models: Path, cores: int, *, kill: bool = Fals
             command,
             stdout=file,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYSPARK_SUBMIT_ARGS": f"{confs} pyspark-shell"},
             preexec_fn=lambda: os.sched_setaffinity(0, chosen),
         ) as process,
     ):
-        most, killed, used, looked = 0, 0, {}, start
+        most, killed, used, looked = 0, 0, dict[int, float](), start
         while process.poll() is None:
             found = descendants(process.pid)
-            used.update((pid, cpu_seconds(pid)) for pid in found)
+            used.update((pid, seconds) for pid in found if (seconds := cpu_seconds(pid)))
             if time.perf_counter() >= looked + 5:  # reading it costs more than the rest
                 looked = time.perf_counter()
                 most = max(most, sum(map(resident, found)))
@@ -115,7 +126,20 @@ def job(files: Path | list[Path], models: Path, cores: int, *, kill: bool = Fals
         "killed": killed,
         "digest": digest(models),
         "load": os.getloadavg()[0],
+        **task_metrics(events),
     }
+
+
+def task_metrics(events: Path) -> dict[str, int]:
+    """Bytes that tasks spilled to disk and wrote for the shuffle, of the event log of Spark."""
+    found = {"spilled": 0, "shuffled": 0}
+    for path in events.iterdir():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerTaskEnd" and (metrics := event.get("Task Metrics")):
+                found["spilled"] += metrics["Disk Bytes Spilled"]
+                found["shuffled"] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+    return found
 
 
 def descendants(root: int) -> list[int]:
@@ -175,7 +199,7 @@ def loop(files: Path, models: Path) -> dict[str, Any]:
     for path in sorted(files.iterdir()):
         for _, page in Source(path, Kind.JSON).steps(lambda offset, reason: None, lambda n_bytes: None, 0):
             if page is not None:
-                text, _ = clean_page(page)
+                text, _ = clean_page(page, with_fingerprint=False)
                 labelled = LabelledPage(
                     page.url, page.referrer, page.status, page.redirect_to, text.title, text.main_text, None, None
                 )

@@ -57,13 +57,12 @@ def spark():
 @pytest.fixture(scope="module")
 def learn(spark):
     """Learn from paths into a folder."""
-    from dedup_crawler.spark.frames import pages_frame
     from dedup_crawler.spark.inputs import find_inputs
     from dedup_crawler.spark.job import learn_hosts
 
     def learn(folder, *paths, **options):
         inputs, problems = find_inputs([str(path) for path in paths])
-        return problems, learn_hosts(pages_frame(spark, inputs), folder, **options)
+        return problems, learn_hosts(spark, inputs, folder, **options)
 
     return learn
 

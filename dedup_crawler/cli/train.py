@@ -132,7 +132,6 @@ def spark_train(
     Example: dedup-crawler spark-train /mnt/warcs --models /mnt/models --master spark://HOST:7077
     """  # noqa: D301 - click reads the control character
     try:
-        from dedup_crawler.spark.frames import pages_frame
         from dedup_crawler.spark.inputs import find_inputs
         from dedup_crawler.spark.job import learn_hosts
         from dedup_crawler.spark.session import spark_session
@@ -141,8 +140,7 @@ def spark_train(
     inputs, problems = find_inputs(paths)
     with_progress = verbosity() >= 0 and sys.stderr.isatty()
     with spark_session(master, with_progress=with_progress) as spark:
-        pages = pages_frame(spark, inputs)
-        report = learn_hosts(pages, models, min_pages=min_pages, max_pages=max_pages, language=language)
+        report = learn_hosts(spark, inputs, models, min_pages=min_pages, max_pages=max_pages, language=language)
     damages = [*problems, *report.damages]
     refused = [row for row in report.rows if row.refused]
     learnt = [row for row in report.rows if not row.refused]

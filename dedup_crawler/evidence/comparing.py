@@ -12,7 +12,7 @@ import copy
 import enum
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
@@ -50,6 +50,7 @@ MIN_NAMED = 25
 """Least number of common words of two fetches with different titles."""
 
 _MAX_PAGE_WORDS = 1_000  # most pages with cached words
+_MAX_LINES = 10_000  # most lines with cached words that the site does not know
 _MAX_PAIRS = 50_000  # most pairs with cached lines; about four hypotheses ask for each pair
 
 
@@ -85,6 +86,7 @@ class PageEvidence:
         self._page_words: dict[int, frozenset[str]] = {}
         self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
         self._frames: dict[int, frozenset[int]] = {}
+        self._unknown: dict[Words, frozenset[str]] = {}
 
     @classmethod
     def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
@@ -220,16 +222,26 @@ class PageEvidence:
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""
         values = self._values_of(one), self._values_of(other)
-        masked = sorted({*values[0]} ^ {*values[1]}, key=len, reverse=True)
-        rest = _without_equal([(side, masked_values(self.digests.words(line), masked)) for side, line in only])
+        masked = sorted(values[0] ^ values[1], key=len, reverse=True)
+        starts = {value[0] for value in masked if value}
+        of_line = [(side, self.digests.words(line)) for side, line in only]
+        rest = _without_equal(
+            [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
+        )
         if not rest:
             return []
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
-        said = self.site.known.union({VALUE}, *values[0], *values[1])
-        return [
-            Line(side, words, any(word not in said and word not in words_of[1 - side] for word in words))
-            for side, words in rest
-        ]
+        said = {VALUE}.union(*values[0], *values[1])
+        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest]
+
+    def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
+        """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""
+        unknown = self._unknown.get(words)
+        if unknown is None:
+            if len(self._unknown) >= _MAX_LINES:
+                self._unknown.clear()
+            unknown = self._unknown[words] = frozenset(words).difference(self.site.known)
+        return bool(unknown) and any(word not in said and word not in beside for word in unknown)
 
     def _words_of(self, place: int) -> frozenset[str]:
         found = self._page_words.get(place)
@@ -295,6 +307,9 @@ def _n_new(lines: Iterable[Line]) -> int:
 
 def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
     """Return the lines of both sides without empty lines and without lines that both sides have."""
-    sides = Counter(words for side, words in lines if not side), Counter(words for side, words in lines if side)
-    rest = sides[0] - sides[1], sides[1] - sides[0]
-    return [(side, words) for side in (0, 1) for words in rest[side].elements() if words]
+    sides = [[words for side, words in lines if not side], [words for side, words in lines if side]]
+    here, there = set(sides[0]), set(sides[1])
+    if len(here) + len(there) < len(lines) or not here.isdisjoint(there):  # seldom
+        counts = Counter(sides[0]), Counter(sides[1])
+        sides = [list((counts[side] - counts[1 - side]).elements()) for side in (0, 1)]
+    return [(side, words) for side in (0, 1) for words in sides[side] if words]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Set
+from itertools import chain
 
 from dedup_crawler.evidence.digests import PageDigest
 
@@ -28,15 +29,15 @@ def frame_of_time(pages: Iterable[PageDigest], titles: Set[str] = frozenset()) -
     Of pages with one title only the first counts; pages with one of *titles* do not count.
     """
     met = set(titles)
-    n_of_line: Counter[int] = Counter()
-    n_read = 0
+    read: list[frozenset[int]] = []
     for page in pages:
-        if n_read == MAX_TITLES:
+        if len(read) == MAX_TITLES:
             break
         if page.lines and page.title and page.title not in met:
             met.add(page.title)
-            n_of_line.update(page.lines)
-            n_read += 1
-    if n_read < MIN_TITLES:
+            read.append(page.lines)
+    if len(read) < MIN_TITLES:
         return frozenset()
-    return frozenset(line for line, n in n_of_line.items() if n >= FRAME_SHARE * n_read)
+    n_of_line = Counter(chain.from_iterable(read))
+    least = FRAME_SHARE * len(read)
+    return frozenset([line for line, n in n_of_line.items() if n >= least])

@@ -91,7 +91,7 @@ class SiteLayout:
 
     def names(self, url: str) -> Names:
         """Finds the values of one URL's naming arguments; call it after :meth:`settle`."""
-        return Names(url, self.naming_keys)
+        return Names(url, self.naming_keys) if self.naming_keys else _NO_NAMES
 
     def decoration(self, url: str, lines: list[str]) -> set[int]:
         """Indexes of the lines of the page at *url* that are decoration.
@@ -147,6 +147,9 @@ class Names:
 
 def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
+
+
+_NO_NAMES = Names("", frozenset())  # of all URLs of most sites
 
 
 class BoundedCounter(Generic[Key]):

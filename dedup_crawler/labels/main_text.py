@@ -101,30 +101,35 @@ def clean_pages(
     return texts()
 
 
-def clean_page(page: Page, language: str = "English") -> Outcome:
+def clean_page(page: Page, language: str = "English", *, with_fingerprint: bool = True) -> Outcome:
     """Read the text of one page; raises nothing."""
     if page.content and len(page.content) > MAX_BYTES and not 300 <= page.status < 400:
         return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
     try:
-        return _read(page, language)
+        return _read(page, language, with_fingerprint)
     except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever error a parser raises
         return _no_text(page), f"{type(error).__name__}: {error}"
 
 
-def _read(page: Page, language: str) -> Outcome:
+def _read(page: Page, language: str, with_fingerprint: bool) -> Outcome:
+    fingerprint_of = fingerprint if with_fingerprint else _none
     kind = "" if 300 <= page.status < 400 else content_kind(page.content, page.content_type)
     if not kind:
         return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
     if kind == "text":
         lines = _lines(decoded.splitlines())
-        return PageText(page.url, "", None, lines, fingerprint(lines)), None
+        return PageText(page.url, "", None, lines, fingerprint_of(lines)), None
     html = read_html(decoded, page.url, language)
     if html.is_cut:
         reason = "nested too deep to be read whole"
         return PageText(page.url, html.title, html.canonical_link, "", None), reason
     text = _marked(html)
-    return PageText(page.url, html.title, html.canonical_link, text, fingerprint(text)), None
+    return PageText(page.url, html.title, html.canonical_link, text, fingerprint_of(text)), None
+
+
+def _none(text: str) -> None:
+    """Return no fingerprint."""
 
 
 def _no_text(page: Page) -> PageText:

@@ -4,9 +4,9 @@ Spark reads files, moves pages to their host and repeats what failed; texts, lab
 same functions as on one computer, and give the same models byte for byte. A catalogue says what became of each host.
 
 Read ``job.py`` first (the steps in order), then ``inputs.py`` and ``frames.py`` (files to pages), ``sampling.py`` (what
-is learnt of a large host), ``hosts.py`` (texts; one host to one model), ``catalogue.py`` (results, and going on after a
-stop) and ``session.py`` (starting Spark). ``decision_tree.py`` stands alone: the stages of WSDM'10. How pages are
-compared and rules learnt does not belong here, and no other folder imports pyspark.
+is learnt of a large host), ``texts.py`` (pages to texts), ``hosts.py`` (one host to one model), ``catalogue.py``
+(results, and going on after a stop) and ``session.py`` (starting Spark). ``decision_tree.py`` stands alone: the stages
+of WSDM'10. How pages are compared and rules learnt does not belong here, and no other folder imports pyspark.
 """
 
 import warnings

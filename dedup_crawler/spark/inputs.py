@@ -18,6 +18,7 @@ from dedup_crawler.pages.imports.items import NAMES, has_field, page_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.pages.store.database import shown_location
+from dedup_crawler.pages.store.rows import storable
 
 _PARQUET_MARK = b"PAR1"
 _SQLITE_MARK = b"SQLite format 3\0"
@@ -139,7 +140,10 @@ def _stored_pages(place: str) -> Iterator[Page]:
 
 
 def read_pages(source: Input) -> Iterator[Page | str]:
-    """Read the pages of an input, and at the end a line for what could not be read of it, if anything."""
+    """Read the pages of an input, and at the end a line for what could not be read of it, if anything.
+
+    In URLs, characters that a store refuses are replaced as the store does.
+    """
     n_damages = 0
     first = ""
 
@@ -149,8 +153,16 @@ def read_pages(source: Input) -> Iterator[Page | str]:
         first = first or f"{place}: {reason}"
 
     try:
-        yield from source.pages(on_damage)
+        for page in source.pages(on_damage):
+            yield _storable(page)
     except (DedupError, OSError) as error:  # of one file among many: it was there when the job began
         on_damage(0, str(error))
     if n_damages:
         yield f"{source.name}: {n_damages} {'place' if n_damages == 1 else 'places'} could not be read; first {first}"
+
+
+def _storable(page: Page) -> Page:
+    url, redirect_to = storable(page.url), storable(page.redirect_to)
+    if url is page.url and redirect_to is page.redirect_to:
+        return page
+    return replace(page, url=url, redirect_to=redirect_to)

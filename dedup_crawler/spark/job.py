@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as columns
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.errors import BadInputError, ModelError
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
+from dedup_crawler.pages.store.rows import storable
 from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
-from dedup_crawler.spark.frames import batched, mapped, records
-from dedup_crawler.spark.hosts import TEXTS, learn_host, texts_of
+from dedup_crawler.spark.frames import TASKS_A_CORE, Row, inputs_frame, records
+from dedup_crawler.spark.hosts import learn_host
+from dedup_crawler.spark.inputs import Input, read_pages
 from dedup_crawler.spark.sampling import MAX_PAGES, Shares, shares_of, sort_of
+from dedup_crawler.spark.texts import PACKS, packs_of
 
 _MAX_NAME = 200  # letters of a host: names of files are not longer than 255
-_TASKS_A_CORE = 32  # of learning, so that large and small hosts even out
 _COUNTS = pa.schema([("host", pa.string()), ("template", pa.int64()), ("n", pa.int64()), ("damage", pa.string())])
 _LEARNT = pa.schema([("host", pa.string())])
 
@@ -39,14 +41,15 @@ class JobReport:
 
 
 def learn_hosts(
-    pages: DataFrame,
+    spark: SparkSession,
+    inputs: Sequence[Input],
     folder: Path,
     *,
     min_pages: int = MIN_PAGES,
     max_pages: int = MAX_PAGES,
     language: str = "English",
 ) -> JobReport:
-    """Learn a model for each host of *pages*, which has the columns of :data:`~dedup_crawler.spark.frames.PAGES`.
+    """Learn a model for each host of the pages of *inputs*.
 
     Model folders and the catalogue are written to *folder*, which all workers must share. A host with a model and a row
     there is not learnt again.
@@ -64,8 +67,9 @@ def learn_hosts(
         )
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    counts = mapped(pages, _counted, _COUNTS).groupBy("host", "template", "damage").agg(columns.sum("n").alias("n"))
-    counts = counts.coalesce(pages.sparkSession.sparkContext.defaultParallelism).persist()
+    counted = inputs_frame(spark, inputs, _counted, _COUNTS)
+    counts = counted.groupBy("host", "template", "damage").agg(columns.sum("n").alias("n"))
+    counts = counts.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:
         of_host = counts.where("damage is null").groupBy("host").agg(columns.sum("n").alias("n"))
         n_found = {row.host: row.n for row in of_host.collect()}
@@ -83,7 +87,7 @@ def learn_hosts(
         counts.unpersist()
     n_known = sum(row is not None and not row.refused for row in rows.values())
     if plan:
-        _learn(pages, plan, to_learn, folder, language)
+        _learn(spark, inputs, plan, to_learn, folder, language)
     for host in to_learn:
         rows[host] = row_of(folder, host)
         if rows[host] is None:
@@ -124,12 +128,17 @@ def _plan(counts: DataFrame, to_learn: Mapping[str, int], max_pages: int) -> dic
 
 
 def _learn(
-    pages: DataFrame, plan: Mapping[str, Shares], n_found: Mapping[str, int], folder: Path, language: str
+    spark: SparkSession,
+    inputs: Sequence[Input],
+    plan: Mapping[str, Shares],
+    n_found: Mapping[str, int],
+    folder: Path,
+    language: str,
 ) -> None:
     """Read the texts, bring those of a host together, and have each host learnt where its texts are."""
 
-    def texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return batched(texts_of(records(batches), plan, language), TEXTS)
+    def packs(number: int, source: Input) -> Iterator[Row]:
+        return packs_of(number, source, plan, language)
 
     def learn(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         host = key[0].as_py()
@@ -138,17 +147,17 @@ def _learn(
             write_row(folder, replace(row, is_sampled=bool(plan[host])))
         yield pa.RecordBatch.from_pylist([{"host": host}], _LEARNT)
 
-    n_tasks = min(len(plan), _TASKS_A_CORE * pages.sparkSession.sparkContext.defaultParallelism)
-    at_home = mapped(pages, texts, TEXTS).repartition(n_tasks, "host")
+    n_tasks = min(len(plan), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
+    at_home = inputs_frame(spark, inputs, packs, PACKS).repartition(n_tasks, "host")
     at_home.groupBy("host").applyInArrow(learn, from_arrow_schema(_LEARNT)).collect()
 
 
-def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Numbers of pages of each host and template, and the damages."""
+def _counted(number: int, source: Input) -> Iterator[Row]:
+    """Numbers of pages of each host and template of an input, and its damage."""
     n_of: Counter[tuple[str, int]] = Counter()
-    for row in records(batches):
-        if row["damage"] is not None:
-            yield from batched([{"damage": row["damage"], "n": 1}], _COUNTS)
+    for page in read_pages(source):
+        if isinstance(page, str):
+            yield {"damage": storable(page), "n": 1}
         else:
-            n_of[sort_of(row["url"], None)[:2]] += 1
-    yield from batched(({"host": host, "template": number, "n": n} for (host, number), n in n_of.items()), _COUNTS)
+            n_of[sort_of(page.url, None)[:2]] += 1
+    yield from ({"host": host, "template": template, "n": n} for (host, template), n in n_of.items())

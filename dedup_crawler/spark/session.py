@@ -19,6 +19,8 @@ from dedup_crawler.spark.frames import BATCH_ROWS
 _TRIES = 4  # of a task whose worker process died; a local master has one try unless it says otherwise
 _LOCAL = re.compile(r"local(?:\[([0-9]+|\*)\])?")
 _SHOWN = 300
+# Java only moves packs of texts: compiling more, and collecting garbage in parallel, costs more than it saves
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @contextmanager
@@ -52,6 +54,7 @@ def spark_session(master: str | None = None, *, with_progress: bool = False) -> 
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
         builder = builder.config("spark.ui.enabled", False).config("spark.log.level", "OFF")
+        builder = builder.config("spark.driver.extraJavaOptions", _JAVA)
     with _told(f"Spark cannot be started at {master or 'the submitted master'}"):
         session = (builder.master(master) if master is not None else builder).getOrCreate()
     try:

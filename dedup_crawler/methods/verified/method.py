@@ -44,6 +44,8 @@ _REFUSED_FILE = "refused.json"
 _GRAMMAR_FILE = "grammar.json"
 _TEXT_FILE = "site_text.json"
 
+_N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt
+
 
 class Verified(Canonicalizer):
     """Rules that the crawl confirms, coarse to fine. Without evidence it changes nothing.
@@ -131,11 +133,14 @@ class Verified(Canonicalizer):
             belief = Belief(RISKS[self.risk])
             found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
             rules += found
-            self.links_[host] = learn_links(crawl, RuleEngine(found), belief)
+            engine = RuleEngine(found, n_remembered=_N_REMEMBERED)
+            self.links_[host] = learn_links(crawl, engine, belief)
             self.n_tried_ += belief.n_tried
             refused += belief.refused.values()
         self.refused_ = refusals_of(refused)
-        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        if len(places_of) != 1:
+            engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
+        self.engine_ = engine.knowing(self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
         self._note_kinds_of_links()
         evidence = self._evidence

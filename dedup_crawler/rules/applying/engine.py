@@ -8,6 +8,7 @@ of them makes the URL smaller. In all cases, the form of a form is the form itse
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -91,6 +92,9 @@ class RuleEngine:
     query_keys
         Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
         are known.
+    n_remembered
+        Number of URLs whose forms are remembered. Callers often ask for form and rules of the same URL; learning asks
+        for the forms of all URLs several times.
     """
 
     def __init__(
@@ -98,6 +102,7 @@ class RuleEngine:
         rules: Iterable[AnyRule],
         maps: Mapping[str, UrlMap] | None = None,
         query_keys: Mapping[str, frozenset[str]] | None = None,
+        n_remembered: int = 1,
     ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
@@ -124,7 +129,8 @@ class RuleEngine:
             and all(n in self._plain and all(key[:6] == "query[" for key in rule.spoken()) for n, rule in numbered)
         }
         """Hosts whose rules neither look at a path nor change one."""
-        self._latest: tuple[str, _Trace] = ("", ("", []))  # callers often ask for form and rules of the same URL
+        self._n_remembered = n_remembered
+        self._remembered: dict[str, _Trace] = {}
 
     def form(self, url: str) -> str:
         """Form of a URL in normal form, on any host; never raises."""
@@ -137,9 +143,9 @@ class RuleEngine:
 
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to the form, in order."""
-        latest, found = self._latest
-        if latest == url:
-            return found
+        remembered = self._remembered.get(url)
+        if remembered is not None:
+            return remembered
         host, names = host_of(url), query_names(url)
         known = self._query_keys.get(host)
         if known is not None and not known.issuperset(names):
@@ -151,7 +157,9 @@ class RuleEngine:
             is_circle = passed[-1] in passed[:-1]
             form = min(passed[passed.index(passed[-1]) :]) if is_circle else passed[0]
             found = form, fired[: passed.index(form)]
-        self._latest = url, found
+        if len(self._remembered) >= self._n_remembered:
+            self._remembered.clear()
+        self._remembered[url] = found
         return found
 
     @cached_property
@@ -168,6 +176,13 @@ class RuleEngine:
         if not found or is_other_query_order(url, form):
             found[order_identifier(host_of(url))] = None
         return tuple(found)
+
+    def knowing(self, query_keys: Mapping[str, frozenset[str]]) -> RuleEngine:
+        """The same engine with the query names that its rules know."""
+        engine = copy.copy(self)
+        engine._query_keys = dict(query_keys)
+        engine._remembered = {url: found for url, found in self._remembered.items() if not engine.is_strange(url)}
+        return engine
 
     def without(self, identifiers: Collection[str]) -> RuleEngine:
         """An engine without some of the rules; the others keep their order."""

@@ -12,8 +12,9 @@ of enough pages becomes a hypothesis and is judged like any other.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,8 @@ def template_joins(columns: UrlColumns) -> list[Rule]:
     for rows in _kinds_of_pages(columns):
         # rules lead from the larger map to the smaller one; of equally large maps, to the first one
         maps = sorted((columns.row(row) for row in rows), key=lambda values: (-len(values), sorted(values)))
-        pages.append([rule for pair in combinations(maps, 2) for rule in _joins(columns.host, *pair)])
-    return _most_proposed(pages)
+        pages.append([proposal for pair in combinations(maps, 2) for proposal in _joins(*pair)])
+    return _most_proposed(columns.host, pages)
 
 
 def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: str) -> list[Rule]:
@@ -58,8 +59,8 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
                 for key, operation in pair_operations(source[1], target[1]).items()
             }
             kinds = (("path[", "query["), ("query[",), ())
-            shown.append(_rules_between(host, source[1], target[1], operations, kinds, origin))
-    return _most_proposed(shown)
+            shown.append(_proposals(source[1], target[1], operations, kinds))
+    return _most_proposed(host, shown, origin)
 
 
 def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
@@ -75,16 +76,29 @@ def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
     return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(columns.host, old, new)) is not None]
 
 
-def _most_proposed(proposed: Iterable[Iterable[Rule]]) -> list[Rule]:
-    votes: Counter[tuple[object, ...]] = Counter()
-    rules: dict[tuple[object, ...], Rule] = {}
+class _Proposal(NamedTuple):
+    """What a rule would be made of; most proposals have too few pages, and making a rule of each takes time."""
+
+    context: Mapping[str, Matcher]
+    operations: Mapping[str, Operation]
+    absent: frozenset[str]
+
+    def identity(self) -> Hashable:
+        """Equal for two proposals of the same rule."""
+        return frozenset(self.context.items()), frozenset(self.operations.items()), self.absent
+
+
+def _most_proposed(host: str, proposed: Iterable[Iterable[_Proposal]], origin: str = "") -> list[Rule]:
+    """Rules that enough pages propose, those of most pages first."""
+    votes: Counter[Hashable] = Counter()
+    first: dict[Hashable, _Proposal] = {}
     for its in proposed:
-        of_page = {rule.identity(): rule for rule in its}
+        of_page = {proposal.identity(): proposal for proposal in its}
         votes.update(of_page.keys())
-        for identity, rule in of_page.items():
-            rules.setdefault(identity, rule)
-    enough = [(-n, str(rules[identity]), identity) for identity, n in votes.items() if n >= MIN_PAGES]
-    return [rules[identity] for _, _, identity in sorted(enough, key=lambda entry: entry[:2])[:MAX_PROPOSALS]]
+        for identity, proposal in of_page.items():
+            first.setdefault(identity, proposal)
+    rules = [(n, Rule(host, *first[identity], origin)) for identity, n in votes.items() if n >= MIN_PAGES]
+    return [rule for _, rule in sorted(rules, key=lambda each: (-each[0], str(each[1])))[:MAX_PROPOSALS]]
 
 
 def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
@@ -99,33 +113,28 @@ def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
     yield from (list(rows.values()) for rows in kinds.values() if len(rows) > 1)
 
 
-def _joins(host: str, source: KeyValues, target: KeyValues) -> Sequence[Rule]:
+def _joins(source: KeyValues, target: KeyValues) -> Sequence[_Proposal]:
     operations = pair_operations(source, target)
     if len(operations) < 2:
         return ()  # a rule about one key is among the other hypotheses
-    return _rules_between(host, source, target, operations, (("query[",), ()))
+    return _proposals(source, target, operations, (("query[",), ()))
 
 
-def _rules_between(
-    host: str,
-    source: KeyValues,
-    target: KeyValues,
-    operations: Mapping[str, Operation],
-    any_of: Iterable[tuple[str, ...]],
-    origin: str = "",
-) -> list[Rule]:
+def _proposals(
+    source: KeyValues, target: KeyValues, operations: Mapping[str, Operation], any_of: Iterable[tuple[str, ...]]
+) -> list[_Proposal]:
     """A rule for each entry of *any_of*: any value for changed keys with these prefixes, literals for the others."""
-    absent = frozenset(key for key in target if key not in source)
+    absent = frozenset([key for key in target if key not in source])
     copied: dict[str, Matcher] = {each.key: ANY for each in operations.values() if isinstance(each, Copy)}
     changed = [key for key in operations if key in source and key not in copied]
-    rules = []
+    proposals = []
     for kinds in any_of:
         context: dict[str, Matcher] = {
             key: ANY if key.startswith(kinds) or isinstance(operations[key], Cut) else Literal(source[key])
             for key in changed
         }
-        rules.append(Rule(host, {**context, **copied}, operations, absent, origin))
-    return rules
+        proposals.append(_Proposal({**context, **copied}, operations, absent))
+    return proposals
 
 
 def _as_cut(value: str | None, operation: Operation) -> Operation:

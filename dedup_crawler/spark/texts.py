@@ -1,0 +1,143 @@
+"""Reads the texts of pages, and packs those of a host, so that Spark moves few rows.
+
+A page may crash the process that parses it, or never end. The first try of a task parses here, which is cheaper than
+in other processes, and has the process end with such a page. The next try leaves each page to a process beside this
+one, as ``dedup-crawler label`` does, and only the text of that page is lost.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import signal
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+import zstandard
+from pyspark import TaskContext
+
+from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page
+from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.spark.frames import Row
+from dedup_crawler.spark.inputs import Input, read_pages
+from dedup_crawler.spark.sampling import Shares, sort_of
+
+PACKS = pa.schema([("host", pa.string()), ("n_letters", pa.int64()), ("texts", pa.binary())])
+"""Columns of a data frame of packs: some texts of a host, and the number of their letters."""
+
+_MAX_TEXTS = 1000  # of a pack
+_MAX_LETTERS = 2**20  # of a pack, and one text more
+_MAX_WAITING = 2**24  # letters of the packs that are being filled
+_COMPRESSION_LEVEL = 1
+
+
+class Text(NamedTuple):
+    """What is learnt from of one page, with the characters that a store refuses replaced as the store does."""
+
+    source: int
+    """Source and position: the order of the crawl."""
+    position: int
+    url: str
+    status: int
+    referrer: str | None
+    redirect_to: str | None
+    title: str
+    main_text: str
+    digest: str | None
+    has_body: bool
+    is_skipped: bool
+    """True if its text could not be read."""
+
+
+def packs_of(number: int, source: Input, plan: Mapping[str, Shares], language: str) -> Iterator[Row]:
+    """Read the texts of the pages of an input that *plan* (host -> what is kept) asks for, as rows of :data:`PACKS`."""
+    return packed(texts_of(number, _wanted(source, plan), language))
+
+
+def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]], language: str) -> Iterator[tuple[str, Text]]:
+    """Texts of pages, each with its host; *wanted* are host, position and page, *number* is that of their source."""
+    waiting: list[tuple[str, int, Page]] = []
+
+    def pages() -> Iterator[Page]:
+        for host, position, page in wanted:
+            waiting.append((host, position, page))
+            yield Page(page.url, page.status, content_type=storable(page.content_type), content=page.content)
+
+    task = TaskContext.get()
+    is_first_try = task is not None and task.attemptNumber() == 0
+    for text, reason in _read_here(pages(), language) if is_first_try else _reader(language).read(pages()):
+        host, position, page = waiting.pop(0)
+        yield (
+            host,
+            Text(
+                source=number,
+                position=position,
+                url=page.url,
+                status=page.status,
+                referrer=storable(page.referrer),
+                redirect_to=page.redirect_to,
+                title=storable(text.title),
+                main_text=storable(text.main_text),
+                digest=storable(page.digest) if not page.content else None,
+                has_body=bool(page.content),
+                is_skipped=reason is not None,
+            ),
+        )
+
+
+def _wanted(source: Input, plan: Mapping[str, Shares]) -> Iterator[tuple[str, int, Page]]:
+    """Host, position and page of the pages of an input that *plan* asks for."""
+    for position, page in enumerate(read_pages(source)):
+        if not isinstance(page, Page):
+            continue
+        host, template, key = sort_of(page.url, page.redirect_to)
+        shares = plan.get(host)
+        if shares is not None and (not shares or key < shares.get(template, 1.0)):
+            yield host, position, page
+
+
+def _read_here(pages: Iterable[Page], language: str) -> Iterator[Outcome]:
+    """Read texts in this process, which the alarm clock ends if a page takes too long."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for page in pages:
+        signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
+        found = clean_page(page, language, with_fingerprint=False)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        yield found
+
+
+@functools.cache
+def _reader(language: str) -> TextReader:
+    return TextReader(language, 1)
+
+
+def packed(texts: Iterable[tuple[str, Text]]) -> Iterator[Row]:
+    """Pack texts with their hosts, as rows of :data:`PACKS`; memory holds some megabytes of texts."""
+    compressor = zstandard.ZstdCompressor(_COMPRESSION_LEVEL)
+    waiting: defaultdict[str, list[Text]] = defaultdict(list)
+    n_letters: Counter[str] = Counter()
+    n_waiting = 0
+
+    def pack(host: str) -> Row:
+        texts = json.dumps(waiting.pop(host), ensure_ascii=False, separators=(",", ":"))
+        return {"host": host, "n_letters": n_letters.pop(host), "texts": compressor.compress(texts.encode())}
+
+    for host, text in texts:
+        waiting[host].append(text)
+        n_letters[host] += len(text.main_text)
+        n_waiting += len(text.main_text)
+        if len(waiting[host]) >= _MAX_TEXTS or n_letters[host] >= _MAX_LETTERS:
+            n_waiting -= n_letters[host]
+            yield pack(host)
+        elif n_waiting >= _MAX_WAITING:
+            yield from map(pack, list(waiting))
+            n_waiting = 0
+    yield from map(pack, list(waiting))
+
+
+def unpacked(texts: bytes) -> list[Text]:
+    """The texts of a pack."""
+    return [Text(*each) for each in json.loads(zstandard.decompress(texts))]
