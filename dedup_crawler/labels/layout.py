@@ -149,9 +149,6 @@ def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
 
 
-_NO_NAMES = Names("", frozenset())  # of all URLs of most sites
-
-
 class BoundedCounter(Generic[Key]):
     """Counts the frequent keys of a stream, and forgets rare ones.
 
@@ -264,3 +261,6 @@ class ArgumentKinds:
             f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
         )
         return before, *sorted(parts)
+
+
+_NO_NAMES = Names("", frozenset())  # of all URLs of most sites
