@@ -20,7 +20,7 @@ from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language.statistics import RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning import belief, contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
 from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
@@ -90,7 +90,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
-    "any value, however few were seen": ((belief, "FEW_VALUES", 0),),
+    "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "conditions that explain nothing": ((ContextSearch, "_explains", lambda self, live, chosen: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),

@@ -28,14 +28,14 @@ from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.learning import belief
+from dedup_crawler.rules.learning import belief, contexts
 
 LOST_COSTS = 0.02
 """Cost of a lost page when choosing a constant, as a share of the site's avoidable fetches."""
 CONSTANTS = (
     (belief, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (belief, "SHARE", (0.3, 0.7)),
-    (belief, "FEW_VALUES", (5, 20)),
+    (contexts, "FEW_VALUES", (5, 20)),
     (habits, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (habits, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),

@@ -4,8 +4,7 @@ The texts of the pages are written to the crawl's database, a hundred at a time,
 often the crawl learns. Clusters stay in memory, because each new page may change them.
 
 A new model replaces an existing one if it was learnt from at least as many pages, unless one page has swallowed the
-crawl (:mod:`~dedup_crawler.live.learning.objections`) or the new model ignores too many keys that the old one keeps
-(:mod:`~dedup_crawler.live.learning.objections`).
+crawl (:mod:`~dedup_crawler.live.learning.objections`).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.live.learning.learner import RefitReport
-from dedup_crawler.live.learning.objections import is_refused, newly_ignored, swallowing_cluster
+from dedup_crawler.live.learning.objections import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
@@ -28,7 +27,6 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 METHOD = "verified"
 _MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
-_SHOWN_KEYS = 5
 _SHOWN_LENGTH = 120
 
 
@@ -97,28 +95,23 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
     if old is not None and old.n_urls_ > len(data.urls):
         done.kept.append(str(place))
         return
-    new = make_method(METHOD)
-    new.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
-    reason = _objection(old, new, data) if old is not None else None
+    reason = _objection(old, data) if old is not None else None
     if reason is not None:
         done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
         return
+    new = make_method(METHOD)
+    new.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
     new.save(place)
     done.learnt.append(str(place))
 
 
-def _objection(old: Canonicalizer, new: Canonicalizer, data: TrainingData) -> str | None:
-    """Return the reason why *new* must not replace *old*, if any."""
+def _objection(old: Canonicalizer, data: TrainingData) -> str | None:
+    """Return the reason why a model of this *data* must not replace *old*, if any."""
     found = swallowing_cluster(data.urls, data.clusters, old.n_urls_)
     if found is not None:
         cluster, n_urls = found
         urls = [url for url, its_cluster in zip(data.urls, data.clusters, strict=True) if its_cluster == cluster]
         return f"{n_urls} URLs show one page, {_short(normal_form(urls[-1]))}. Does the site ask to log in by now?"
-    ignored, n_protected = newly_ignored(old, new, data.urls[: old.n_urls_], data.clusters[: old.n_urls_])
-    if is_refused(ignored, n_protected):
-        more = f" and {len(ignored) - _SHOWN_KEYS} more" if len(ignored) > _SHOWN_KEYS else ""
-        names = ", ".join(map(_short, ignored[:_SHOWN_KEYS]))
-        return f"{len(ignored)} of {n_protected} keys that it keeps would newly be ignored ({names}{more})."
     return None
 
 

@@ -34,8 +34,6 @@ SHARE = 0.5
 
 MIN_GROUPS = 8
 """Smallest weight of the merge groups of a believed hypothesis."""
-FEW_VALUES = 10
-"""Smallest number of compared values of a key, for a rule to be about any value."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +82,10 @@ class Evidence:
 
 
 class Belief:
-    """Judges hypotheses within a *risk*, counts them in *n_tried*, and keeps the refused ones.
+    """Judges hypotheses within a *risk*, counts them in *n_tried*, and keeps the refused ones."""
 
-    *min_groups* is the smallest weight of the merge groups of a believed hypothesis. *few_values* is the smallest
-    number of compared values of a key, for a rule to be about any value.
-    """
-
-    def __init__(self, risk: Risk, min_groups: int | None = None, few_values: int | None = None) -> None:
+    def __init__(self, risk: Risk) -> None:
         self.risk = risk
-        self.min_groups = MIN_GROUPS if min_groups is None else min_groups
-        self.few_values = FEW_VALUES if few_values is None else few_values
         self.n_tried = 0
         self.refused: dict[Hashable, tuple[AnyRule | SiteRule, str]] = {}
         """Name of each refused hypothesis -> its rule, and the reason."""
@@ -111,7 +103,7 @@ class Belief:
 
     def may_hold(self, weight: float, wrong_weight: float) -> bool:
         """Return True if groups of this weight make the expected error small."""
-        return weight >= self.min_groups and expected_error(weight, wrong_weight) <= self.risk.max_error
+        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
         """Count and judge a rule. It is refused for its evidence or for another *doubt*, and the reason is kept."""
@@ -131,8 +123,8 @@ class Belief:
         *stricter* divides the allowed error.
         """
         allowed = self.risk.max_error / stricter
-        if evidence.weight < self.min_groups:
-            return f"{evidence.n_groups} groups are too few: {self.min_groups} are needed, or fewer with many URLs each"
+        if evidence.weight < MIN_GROUPS:
+            return f"{evidence.n_groups} groups are too few: {MIN_GROUPS} are needed, or fewer with many URLs each"
         expected = expected_error(evidence.weight, evidence.wrong_weight)
         if expected > allowed:
             doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"

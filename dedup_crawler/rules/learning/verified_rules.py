@@ -14,9 +14,9 @@ import numpy as np
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.learning.belief import Belief
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
-from dedup_crawler.rules.learning.contexts import MAX_DEPTH, Context, ContextSearch
+from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.learning.trials import Trials, trials_of
 
@@ -66,7 +66,7 @@ class RuleLearner:
         rated = []
         for place, hypothesis in enumerate(asked):
             n_right = int(self._trials(hypothesis).is_right.sum())
-            if n_right >= self.belief.min_groups:
+            if n_right >= MIN_GROUPS:
                 rated.append((-n_right, place, hypothesis))
         for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
             self._test(hypothesis, self._trials(hypothesis), depth)
@@ -96,10 +96,7 @@ class RuleLearner:
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = (
-            self.belief.why_not(found)
-            or f"it is about all values, and the crawl has fewer than {self.belief.few_values}"
-        )
+        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
         self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
