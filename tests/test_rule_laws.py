@@ -196,7 +196,7 @@ def test_what_is_left_is_neither_fitted_nor_saved(fitted, tmp_path):
 
     with pytest.raises(BadInputError, match="whole"):
         less.save(tmp_path / "model")
-    with pytest.raises(BadInputError, match="fit the model itself"):
+    with pytest.raises(BadInputError, match="fit the whole model itself"):
         less.fit(["http://a/"], [0])
 
 
