@@ -3,8 +3,8 @@
     python benchmarks/spark.py SITES WORK [PART...] > benchmarks/results/spark.md
 
 Each part takes minutes and leaves its figures in WORK/spark/PART.json; the page is printed of all that are there.
-Without names all parts run. Hosts are those of :mod:`made`, with 1,000 URLs and short pages of their own words; one
-file holds two hosts. Needs Java.
+Without names all parts run; ``page`` runs none. Hosts are those of :mod:`made`, with 1,000 URLs and short pages of
+their own words; one file holds two hosts, or 30,000 URLs of a large one. Needs Java.
 """
 
 from __future__ import annotations
@@ -268,17 +268,24 @@ def row(*cells: float | str, load: float) -> str:
 
 def page(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
     """The page, of the parts that were measured."""
-    yield "Seconds of the whole command, starting Spark included; memory is the most that all its processes held."
-    yield "The machine was shared with other work: *load* is its load at the end of a run, *CPU s* what all processes"
-    yield "of the run used of both cores.\n"
+    yield "Seconds of the whole command, starting Spark included. *CPU s* is what all processes of the run used of both"
+    yield "cores. Memory is the most that all of them held, read every five seconds. *Spilled* are the bytes that tasks"
+    yield "wrote to disk because memory was full, *shuffled* those that went to another task: the sums of"
+    yield "`Disk Bytes Spilled` and `Shuffle Bytes Written` of all tasks in the event log of Spark."
+    yield ""
+    yield "The machine was shared with other work. *Load* is its load at the end of a run, the run included. Other work"
+    yield "makes the seconds longer. CPU seconds suffer less, by up to half: cores share caches and their clock.\n"
     yield "## Made hosts of 1,000 URLs, 2 cores\n"
-    yield "| hosts | URLs | s | CPU s | CPU s a host | MiB | rules | URLs merged | load |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| hosts | URLs | s | CPU s | CPU ms a host | MiB | spilled MiB | shuffled MiB | rules | URLs merged | load |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for n in SIZES:
         if found := parts.get(f"size-{n}"):
             rules, merged = (sum(row[key] for row in found["hosts"]) for key in ("n_rules", "n_merged"))
-            a_host = f"{found['cpu'] / n:.2f}"
-            yield row(n, n * URLS, found["s"], found["cpu"], a_host, found["mib"], rules, merged, load=found["load"])
+            a_host = 1000 * found["cpu"] / n
+            disk = found["spilled"] / 2**20, found["shuffled"] / 2**20
+            cells = n, n * URLS, found["s"], found["cpu"], a_host, found["mib"], *disk, rules, merged
+            yield row(*cells, load=found["load"])
+    yield from growth(parts)
     yield "\n## The same hosts by other ways\n"
     yield "*The same models*: byte for byte those of 2 cores. The plain loop is one process that calls the functions"
     yield "host by host. In the last row all Python workers were killed with SIGKILL, once, after five hosts.\n"
@@ -301,22 +308,43 @@ def page(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
     if found := parts.get("large"):
         (host,) = found["hosts"]
         yield "\n## One large host, 2 cores\n"
-        yield "| URLs | learnt from | s | of these learning | MiB | rules | load |\n|---|---|---|---|---|---|---|"
-        seconds = found["s"], float(host["seconds"])
-        yield row(host["n_found"], host["n_pages"], *seconds, found["mib"], host["n_rules"], load=found["load"])
+        yield "| URLs | learnt from | s | CPU s | of the s learning | MiB | spilled MiB | rules | load |"
+        yield "|---|---|---|---|---|---|---|---|---|"
+        seconds = found["s"], found["cpu"], float(host["seconds"])
+        disk = found["mib"], found["spilled"] / 2**20
+        yield row(host["n_found"], host["n_pages"], *seconds, *disk, host["n_rules"], load=found["load"])
     yield "\n## The recorded sites, 2 cores\n"
     yield "One machine: `import`, `label` (two processes) and `train`, without starting Python.\n"
-    yield "| site | URLs | rules | Spark s | one machine s | the same models | load |\n|---|---|---|---|---|---|---|"
+    yield "| site | URLs | rules | Spark s | CPU s | one machine s | the same models | load |"
+    yield "|---|---|---|---|---|---|---|---|"
     for name in SITES:
         if found := parts.get(f"site-{name}"):
             (host,) = found["hosts"]
             same = "yes" if found["digest"] == found["one_digest"] else "no"
-            seconds = found["s"], found["one_s"]
+            seconds = found["s"], found["cpu"], found["one_s"]
             yield row(name, host["n_pages"], host["n_rules"], *seconds, same, load=found["load"])
 
 
+def growth(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """CPU time from each size to the next, by that of n log n."""
+    measured = [n for n in SIZES if f"size-{n}" in parts]
+    steps = []
+    for n, more in itertools.pairwise(measured):
+        grown = parts[f"size-{more}"]["cpu"] / parts[f"size-{n}"]["cpu"]
+        expected = more * math.log(more * URLS) / (n * math.log(n * URLS))
+        steps.append(f"{grown / expected:.2f} ({n:,} to {more:,})")
+    if steps:
+        yield f"\nGrowth of the CPU seconds, by that of n log n: {', '.join(steps)}."
+
+
 def estimate(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """A billion URLs on paper, from the CPU time of the recorded sites."""
+    """10 million URLs on two cores, and a billion on many machines, both on paper."""
+    if two := [(n, parts[f"size-{n}"]) for n in SIZES if f"size-{n}" in parts]:
+        n, found = two[-1]
+        minutes = found["s"] * 10_000 / n / 60
+        yield "\n## 10 million made URLs on two cores, on paper\n"
+        yield f"Nobody has run this. If 10,000 hosts cost {10_000 / n:.1f} times what {n:,} cost, they take"
+        yield f"{minutes:.0f} minutes and {found['cpu'] * 10_000 / n:.0f} CPU seconds."
     measured = [found for name in SITES if (found := parts.get(f"site-{name}"))]
     if not measured:
         return
@@ -330,9 +358,9 @@ def estimate(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield f"- The cores are busy to {EFFICIENCY:.0%}. Here two cores were tried, not {MACHINES * CORES}."
     yield "- No host has more than 20,000 pages, so nothing is sampled: say 500,000 hosts of 2,000 pages. Larger hosts"
     yield "  make it cheaper, for pages that are left out are read and not parsed."
-    yield "- Files are many and of one size, since one task reads one file: 100,000 files of 10,000 pages."
+    yield "- Files are many and of one size, since one task reads whole files: 100,000 files of 10,000 pages."
     yield "- Storage delivers 30 KB a page twice, 60 TB: 40 minutes at 250 MB/s a machine, during the parsing."
-    yield "- Local disks take the texts once, about 5 KB a page: 50 GB a machine."
+    yield "- Local disks take the texts once, about 5 KB a page before they are compressed: less than 50 GB a machine."
     yield "- The driver holds a row for each host, and the shared folder takes nine small files for each: 4.5 million."
     yield "- Nothing fails for good."
 
@@ -340,7 +368,7 @@ def estimate(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
 def main(arguments: list[str]) -> None:
     sites, work = Path(arguments[0]), Path(arguments[1]) / "spark"
     work.mkdir(parents=True, exist_ok=True)
-    for name in arguments[2:] or PARTS:
+    for name in [name for name in arguments[2:] or PARTS if name != "page"]:
         (work / f"{name}.json").write_text(json.dumps(PARTS[name](work, sites)))
     files = {name: work / f"{name}.json" for name in PARTS}
     parts = {name: json.loads(path.read_text()) for name, path in files.items() if path.exists()}

@@ -256,3 +256,16 @@ def test_a_query_with_a_key_that_was_not_learnt_with_is_left_alone(query, is_str
     assert engine.is_strange(url) is is_strange
     assert engine.form(url) == engine.trace(url)[0]
     assert (engine.form(url) == url) is is_strange
+
+
+@given(st.lists(rules, max_size=6), st.lists(site_urls, max_size=12), st.integers(1, 5))
+def test_remembered_forms_are_the_same_forms(its_rules, asked, n_remembered):
+    """However few URLs an engine remembers, and whichever query names it is told later to know."""
+    known = {STRATEGY_HOST: frozenset({"a", "id"})}
+    engine = RuleEngine(its_rules, n_remembered=n_remembered)
+    asked = [normal_form(url) for url in asked] * 2
+
+    assert [engine.trace(url) for url in asked] == [RuleEngine(its_rules).trace(url) for url in asked]
+    knowing = engine.knowing(known)
+    assert [knowing.trace(url) for url in asked] == [RuleEngine(its_rules, {}, known).trace(url) for url in asked]
+    assert [engine.trace(url) for url in asked] == [RuleEngine(its_rules).trace(url) for url in asked]
