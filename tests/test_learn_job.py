@@ -221,22 +221,6 @@ def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path
     assert model_digest(tmp_path / "forum.example") == digest
 
 
-def test_a_model_that_ignores_protected_keys_does_not_replace_the_old_one(
-    crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """A new model that ignores the numbers of topics and members is refused: the line names the keys."""
-    refit(str(crawled), tmp_path)
-    digest = model_digest(tmp_path / "forum.example")
-    monkeypatch.setattr("dedup_crawler.live.learning.refit.METHOD", "strip-query")
-
-    report = refit(str(crawled), tmp_path)
-
-    [line] = report.refused
-    assert "3 of 3 keys" in line
-    assert f"query[u] of {HOST}/member.php?u" in line
-    assert model_digest(tmp_path / "forum.example") == digest
-
-
 def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_path: Path):
     """A new crawl with fewer pages does not replace the model of a larger one."""
     larger = [f"{HOST}/topic.php?t={i}" for i in range(1000)]
