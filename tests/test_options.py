@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.settings import Settings
 
 import dedup_crawler.live
-from dedup_crawler.live.options import known_settings
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.live.options import Options, known_settings
 from dedup_crawler.live.telling.names import META_KEYS, STATS
 from live_site import Crawl, Site, strip_query_model, walk
 
@@ -126,3 +128,11 @@ def test_meta_keys_are_those_that_the_filter_writes_and_reads() -> None:
 
     for key in META_KEYS:
         assert f'meta.get("{key}")' in source or f'meta["{key}"] = ' in source
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "many", "1e999"])
+@pytest.mark.parametrize("name", ["DEDUP_LEARN_AFTER", "DEDUP_EXPLORATION"])
+def test_an_impossible_number_is_one_line(name: str, value: str):
+    """Infinity and what is no number are refused as numbers out of range are: the line has the name and the value."""
+    with pytest.raises(BadInputError, match=f"{name} = '{value}'"):
+        Options.from_settings(Settings({name: value}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -158,7 +159,7 @@ def _number(
         number = float(given)
     except (TypeError, ValueError):
         raise BadInputError(f"{name} = {given!r} is not a number.") from None
-    if not (at_least <= number and (at_most is None or number <= at_most)):
+    if not (math.isfinite(number) and at_least <= number and (at_most is None or number <= at_most)):
         wanted = f"from {at_least:g} to {at_most:g}" if at_most is not None else f"{at_least:g} or more"
         raise BadInputError(f"{name} = {given!r}: it has to be {wanted}.")
     return number
