@@ -1,4 +1,4 @@
-"""What the parts of one filtered crawl share, opened from its ``DEDUP_*`` settings."""
+"""The shared objects of one filtered crawl, opened from its ``DEDUP_*`` settings."""
 
 from __future__ import annotations
 

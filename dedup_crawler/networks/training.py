@@ -1,4 +1,4 @@
-"""What both trainings share: a device, and numbers that depend on nothing but the seed.
+"""Common parts of both trainings: a device, and numbers that depend on nothing but the seed.
 
 On the CPU, the same seed gives the same weights, bit for bit (one thread, deterministic kernels).
 """

@@ -1,4 +1,4 @@
-"""What a worker does with the texts of one host: it learns the model of the host."""
+"""Learns the model of one host from its texts, in a worker."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _COMPRESSION_LEVEL = 1
 
 
 class Text(NamedTuple):
-    """What is learnt from of one page, with the characters that a store refuses replaced as the store does."""
+    """The fields of one page that learning needs. Characters that a store refuses are replaced as the store does."""
 
     source: int
     """Source and position: the order of the crawl."""

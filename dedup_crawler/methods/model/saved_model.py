@@ -1,4 +1,4 @@
-"""What every method has: options, as its constructor and the docstring of its class say, and a folder that keeps it."""
+"""Base of every method: its options, by its constructor and the docstring of its class, and its model folder."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
 
 
 class _Proposal(NamedTuple):
-    """What a rule would be made of; most proposals have too few pages, and making a rule of each takes time."""
+    """Parts of a rule that is not made yet: most proposals have too few pages, and making a rule of each takes time."""
 
     context: Mapping[str, Matcher]
     operations: Mapping[str, Operation]
