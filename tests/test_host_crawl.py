@@ -25,7 +25,7 @@ def test_all_rules_together_keep_to_the_budget():
     """
 
     def n_rules(n_pages, risk):
-        return len(learn_rules(crawl_of(neutral_keys(n_pages, 6)), Belief(RISKS[risk]), "verified"))
+        return len(learn_rules(crawl_of(neutral_keys(n_pages, 6)), Belief(RISKS[risk]), "verified")[0])
 
     assert n_rules(2000, "balanced") == 6
     assert n_rules(200, "balanced") == 1
@@ -58,7 +58,7 @@ def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
     known = [UNKNOWN if target is not None else page for page, target in zip(pages, targets, strict=True)]
     crawl = HostCrawl(HOST, urls, known, targets, referrers)
     belief = Belief(RISKS["balanced"])
-    rules = learn_rules(crawl_of([*visits, *later]), belief, "verified")
+    rules, _ = learn_rules(crawl_of([*visits, *later]), belief, "verified")
 
     assert len(learn_links(crawl, RuleEngine(rules), belief).referrer_rules) == 1
     assert len(learn_links(crawl, RuleEngine([]), belief).referrer_rules) == 0

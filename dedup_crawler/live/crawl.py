@@ -51,7 +51,7 @@ class FilteredCrawl:
         if options.learn_after is not None and self.database is not None:
             check_learning()
             self.learnt = models_folder(self.database, options.model)
-        self.models = LiveModels(self._shelf(), options.exploration, logger.error)
+        self.models = LiveModels(self._shelf(), options.exploration, logger.error, is_dry_run=options.is_dry_run)
         # such a spider resumes from its database, which knows the seen URLs
         jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
         self.seen: SeenSet[Any] = open_seen(options.seen, Path(jobs) if jobs else None)

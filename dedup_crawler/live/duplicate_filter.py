@@ -136,8 +136,6 @@ class DuplicateFilter(FilteredCrawl):
         if self._learner is not None:
             self._learner.close()
         self.explorer.run_dry(is_idle=reason == "finished")
-        for rule in self.explorer.take_failing():
-            self.models.evidence.switch_off(rule)
         self.models.write_evidence()
         self.report.flush()
         for level, line in summary(self):

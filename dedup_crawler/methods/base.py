@@ -273,6 +273,10 @@ class Canonicalizer(SavedModel):
         """Identifier -> rule, for all rules."""
         return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
 
+    def with_candidates(self) -> Canonicalizer:
+        """A copy that also applies rules which only a live crawl can confirm; the model itself if it has none."""
+        return self
+
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         """A copy of the fitted model without these rules; the model itself if it cannot leave out rules."""
         return self

@@ -114,6 +114,11 @@ class StaticFront(_Wrapped):
         static = {known: KnownRule(said) for known, said in self.layer.sentences().items()}
         return {**static, **self.model._known_rules()}
 
+    def with_candidates(self) -> Canonicalizer:
+        """A copy whose model also applies its candidates."""
+        model = self.model.with_candidates()
+        return self if model is self.model else StaticFront(model, self.layer)
+
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         return StaticFront(self.model._without(identifiers), self.layer.without(identifiers))
 
@@ -165,11 +170,11 @@ class SwitchedOff(_Wrapped):
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Explain the form of *url*, and name the switched-off rules about it."""
         normal = normal_form(url)
-        off = [each for each in self.model.fired(url, referrer) if each in self.off]
+        sentences = self.model.rule_sentences()
+        off = [each for each in self.model.fired(url, referrer) if each in self.off and each in sentences]
         if not off:
             return self.model.explain(url, referrer)
-        sentences = self.model.rule_sentences()
-        said = [sentences[each] for each in self.fired(url, referrer)]
+        said = [sentences[each] for each in self.fired(url, referrer) if each in sentences]
         said += [f"switched off: {sentences[each]}" for each in off]
         form = self._form(normal, referrer)
         return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))

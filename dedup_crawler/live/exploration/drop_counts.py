@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
+from dedup_crawler.methods.verified.candidates import is_value
+
 MAX_SETS = 10_000
 """Sets of rules that are counted separately; drops by later sets are counted without rules."""
 
@@ -55,7 +57,11 @@ class DropCounts:
 
     def by_rule(self) -> Counter[str]:
         """Return the drops by rule, without those sent after all; a drop counts for each of its rules."""
-        return +self._by_rule
+        return Counter({rule: n for rule, n in self._by_rule.items() if n > 0 and not is_value(rule)})
+
+    def values(self) -> set[str]:
+        """Return the names of the dropped values of candidates."""
+        return {rule for rule, n in self._by_rule.items() if n > 0 and is_value(rule)}
 
     def untested_rules(self) -> set[str]:
         """Return the rules with drops and without a decided exploration."""
@@ -67,7 +73,8 @@ class DropCounts:
         tested = self._tested()
         for rules, n_dropped in self._n_dropped.items():
             right, wrong = self._n_right[rules], self._n_wrong[rules]
-            is_tested = tested.issuperset(rules) if rules else right + wrong > 0
+            of_rules = [rule for rule in rules if not is_value(rule)]
+            is_tested = tested.issuperset(of_rules) if rules else right + wrong > 0
             if is_tested and not any(rule in off for rule in rules):
                 n_tested += n_dropped
                 n_right += right

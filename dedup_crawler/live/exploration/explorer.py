@@ -22,6 +22,7 @@ from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
+from dedup_crawler.methods.verified.candidates import is_value
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -80,10 +81,11 @@ class Explorer:
             self.covered.begin(self.comparisons.owners.items())
         if len(self._credit) >= _MAX_RULE_SETS:
             self._credit.clear()
-        credit = min(_MAX_CREDIT, self._credit.get(rules, 0.0) + rate)
+        of_credit = tuple(rule for rule in rules if not is_value(rule))
+        credit = min(_MAX_CREDIT, self._credit.get(of_credit, 0.0) + rate)
         is_cheap = question.is_covered or is_awaited or question.digest in self.comparisons.owners
         is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
-        self._credit[rules] = credit - 1 if is_chosen else credit
+        self._credit[of_credit] = credit - 1 if is_chosen else credit
         if is_chosen:
             self.evidence.begun(rules)
         return is_chosen
@@ -213,13 +215,17 @@ class Explorer:
     def to_verify(self) -> list[Kept]:
         """Return some drops of unverified rules, now that no other request is left.
 
-        For each rule: its missing tests, evenly spaced, and some of each long row of untested drops. For a rule whose
-        explorations stay undecided: all of its drops.
+        For each rule: its missing tests, evenly spaced, and some of each long row of untested drops. For a value of a
+        candidate: its missing test. For a rule whose explorations stay undecided: all of its drops.
         """
-        rules = self.evidence.drops.by_rule() if self._explores else ()
+        if not self._explores:
+            return []
+        rules = self.evidence.drops.by_rule()
         held = [rule for rule in rules if self.evidence.is_held(rule)]
         kept = [each for rule in held for each in self._reservoir.take(rule)]
-        kept += self._reservoir.sample({rule: self.evidence.n_missing(rule) for rule in rules if rule not in held})
+        n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
+        n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
+        kept += self._reservoir.sample(n_missing)
         return self._taken_back(kept)
 
     def to_probe(self) -> list[bytes]:

@@ -10,16 +10,30 @@ A rule may also break when the site changes. So the latest verdicts are judged s
 every verdict raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th verdict,
 a run of verdicts that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
 tested, and the whole life: an old rule that breaks is switched off at the fourth wrong verdict.
+
+A candidate (:mod:`dedup_crawler.methods.verified.candidates`) is tested value by value, besides. Drops with a new value
+wait for a right test of that value, until so many values were right that training would believe the rule. The first
+wrong value is switched off, and from then on every value needs its test. The second one switches off the candidate.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import filterfalse
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
-from dedup_crawler.live.exploration.rule_life import HELD, WINDOW, Life, RuleState, Verdict, share_that_holds
+from dedup_crawler.live.exploration.rule_life import (
+    FIRST_RATE,
+    HELD,
+    WINDOW,
+    Life,
+    RuleState,
+    Verdict,
+    share_that_holds,
+)
 from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.methods.verified.candidates import is_value, rule_of
 from dedup_crawler.rules.learning.belief import expected_error
 
 MIN_ERROR = 0.02
@@ -28,6 +42,14 @@ MAX_ERROR = 0.1
 """Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
+
+ENOUGH_VALUES = 10
+"""Number of right values of a candidate after which its other values need no test of their own: as many as training
+asks of a rule about any value."""
+MAX_VALUES = 2 * ENOUGH_VALUES
+"""Maximum of values of a candidate that are tested at once; the drops of further values wait for the results."""
+MAX_WAITING = 4_000
+"""Maximum of drops of a candidate that wait for tests of its values: more would not surely be kept."""
 
 MAX_WRONG_OF_FORM = 4
 """One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
@@ -47,6 +69,7 @@ class RuleEvidence:
         self._lives: dict[str, Life] = {}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
+        self._values_of: defaultdict[str, list[Life]] = defaultdict(list)  # candidate -> lives of its values
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
         self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
         self.drops = DropCounts()
@@ -95,7 +118,7 @@ class RuleEvidence:
         """
         off = []
         for rule, counts in others.items():
-            if rule not in self._training:
+            if rule_of(rule) not in self._training:
                 continue
             life = self._life_of(rule)
             if life.take_in(counts):
@@ -158,12 +181,14 @@ class RuleEvidence:
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
+        if is_value(rule):
+            return int(self._lacks_test(rule))
         n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:
         """Yield the rules that have drops, tests, or are switched off."""
-        for rule in {**self.drops.by_rule(), **self._lives}:
+        for rule in filterfalse(is_value, {**self.drops.by_rule(), **self._lives}):
             life = self._life_of(rule)
             n_dropped = self.drops.of(rule)
             if life.is_switched_off:
@@ -181,7 +206,9 @@ class RuleEvidence:
 
     def is_settled(self, rules: Iterable[str]) -> bool:
         """Return True if all *rules* are verified, and tested so often that their drops need not survive a kill."""
-        return all(self._life_of(rule).n_here >= SETTLED and self.n_missing(rule) == 0 for rule in rules)
+        return all(
+            self.n_missing(rule) == 0 and (is_value(rule) or self._life_of(rule).n_here >= SETTLED) for rule in rules
+        )
 
     def is_verified(self, rules: Iterable[str]) -> bool:
         """Return True if all *rules* had enough explorations, and these went well."""
@@ -195,9 +222,12 @@ class RuleEvidence:
         str | None
             The rule that is switched off from now on: it was doubted before, or was wrong too often to be doubted. If
             several rules fail, only the most suspicious one is doubted or switched off, and the others' shared wrong
-            verdicts are taken back.
+            verdicts are taken back. A wrong value of a candidate is switched off alone at first.
         """
         sharing = tuple(dict.fromkeys(rules))
+        if any(is_value(rule) and self._life_of(rule).is_switched_off for rule in sharing):
+            self.given_up(sharing)  # a second test of a wrong value says nothing new about its candidate
+            return None
         if is_same:
             self.n_agreed += 1
         else:
@@ -219,15 +249,31 @@ class RuleEvidence:
                 life.n_disagreed += not is_same
             if life.n_here == HELD or not is_same:
                 self._held_and_failed.clear()
-        failing = [] if is_same else [rule for rule in sharing if self.is_doubted(rule)]
-        if not failing:
+        if is_same:
             return None
-        worst = min(failing, key=lambda rule: (-self.expected_error(rule), -self.suspicion(rule), rule))
-        if worst not in doubted and self.suspicion(worst) <= 1:
+        values = [rule for rule in sharing if is_value(rule)]
+        failing = [rule for rule in sharing if self.is_doubted(rule)]
+        if failing:
+            worst = min(failing, key=lambda rule: (-self.expected_error(rule), -self.suspicion(rule), rule))
+            if worst in doubted or self.suspicion(worst) > 1:
+                self.switch_off(worst)
+                return worst
             self._excuse_others(worst)
-            return None
-        self.switch_off(worst)
-        return worst
+            values = [value for value in values if rule_of(value) == worst]
+        return self._switched_off_value(values[0]) if values else None
+
+    def _switched_off_value(self, value: str) -> str:
+        """Switch off a value of a candidate, or the candidate if it is the second one; return its name."""
+        candidate = rule_of(value)
+        is_first = not self._has_wrong_value(candidate)
+        self._life_of(value).is_switched_off = True
+        if is_first:
+            return value
+        self.switch_off(candidate)
+        return candidate
+
+    def _has_wrong_value(self, candidate: str) -> bool:
+        return any(life.is_switched_off for life in self._values_of[candidate])
 
     def suspicion(self, rule: str) -> float:
         """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
@@ -242,7 +288,7 @@ class RuleEvidence:
     def is_doubted(self, rule: str) -> bool:
         """Return True if a rule that is not switched off has been wrong, and breaks its promise."""
         life = self._lives.get(rule)
-        if life is None or life.is_switched_off or not life.n_disagreed:
+        if life is None or life.is_switched_off or not life.n_disagreed or is_value(rule):
             return False
         return self.expected_error(rule) > self.promised_error(rule) or self.suspicion(rule) > 1
 
@@ -266,16 +312,38 @@ class RuleEvidence:
         life = self._lives.get(rule)
         if life is None:
             life = self._lives[rule] = Life.of(RuleCounts())
+            if is_value(rule):
+                self._values_of[rule_of(rule)].append(life)
         return life
 
+    def _lacks_test(self, value: str) -> bool:
+        """Return True if a value of a candidate needs a right test, because too few values have one."""
+        if self._life_of(value).n_agreed:
+            return False
+        candidate = rule_of(value)
+        n_right = sum(life.n_agreed > 0 for life in self._values_of[candidate])
+        return n_right < ENOUGH_VALUES or self._has_wrong_value(candidate)
+
+    def _rate_of_value(self, value: str) -> float:
+        if not self._lacks_test(value):
+            return self._epsilon
+        if self.drops.of(rule_of(value)) >= MAX_WAITING:
+            return 1.0
+        n_tested = sum(life.n_agreed + life.n_under_way > 0 for life in self._values_of[rule_of(value)])
+        is_next = not self._life_of(value).n_under_way and n_tested < MAX_VALUES
+        return max(self._epsilon, FIRST_RATE) if is_next else self._epsilon
+
     def _rate(self, rule: str) -> float:
+        if is_value(rule):
+            return self._rate_of_value(rule)
         return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""
         site = self._site_of.get(rule, "")
         if (counts := self._held_and_failed.get(site)) is None:
-            here = [life for each, life in self._lives.items() if self._site_of.get(each, "") == site]
+            rules = [each for each in self._lives if self._site_of.get(each, "") == site and not is_value(each)]
+            here = [self._lives[each] for each in rules]
             n_held, n_failed = sum(each.has_held() for each in here), sum(each.has_failed() for each in here)
             counts = self._held_and_failed[site] = n_held, n_failed
         life = self._life_of(rule)

@@ -21,6 +21,7 @@ from dedup_crawler.methods.model.evidence_file import (
     read_evidence,
     write_evidence,
 )
+from dedup_crawler.methods.verified.candidates import is_value, rule_of
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.rule_files import order_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -30,11 +31,14 @@ class LiveModels:
     """Host -> model.
 
     *epsilon* is the share (0-1) of a well-tested rule's drops that is explored. *on_trouble* is called with a line for
-    the user.
+    the user. Candidates are applied if they can be tested: not without exploration, and not in a dry run.
     """
 
-    def __init__(self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self, shelf: ModelShelf, epsilon: float, on_trouble: Callable[[str], None], *, is_dry_run: bool = False
+    ) -> None:
         self.evidence = RuleEvidence(epsilon)
+        self._tests_candidates = epsilon > 0 and not is_dry_run
         self.shelf = shelf
         self._on_trouble = on_trouble
         self._digests: dict[str, str] = {}
@@ -43,6 +47,7 @@ class LiveModels:
         self._told: dict[str, RuleCounts] = {}  # tests that the other crawlers know
         # base model -> model without switched-off rules; None: unusable, the seen forms come from another model
         self._asked: WeakKeyDictionary[Canonicalizer, Canonicalizer | None] = WeakKeyDictionary()
+        self._wholes: WeakKeyDictionary[Canonicalizer, Canonicalizer] = WeakKeyDictionary()  # base -> with candidates
 
     def of(self, host: str) -> Canonicalizer | None:
         """Return the model that decides about URLs of *host*, if any."""
@@ -60,6 +65,7 @@ class LiveModels:
         self.shelf = shelf
         self._digests.clear()
         self._asked.clear()
+        self._wholes.clear()
 
     def digests(self) -> str:
         """Return the digests of all models whose forms are in the seen set, as text to note there."""
@@ -80,13 +86,14 @@ class LiveModels:
         """
         for host in sorted(self.shelf.known_hosts & self._digests.keys()):
             base = self.shelf.of(host)
-            if base is not None and self._digests.get(host, base.digest) != base.digest:
+            if base is not None and self._digests.get(host, digest := self._whole(base).digest) != digest:
                 return host
         return None
 
     def sentence(self, rule: str) -> str:
-        """Return the sentence of a rule of a used model."""
-        return self._sentences.get(rule, "a rule of an earlier model")
+        """Return the sentence of a rule of a used model; for a value of a candidate, that of the candidate."""
+        told = self._sentences.get(rule_of(rule), "a rule of an earlier model")
+        return f"for one value, {told}" if is_value(rule) else told
 
     def form_of(self, url: str) -> tuple[bytes, tuple[str, ...]]:
         """Return the digest of a URL's form, and the rules that lead to it."""
@@ -119,8 +126,8 @@ class LiveModels:
     def switch_off(self, rule: str) -> None:
         """Apply a rule no longer; :attr:`evidence` has switched it off already."""
         for base, asked in list(self._asked.items()):
-            if asked is not None and rule in base.rule_sentences():
-                self._asked[base] = without(base, self.evidence.switched_off)
+            if asked is not None and rule_of(rule) in (whole := self._whole(base)).rule_sentences():
+                self._asked[base] = without(whole, self.evidence.switched_off)
 
     def write_evidence(self) -> None:
         """Save the evidence for the rules of each model beside it, for the next crawl."""
@@ -135,21 +142,30 @@ class LiveModels:
 
     def _met(self, base: Canonicalizer, host: str) -> Canonicalizer | None:
         """Take in a newly loaded model."""
-        digest = base.digest
+        whole = self._whole(base)
+        digest = whole.digest
         if self._digests.setdefault(host, digest) != digest:
             self._on_trouble(
                 f"The seen forms of {host} were made by another model (digest {self._digests[host][:12]}, now "
                 f"{digest[:12]}): its URLs pass unfiltered. Delete the seen set, or set DEDUP_SEEN to another one."
             )
             return None
-        sentences = base.rule_sentences()
+        sentences = whole.rule_sentences()
         self._sentences |= sentences
-        self.evidence.add_training(base.rule_evidence(), host, map(order_identifier, base.hosts))
+        self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts))
         if (folder := self.shelf.folder_of(host)) is not None:
-            self._folders[folder] = digest, frozenset(sentences)
+            self._folders[folder] = base.digest, frozenset(sentences)
             try:
-                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), digest, sentences))
+                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), base.digest, sentences))
             except EvidenceError as error:
                 self._on_trouble(str(error))
-        off = self.evidence.switched_off & sentences.keys()
-        return without(base, off) if off else base
+        off = {rule for rule in self.evidence.switched_off if rule_of(rule) in sentences}
+        return without(whole, off) if off else whole
+
+    def _whole(self, base: Canonicalizer) -> Canonicalizer:
+        """Return a model with its candidates, in a crawl that tests its rules."""
+        if not self._tests_candidates:
+            return base
+        if base not in self._wholes:
+            self._wholes[base] = base.with_candidates()
+        return self._wholes[base]

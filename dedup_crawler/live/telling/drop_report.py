@@ -16,6 +16,7 @@ from scrapy.crawler import Crawler
 
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.methods.verified.candidates import is_value
 
 if TYPE_CHECKING:
     from dedup_crawler.live.requests.question import Question
@@ -64,6 +65,7 @@ class DropReport:
 
     def dropped(self, question: Question, rules: tuple[str, ...], *, is_dry_run: bool = False) -> None:
         """Report a drop, or a would-be drop of a dry run."""
+        rules = tuple(rule for rule in rules if not is_value(rule))
         request = question.request
         reason = self._reason(question, rules)
         owner = None if question.is_covered else self.owners.get(question.digest)
@@ -86,8 +88,8 @@ class DropReport:
         )
 
     def switched_off(self, rule: str, sentence: str, reason: str, n_again: int) -> None:
-        """Warn that a rule merged different pages."""
-        self.count("rules/switched_off")
+        """Warn that a rule, or a value of a candidate, merged different pages."""
+        self.count("values/switched_off" if is_value(rule) else "rules/switched_off")
         logger.warning(
             "Rule %s is switched off, it merges different pages (%s): %s. %d requests that it dropped are sent again.",
             rule,

@@ -18,6 +18,7 @@ STATS = {
     "explored/undecided": "explorations whose pages could not be compared",
     "explored/owners": "pages of owners that were fetched once more, to compare an explored page with",
     "rules/switched_off": "rules that were switched off, because they merged different pages",
+    "values/switched_off": "single values of candidates that were switched off in the same way",
     "site/frozen": "how often a site suddenly showed one page for everything",
     "models/learnt": "models that the crawl learnt itself and went on with",
     "dropped/unverified": "of the dropped: drops by rules without a decided exploration",

@@ -7,19 +7,20 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.verified.candidates import removed_values, rule_of
 from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.language.rule_files import rule_identifier, rules_from_json, rules_to_json, site_identifier
 from dedup_crawler.rules.language.sentences import (
     Refusal,
     refusals_from_json,
@@ -33,14 +34,12 @@ from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
 
-if TYPE_CHECKING:
-    pass
-
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
 _TITLES_FILE = "titles.json"
 _ALIASES_FILE = "host_aliases.json"
 _REFUSED_FILE = "refused.json"
+_CANDIDATES_FILE = "candidates.json"
 _GRAMMAR_FILE = "grammar.json"
 _TEXT_FILE = "site_text.json"
 
@@ -60,6 +59,7 @@ class Verified(Canonicalizer):
 
     name = "verified"
     _covers = _looks_back = True  # True if there are coverage rules, and if there are referrer rules
+    _applied: Mapping[str, AnyRule] = {}  # candidates that this copy applies, by identifier
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
         self.risk = risk
@@ -119,6 +119,7 @@ class Verified(Canonicalizer):
         as_crawled, urls = urls, [read(url) for url in urls]
         places_of = _by_host(urls)
         rules: list[AnyRule] = []
+        self.candidates_: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
         proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
         for host, places in sorted(places_of.items()):
@@ -131,10 +132,13 @@ class Verified(Canonicalizer):
                 self._evidence.of(places) if self._evidence is not None else None,
             )
             belief = Belief(RISKS[self.risk])
-            found = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
+            found, candidates = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
             rules += found
+            self.candidates_ += candidates
             engine = RuleEngine(found, n_remembered=_N_REMEMBERED)
-            self.links_[host] = learn_links(crawl, engine, belief)
+            # a URL that a candidate merges with another one is no other way to a page, either
+            engine_of_all = RuleEngine([*found, *candidates], n_remembered=_N_REMEMBERED) if candidates else engine
+            self.links_[host] = learn_links(crawl, engine_of_all, belief)
             self.n_tried_ += belief.n_tried
             refused += belief.refused.values()
         self.refused_ = refusals_of(refused)
@@ -142,9 +146,24 @@ class Verified(Canonicalizer):
             engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
         self.engine_ = engine.knowing(self._query_keys())
         self.new_words_ = NewWords.learn(self.engine_, urls)
+        self._new_words_of_all = NewWords.learn(self._engine_of_all(), urls) if self.candidates_ else self.new_words_
         self._note_kinds_of_links()
-        evidence = self._evidence
-        self.site_text = site_text_with_habits(self, as_crawled, evidence) if evidence is not None else None
+        self.site_text = None
+        if (evidence := self._evidence) is not None:
+            self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence)
+
+    def _engine_of_all(self) -> RuleEngine:
+        return RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
+
+    def with_candidates(self) -> Canonicalizer:
+        """A copy that also applies the candidates (:mod:`~dedup_crawler.methods.verified.candidates`)."""
+        if not self.candidates_:
+            return self
+        whole = copy.copy(self)
+        whole.engine_, whole.new_words_ = self._engine_of_all(), self._new_words_of_all
+        whole.candidates_, whole._told_rules = [], None
+        whole._applied = {rule_identifier(rule): rule for rule in self.candidates_}
+        return whole
 
     def _note_kinds_of_links(self) -> None:
         """Note which kinds of link rules exist: most models have none, and skip the search for them."""
@@ -186,7 +205,10 @@ class Verified(Canonicalizer):
         if referrer is not None and (again := self._again(read, referrer)) is not None:
             return (*alias, site_identifier(host_of(read), again))
         form = self.reading_.read(form)
-        return alias if read == form else (*alias, *self.engine_.fired(read, form))
+        if read == form:
+            return alias
+        fired = self.engine_.fired(read, form)
+        return (*alias, *fired, *removed_values(self._applied, fired, read))
 
     def _alias_fired(self, url: str) -> tuple[str, ...]:
         alias = self.reading_.alias_of(url)
@@ -207,6 +229,7 @@ class Verified(Canonicalizer):
         return known_rules(self.hosts, self.engine_, [*aliases, *links])
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        identifiers = set(map(rule_of, identifiers))
         left = copy.copy(self)
         left.engine_ = self.engine_.without(identifiers)
         left.new_words_ = self.new_words_.for_some(left.engine_, self.engine_.kept(identifiers))
@@ -283,8 +306,12 @@ class Verified(Canonicalizer):
             _TITLES_FILE: self.new_words_.to_json(),
             _LINKS_FILE: {host: links.to_json() for host, links in sorted(self.links_.items())},
             _REFUSED_FILE: refusals_to_json(self.refused_),
+            **({_CANDIDATES_FILE: self._candidates_to_json()} if self.candidates_ else {}),
             **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
         }
+
+    def _candidates_to_json(self) -> dict[str, Any]:
+        return {"rules": rules_to_json(self.candidates_), "titles": self._new_words_of_all.to_json()}
 
     def _restore(self, files: ModelFiles) -> None:
         grammars = files.table(_GRAMMAR_FILE) if _GRAMMAR_FILE in files.tables else None
@@ -293,6 +320,11 @@ class Verified(Canonicalizer):
         rules = rules_from_json(files.table(_RULES_FILE))
         self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
         self.new_words_ = NewWords.from_json(files.table(_TITLES_FILE), self.engine_)
+        self.candidates_, self._new_words_of_all = [], self.new_words_
+        if _CANDIDATES_FILE in files.tables:
+            table = files.table(_CANDIDATES_FILE)
+            self.candidates_ = rules_from_json(table["rules"])
+            self._new_words_of_all = NewWords.from_json(table["titles"], self._engine_of_all())
         self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
         self._note_kinds_of_links()
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None

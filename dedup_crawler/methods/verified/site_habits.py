@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dedup_crawler.methods.verified.candidates import rule_of
+
 if TYPE_CHECKING:
     from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.site_text import SiteText
@@ -27,7 +29,8 @@ def site_text_with_habits(method: Canonicalizer, urls: Sequence[str], evidence: 
         owner = first.setdefault(form, place)
         if owner == place:
             continue
-        for rule in {*method.leading(url, form=form), *method.leading(urls[owner], form=form)}:
+        fired = (*method.leading(url, form=form), *method.leading(urls[owner], form=form))
+        for rule in set(map(rule_of, fired)):
             if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
                 n_of[rule, form] += 1
                 pairs_of[rule].append((owner, place))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,6 +78,8 @@ class ContextSearch:
         }
         self._values = {key: columns.columns[key].values for key in self._items}
         self.found: list[Context] = []
+        self.candidates: list[Context] = []
+        """Found contexts without the restriction to few values: nobody knows if other values matter."""
 
     def search(self, depth: int) -> list[Context]:
         """Contexts of at most *depth* conditions on other keys; at the largest depth also groups of many values."""
@@ -133,6 +135,7 @@ class ContextSearch:
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
+        is_never_wrong = evidence.n_wrong == 0
         compared = np.union1d(gone, trials.beside[chosen])
         if (compared >= 0).sum() < FEW_VALUES and not self._is_exact:
             if not self._has_values:
@@ -144,7 +147,10 @@ class ContextSearch:
             if not self._belief.holds(evidence):
                 return False
         is_crowd = evidence.n_groups < MIN_GROUPS
-        self._take(Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd))
+        context = Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd)
+        self._take(context)
+        if values is not None and is_never_wrong and all(condition.key for condition in conditions):
+            self.candidates.append(replace(context, gone_values=None))
         return True
 
     def _take(self, context: Context) -> None:

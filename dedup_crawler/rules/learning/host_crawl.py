@@ -43,8 +43,10 @@ class HostCrawl:
     """Compares pages, given their places in these lists."""
 
 
-def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()) -> list[AnyRule]:
-    """Learn the rules that the crawl confirms, within the budget of lost pages that the risk allows.
+def learn_rules(
+    crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()
+) -> tuple[list[AnyRule], list[AnyRule]]:
+    """Learn the rules that the crawl confirms, within the budget of lost pages that the risk allows; and candidates.
 
     The proposals of the miners and the *proposed* rules come last, for the duplicates that are left.
     """
@@ -64,7 +66,7 @@ def learn_rules(crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequenc
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
             belief.refuse(("budget", rule.identity()), rule, reason)
-    return rules
+    return rules, learner.candidates()
 
 
 def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:

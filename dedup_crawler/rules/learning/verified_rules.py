@@ -40,6 +40,7 @@ class RuleLearner:
         self.columns = columns
         self.belief = belief
         self.rules: list[AnyRule] = []
+        self._candidates: dict[object, AnyRule] = {}
         self._origin = origin
         self._asked: list[Hypothesis] | None = None  # None after a rule has changed the columns
         self._known_trials: dict[tuple[object, ...], Trials] = {}
@@ -61,6 +62,11 @@ class RuleLearner:
         self._ask([Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host], 0)
         return self.rules
 
+    def candidates(self) -> list[AnyRule]:
+        """Learnt rules without the restriction to few values, which a crawl has to test value by value."""
+        known = {rule.identity() for rule in self.rules}
+        return [rule for identity, rule in self._candidates.items() if identity not in known]
+
     def _ask(self, asked: Iterable[Hypothesis], depth: int) -> None:
         """Test hypotheses, those with most right trials first."""
         rated = []
@@ -79,8 +85,10 @@ class RuleLearner:
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
         self.belief.n_tried += 1
-        found = ContextSearch(trials, self.columns, hypothesis, self.belief).search(depth)
-        rules = [self._learnt(hypothesis, context, trials) for context in found]
+        search = ContextSearch(trials, self.columns, hypothesis, self.belief)
+        rules = [self._learnt(hypothesis, context, trials) for context in search.search(depth)]
+        candidates = [self._learnt(hypothesis, context, trials) for context in search.candidates]
+        self._candidates |= {rule.identity(): rule for rule in candidates}
         for rule in rules:
             self.columns.apply(rule)
         if rules:

@@ -1,0 +1,50 @@
+"""Candidates: rules about any value that were learnt from few values, and that a live crawl tests value by value.
+
+Each value that a candidate removes is named beside it, as a rule of its own: ``RULE=VALUE``, with a hash of the value.
+So drops are counted, tested, kept and sent after all by value, with the means that all rules have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from zlib import crc32
+
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star
+from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.urls.keyvalue import values_of
+
+N_VALUES = 64
+"""Number of different names of values of one candidate; values with equal hashes share a name."""
+_MARK = "="
+
+
+def rule_of(identifier: str) -> str:
+    """Identifier of the candidate, of the name of one of its values; any other identifier stays.
+
+    >>> rule_of("0f3067d881e6=2a"), rule_of("0f3067d881e6")
+    ('0f3067d881e6', '0f3067d881e6')
+    """
+    return identifier.partition(_MARK)[0]
+
+
+def is_value(identifier: str) -> bool:
+    """Return True for the name of a value of a candidate."""
+    return _MARK in identifier
+
+
+def removed_values(candidates: Mapping[str, AnyRule], fired: Iterable[str], url: str) -> Iterator[str]:
+    """Names of the values that the *fired* candidates remove from *url*."""
+    for identifier in fired:
+        rule = candidates.get(identifier)
+        if isinstance(rule, Rule) and (removed := _removed(rule, url)) is not None:
+            yield f"{identifier}{_MARK}{crc32(removed.encode('utf-8', 'surrogatepass')) % N_VALUES:02x}"
+
+
+def _removed(rule: Rule, url: str) -> str | None:
+    """The value that a rule about any value of one key removes from *url*."""
+    changes = [(key, each) for key, each in rule.transformation.items() if isinstance(each, (Drop, Star, Cut))]
+    if len(changes) != 1 or rule.context.get(changes[0][0], ANY) != ANY:
+        return None
+    key, operation = changes[0]
+    value = values_of(url).get(key)
+    return operation.parts(value)[1] if isinstance(operation, Cut) else value
