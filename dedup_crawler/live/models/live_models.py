@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from dedup_crawler.errors import EvidenceError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.models.model_shelf import MAX_MODELS, ModelShelf
 from dedup_crawler.live.seen.protocol import SeenSet, form_digest
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.model.evidence_file import (
@@ -45,9 +44,9 @@ class LiveModels:
         self._folders: dict[Path, tuple[str, frozenset[str]]] = {}  # of used models: digest, rule identifiers
         self._sentences: dict[str, str] = {}
         self._told: dict[str, RuleCounts] = {}  # tests that the other crawlers know
-        # base model -> model without switched-off rules; None: unusable, the seen forms come from another model
-        self._asked: WeakKeyDictionary[Canonicalizer, Canonicalizer | None] = WeakKeyDictionary()
-        self._wholes: WeakKeyDictionary[Canonicalizer, Canonicalizer] = WeakKeyDictionary()  # base -> with candidates
+        # loaded model -> the model to ask: with candidates, and without switched-off rules. None: unusable, the seen
+        # forms come from another model. The longest known ones are forgotten, so that they can be unloaded.
+        self._asked: dict[Canonicalizer, Canonicalizer | None] = {}
 
     def of(self, host: str) -> Canonicalizer | None:
         """Return the model that decides about URLs of *host*, if any."""
@@ -57,6 +56,8 @@ class LiveModels:
         if base in self._asked:
             return self._asked[base]
         asked = self._met(base, host)
+        if len(self._asked) >= MAX_MODELS:
+            del self._asked[next(iter(self._asked))]
         self._asked[base] = asked
         return asked
 
@@ -65,7 +66,6 @@ class LiveModels:
         self.shelf = shelf
         self._digests.clear()
         self._asked.clear()
-        self._wholes.clear()
 
     def digests(self) -> str:
         """Return the digests of all models whose forms are in the seen set, as text to note there."""
@@ -126,8 +126,8 @@ class LiveModels:
     def switch_off(self, rule: str) -> None:
         """Apply a rule no longer; :attr:`evidence` has switched it off already."""
         for base, asked in list(self._asked.items()):
-            if asked is not None and rule_of(rule) in (whole := self._whole(base)).rule_sentences():
-                self._asked[base] = without(whole, self.evidence.switched_off)
+            if asked is not None and rule_of(rule) in asked.rule_sentences():
+                self._asked[base] = without(asked, self.evidence.switched_off)
 
     def write_evidence(self) -> None:
         """Save the evidence for the rules of each model beside it, for the next crawl."""
@@ -164,8 +164,4 @@ class LiveModels:
 
     def _whole(self, base: Canonicalizer) -> Canonicalizer:
         """Return a model with its candidates, in a crawl that tests its rules."""
-        if not self._tests_candidates:
-            return base
-        if base not in self._wholes:
-            self._wholes[base] = base.with_candidates()
-        return self._wholes[base]
+        return base.with_candidates() if self._tests_candidates else base
