@@ -1,7 +1,11 @@
-"""Candidates: rules about any value that were learnt from few values, and that a live crawl tests value by value.
+"""Candidates: rules with too little evidence to be believed, which a live crawl tests before they drop anything.
 
-Each value that a candidate removes is named beside it, as a rule of its own: ``RULE=VALUE``, with a hash of the value.
-So drops are counted, tested, kept and sent after all by value, with the means that all rules have.
+Their identifiers end with ``?``. So a candidate that was found wrong does not speak against the same rule when that is
+believed later, of more pages.
+
+Some candidates are about any value of a key, and were learnt from few. Each value that they remove is named beside
+them, as a rule of its own: ``RULE?=VALUE``, with a hash of the value. So drops are counted, tested, kept and sent after
+all by value, with the means that all rules have.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star
+from dedup_crawler.rules.language.rule_files import rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.keyvalue import values_of
 
@@ -18,11 +23,16 @@ N_VALUES = 64
 _MARK = "="
 
 
+def candidate_identifier(rule: AnyRule) -> str:
+    """Identifier of a rule as a candidate."""
+    return f"{rule_identifier(rule)}?"
+
+
 def rule_of(identifier: str) -> str:
     """Identifier of the candidate, of the name of one of its values; any other identifier stays.
 
-    >>> rule_of("0f3067d881e6=2a"), rule_of("0f3067d881e6")
-    ('0f3067d881e6', '0f3067d881e6')
+    >>> rule_of("0f3067d881e6?=2a"), rule_of("0f3067d881e6")
+    ('0f3067d881e6?', '0f3067d881e6')
     """
     return identifier.partition(_MARK)[0]
 

@@ -186,7 +186,10 @@ class RuleEngine:
 
     def without(self, identifiers: Collection[str]) -> RuleEngine:
         """An engine without some of the rules; the others keep their order."""
-        return RuleEngine([self.rules[number] for number in self.kept(identifiers)], self.maps, self._query_keys)
+        kept = self.kept(identifiers)
+        engine = RuleEngine([self.rules[number] for number in kept], self.maps, self._query_keys)
+        engine.identifiers = [self.identifiers[number] for number in kept]
+        return engine
 
     def kept(self, without: Collection[str]) -> list[int]:
         """Numbers of the rules whose identifiers are not in *without*."""
