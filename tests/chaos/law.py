@@ -58,9 +58,10 @@ def left_unfetched(site: Site, crawled: Crawled, settled: Set[str]) -> set[str]:
     linked = {"/"}
     for page in crawled.reached:
         linked.update(site.links[page])
-    for path in settled:
-        answer = site.answers.get(path)
-        if isinstance(answer, Redirect):
+    for asked in crawled.asked:
+        answer = site.lookup(asked.path)
+        # not each settled path: a wall or an error may have answered in place of the redirect, to any crawl
+        if asked.outcome == "redirect" and asked.run not in crawled.killed and isinstance(answer, Redirect):
             linked.add(answer.target)
     left = linked - settled
     return left if len(left) > crawled.wall_left else set()
