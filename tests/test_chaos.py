@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 import pytest
@@ -93,18 +94,27 @@ def test_a_redirect_that_a_wall_replaced_is_no_loss(crawls: Crawls):
 
 
 def test_a_redirect_that_was_answered_owes_its_page():
-    """A crawl that was redirected owes the target, and after a kill the redirect; a wall in its place owes nothing."""
+    """
+    A crawl that was redirected owes the target, or the redirect if its queue was lost: by a kill, or by a stop without
+    a JOBDIR. A wall in place of the redirect owes nothing, also if the redirect came before the queue was lost.
+    """
     site = Site(Spec(0, (Family(COVERED, 1, 2, SIBLINGS, matters_at=0, redirects="302"),)))
     pages = {"/": "home", "/list0?page=0": "0/list/0", "/topic0/0": "0/0"}
 
-    def left_after(outcome: str, *killed: int) -> set[str]:
-        asked = [Asked(1, path, "page") for path in pages] + [Asked(2, "/post0/0", outcome)]
-        crawled = Crawled(asked, [(page, path) for path, page in pages.items()], set(killed))
+    def left_after(*outcomes: str, killed: Set[int] = frozenset(), lost_queues: Set[int] = frozenset()) -> set[str]:
+        """Return what is left if one run after another asks for the URL."""
+        asked = [Asked(0, path, "page") for path in pages]
+        asked += [Asked(run, "/post0/0", outcome) for run, outcome in enumerate(outcomes, 1)]
+        got = [(page, path) for path, page in pages.items()]
+        crawled = Crawled(asked, got, set(killed), {*killed, *lost_queues})
         return left_unfetched(site, crawled, settled_in(crawled))
 
     assert left_after("redirect") == {"/post0/0-full"}
+    assert left_after("redirect", killed={1}) == {"/post0/0"}
+    assert left_after("redirect", lost_queues={1}) == {"/post0/0"}
     assert left_after("wall") == set()
-    assert left_after("redirect", 2) == {"/post0/0"}
+    assert left_after("redirect", "wall") == {"/post0/0-full"}
+    assert left_after("redirect", "wall", lost_queues={1}) == set()
 
 
 def test_what_a_wrong_model_loses_is_seen(crawls: Crawls):
