@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 import pytest
 
 from redis_server import require_redis
 from tests.chaos.crawl import Crawls
+from tests.chaos.law import Crawled, left_unfetched, settled_in
 from tests.chaos.many import told
 from tests.chaos.report import report
+from tests.chaos.server import Asked
 from tests.chaos.shrink import shrunk
-from tests.chaos.spec import CHAIN, LATE, PLAIN, QUERY, SIDE, Family, Fault, Spec, Stop, invent, read, written
+from tests.chaos.site import Redirect, Site
+from tests.chaos.spec import (
+    CHAIN,
+    COVERED,
+    LATE,
+    PLAIN,
+    QUERY,
+    SIBLINGS,
+    SIDE,
+    Family,
+    Fault,
+    Spec,
+    Stop,
+    invent,
+    read,
+    written,
+)
 from tests.chaos.verdict import Outcome, judge, promised_loss
 
 SEEDS = (3, 47, 84, 88, 143, 192, 198, 207, 235, 248, 284, 411)
@@ -59,6 +78,43 @@ def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     for _ in range(3):
         outcome = outcome_of(crawls, spec)
         assert outcome.is_lawful, told(outcome)
+
+
+def test_a_redirect_that_a_wall_replaced_is_no_loss(crawls: Crawls):
+    """
+    A log-in page answers for URLs that redirect before and after it, each to a page without other links. No crawl is
+    told of these pages, so neither crawl is said to have lost them.
+    """
+    pages = Family(COVERED, 20, 2, SIBLINGS, matters_at=0, redirects="302")
+    site, plain, filtered = crawls.run(Spec(0, (pages, BESIDE), wall_from=40, wall_for=10, concurrency=1))
+    replaced = [asked.path for asked in plain.asked if asked.outcome == "wall"]
+    assert any(isinstance(site.lookup(path), Redirect) for path in replaced)
+    outcome = judge(site, plain, filtered)
+    assert outcome.is_lawful, told(outcome)
+
+
+def test_a_redirect_that_was_answered_owes_its_page():
+    """
+    A crawl that was redirected owes the target, or the redirect if its queue was lost: by a kill, or by a stop without
+    a JOBDIR. A wall in place of the redirect owes nothing, also if the redirect came before the queue was lost.
+    """
+    site = Site(Spec(0, (Family(COVERED, 1, 2, SIBLINGS, matters_at=0, redirects="302"),)))
+    pages = {"/": "home", "/list0?page=0": "0/list/0", "/topic0/0": "0/0"}
+
+    def left_after(*outcomes: str, killed: Set[int] = frozenset(), lost_queues: Set[int] = frozenset()) -> set[str]:
+        """Return what is left if one run after another asks for the URL."""
+        asked = [Asked(0, path, "page") for path in pages]
+        asked += [Asked(run, "/post0/0", outcome) for run, outcome in enumerate(outcomes, 1)]
+        got = [(page, path) for path, page in pages.items()]
+        crawled = Crawled(asked, got, set(killed), {*killed, *lost_queues})
+        return left_unfetched(site, crawled, settled_in(crawled))
+
+    assert left_after("redirect") == {"/post0/0-full"}
+    assert left_after("redirect", killed={1}) == {"/post0/0"}
+    assert left_after("redirect", lost_queues={1}) == {"/post0/0"}
+    assert left_after("wall") == set()
+    assert left_after("redirect", "wall") == {"/post0/0-full"}
+    assert left_after("redirect", "wall", lost_queues={1}) == set()
 
 
 def test_what_a_wrong_model_loses_is_seen(crawls: Crawls):

@@ -94,7 +94,7 @@ class Crawls:
     ) -> Crawled:
         """Run all processes of a crawl: one until each stop, and one until the end."""
         job = {name: str(folder / name) for name in ("out", "stats")} | {"settings": settings, "url": server.url}
-        killed, statuses, cpu_s = set(), [], 0.0
+        killed, lost_queues, statuses, cpu_s = set(), set(), [], 0.0
         for stop in (*stops, None):
             happening = dict(moments or {})
             happening[4 * len(server.site.answers) + 500] = self._killer(signal.SIGABRT)  # the crawl loops
@@ -112,12 +112,14 @@ class Crawls:
             cpu_s += self._fork.cpu_s
             if status == -signal.SIGKILL:
                 killed.add(server.run)
+            if status == -signal.SIGKILL or (stop is not None and "JOBDIR" not in settings):
+                lost_queues.add(server.run)
         lines = (folder / "out").read_text(encoding="utf-8").splitlines() if (folder / "out").exists() else []
         got = [(page, path) for page, _, path in (line.partition("\t") for line in lines)]
         stats = [*map(json.loads, (folder / "stats").read_text().splitlines())] if (folder / "stats").exists() else []
         log = (folder / "log").read_text(encoding="utf-8", errors="replace")
         rules = _evidence(server, folder)
-        return Crawled(server.log, got, killed, stats, rules, log, statuses, cpu_s, server.wall_left)
+        return Crawled(server.log, got, killed, lost_queues, stats, rules, log, statuses, cpu_s, server.wall_left)
 
     def _killer(self, number: int) -> Callable[[], None]:
         """Return a function that sends a signal to the running crawl."""

@@ -28,6 +28,8 @@ class Crawled:
     """Page (or an empty text) and path of each callback, as the spider noted them."""
     killed: set[int]
     """Numbers of the runs that were killed."""
+    lost_queues: set[int]
+    """Numbers of the runs whose queued requests were lost: killed ones, and stopped ones without a JOBDIR."""
     stats: Sequence[Mapping[str, object]] = ()
     """Stats of each process that was not killed."""
     rules: Mapping[int, tuple[int, int, bool]] = field(default_factory=dict)
@@ -58,9 +60,10 @@ def left_unfetched(site: Site, crawled: Crawled, settled: Set[str]) -> set[str]:
     linked = {"/"}
     for page in crawled.reached:
         linked.update(site.links[page])
-    for path in settled:
-        answer = site.answers.get(path)
-        if isinstance(answer, Redirect):
+    for asked in crawled.asked:
+        answer = site.lookup(asked.path)
+        # not each settled path: a wall or an error may have answered in place of the redirect, to any crawl
+        if asked.outcome == "redirect" and asked.run not in crawled.lost_queues and isinstance(answer, Redirect):
             linked.add(answer.target)
     left = linked - settled
     return left if len(left) > crawled.wall_left else set()
@@ -110,6 +113,8 @@ def settled_in(crawled: Crawled) -> set[str]:
         is_error = asked.outcome.isdigit() and asked.outcome not in _RETRIED
         if asked.run in crawled.killed and path not in noted and not is_error:
             continue  # the answer may not have arrived; after an error no second try comes
+        if asked.outcome == "redirect" and asked.run in crawled.lost_queues:
+            continue  # the request for its target may have been in the queue
         n_asked[path] += 1
         if asked.outcome not in _RETRIED or n_asked[path] > RETRY_TIMES:
             settled.add(path)
