@@ -33,7 +33,7 @@ from dedup_crawler.live.exploration.rule_life import (
     share_that_holds,
 )
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.methods.verified.candidates import is_value, rule_of
+from dedup_crawler.methods.verified.candidates import as_candidate, is_value, rule_of
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, expected_error
 
 MIN_ERROR = 0.02
@@ -95,7 +95,12 @@ class RuleEvidence:
 
         Rules of one *site* are evidence for each other.
         *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
+        A rule that was a candidate so far, and was never wrong, keeps its tests.
         """
+        for rule in training.keys() - self._lives.keys():
+            life = self._lives.get(as_candidate(rule))
+            if life is not None and not life.n_wrong and not life.is_switched_off:
+                self._lives[rule] = life
         self._standard.update(standard)
         self._training.update(training)
         self._site_of.update(dict.fromkeys(training, site))

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star
-from dedup_crawler.rules.language.rule_files import rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.keyvalue import values_of
 
@@ -23,9 +22,9 @@ N_VALUES = 64
 _MARK = "="
 
 
-def candidate_identifier(rule: AnyRule) -> str:
-    """Identifier of a rule as a candidate."""
-    return f"{rule_identifier(rule)}?"
+def as_candidate(identifier: str) -> str:
+    """Identifier of a rule while it is a candidate."""
+    return f"{identifier}?"
 
 
 def rule_of(identifier: str) -> str:

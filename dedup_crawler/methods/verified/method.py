@@ -14,13 +14,13 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.verified.candidates import candidate_identifier, removed_values, rule_of
+from dedup_crawler.methods.verified.candidates import as_candidate, removed_values, rule_of
 from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.language.rule_files import rule_identifier, rules_from_json, rules_to_json, site_identifier
 from dedup_crawler.rules.language.sentences import (
     Refusal,
     refusals_from_json,
@@ -154,7 +154,8 @@ class Verified(Canonicalizer):
 
     def _engine_of_all(self) -> RuleEngine:
         engine = RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
-        engine.identifiers = [*self.engine_.identifiers, *map(candidate_identifier, self.candidates_)]
+        names = [as_candidate(rule_identifier(rule)) for rule in self.candidates_]
+        engine.identifiers = [*self.engine_.identifiers, *names]
         return engine
 
     def with_candidates(self) -> Canonicalizer:
@@ -164,7 +165,7 @@ class Verified(Canonicalizer):
         whole = copy.copy(self)
         whole.engine_, whole.new_words_ = self._engine_of_all(), self._new_words_of_all
         whole.candidates_, whole._told_rules = [], None
-        whole._applied = {candidate_identifier(rule): rule for rule in self.candidates_}
+        whole._applied = {as_candidate(rule_identifier(rule)): rule for rule in self.candidates_}
         return whole
 
     def _note_kinds_of_links(self) -> None:
