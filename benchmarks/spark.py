@@ -37,7 +37,7 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
-SIZES = (30, 100, 300, 1000, 3000, 10_000)
+SIZES = (30, 100, 300, 1000, 3000)
 """Numbers of hosts."""
 URLS = 1000
 """URLs of a host."""

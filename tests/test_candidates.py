@@ -1,4 +1,4 @@
-"""Candidates: rules that were learnt from few values of a key or from few groups, and that a crawl tests first."""
+"""Candidates: rules that were learnt from few values of a key, and that a crawl tests with each new value."""
 
 from __future__ import annotations
 
@@ -54,40 +54,6 @@ def test_a_value_that_made_a_difference_leaves_no_candidate():
     model = make_method("verified").fit([url for url, _ in visits], [n for _, n in visits])
 
     assert model.canonicalize("http://shop.example/item?n=7&view=list") == "http://shop.example/item?n=7"
-    assert model.with_candidates() is model
-
-
-def of_few_groups(host: str, n_groups: int) -> Canonicalizer:
-    """Return a model of a crawl in which a session id made no difference to a few pages."""
-    visits = [(f"http://{host}/topic?t={n}", n) for n in range(1000, 1000 + N_LEARNT)]
-    visits += [
-        (f"{url}&sid={n * 7919 + way:x}", n) for url, n in visits[:n_groups] for way in range(max(2, 8 // n_groups))
-    ]
-    return make_method("verified").fit([url for url, _ in visits], [n for _, n in visits])
-
-
-def test_a_rule_of_few_groups_is_a_candidate_under_a_name_of_its_own():
-    """What a test says against the candidate says nothing against the rule that is believed after more pages."""
-    url = "http://shop.example/topic?t=5&sid=1a2b"
-    few, many = of_few_groups("shop.example", 4), of_few_groups("shop.example", 40)
-
-    assert "sid" in few.canonicalize(url)
-    assert few.with_candidates().canonicalize(url) == many.canonicalize(url) == "http://shop.example/topic?t=5"
-    (believed,) = many.fired(url)
-    assert few.with_candidates().fired(url)[0] == f"{believed}?"
-
-
-def test_a_contradiction_or_two_groups_make_no_candidate():
-    """Few groups are enough only if there are three, and none of them is wrong."""
-    assert (
-        of_few_groups("shop.example", 2)
-        .with_candidates()
-        .canonicalize("http://shop.example/topic?t=5&sid=1")
-        .count("sid")
-    )
-    visits = [(f"http://shop.example/topic?t={n}&sid={sid}", n) for n in range(5) for sid in ("a", "b")]
-    visits += [(f"http://shop.example/topic?t={n}&sid={sid}", 10 * n + (sid == "a")) for n in (5, 6) for sid in "ab"]
-    model = make_method("verified").fit([url for url, _ in visits], [page for _, page in visits])
     assert model.with_candidates() is model
 
 
@@ -227,24 +193,3 @@ def test_without_tests_a_candidate_is_not_applied(tmp_path: Path, settings: dict
         asked = {path for path in site.asked if "view=" in path}
     assert len(asked) == len(NEW) * N_ITEMS
     assert "dedup/request/would_drop" not in crawl.stats
-
-
-@pytest.mark.parametrize("matters", [False, True], ids=["right", "wrong"])
-def test_a_crawl_tests_a_rule_of_few_groups(tmp_path: Path, matters: bool):
-    """If it is right, few of the sixty sessions are fetched. If it is wrong, all of them are: no page is lost."""
-    with Site() as site:
-        site.robots()
-        plain = [f"/topic?t={n}" for n in range(60)]
-        sessions = [f"{path}&sid={n * 104729:x}" for n, path in enumerate(plain)]
-        hubs = [f"/hub/{n}" for n in range(12)]
-        site.page("/", *plain, hubs[0], html=text("home"))
-        for n, path in enumerate(plain):
-            show(site, path, n)
-            show(site, sessions[n], f"other {n}" if matters else n)
-        for n, hub in enumerate(hubs):
-            links = [path.replace("&", "&amp;") for path in sessions[5 * n : 5 * n + 5]]
-            site.page(hub, *links, *hubs[n + 1 : n + 2], html=text(f"hub {n}"))
-        model = of_few_groups(site.host, 4).save(tmp_path / "model")
-        walk(site, tmp_path, DEDUP_MODEL=model, CONCURRENT_REQUESTS=4, DEDUP_EXPLORATION=0.02)
-        n_asked = len(set(sessions) & set(site.asked))
-    assert n_asked == 60 if matters else n_asked < 30

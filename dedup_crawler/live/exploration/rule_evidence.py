@@ -34,7 +34,7 @@ from dedup_crawler.live.exploration.rule_life import (
 )
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.methods.verified.candidates import as_candidate, is_value, rule_of
-from dedup_crawler.rules.learning.belief import MIN_GROUPS, expected_error
+from dedup_crawler.rules.learning.belief import expected_error
 
 MIN_ERROR = 0.02
 """Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
@@ -188,9 +188,7 @@ class RuleEvidence:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
         if is_value(rule):
             return int(self._lacks_test(rule))
-        n_missing = self._life_of(rule).n_missing(
-            self._n_needed(rule), self.drops.of(rule), self.promised_error(rule), self._share(rule)
-        )
+        n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
         return max(int(self.is_doubted(rule)), n_missing)
 
     def states(self) -> Iterator[RuleState]:
@@ -343,12 +341,7 @@ class RuleEvidence:
     def _rate(self, rule: str) -> float:
         if is_value(rule):
             return self._rate_of_value(rule)
-        return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon, self._n_needed(rule))
-
-    def _n_needed(self, rule: str) -> int:
-        """Return the number of tests in this process that a rule needs: more if training knows few groups."""
-        n_groups, _ = self._training.get(rule, (0, 0))
-        return max(HELD, MIN_GROUPS - n_groups) if n_groups else HELD  # some methods do not count groups
+        return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""

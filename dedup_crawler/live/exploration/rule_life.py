@@ -134,11 +134,11 @@ class Life:
         """Return True after too many undecided explorations in a row."""
         return self.n_undecided >= MAX_UNDECIDED
 
-    def rate(self, epsilon: float, n_needed: int) -> float:
-        """Return the share (0-1) of drops to explore; *epsilon* is that of a rule that had its *n_needed* tests."""
+    def rate(self, epsilon: float) -> float:
+        """Return the share (0-1) of drops to explore; *epsilon* is that of a well-tested rule."""
         if self.is_held():
             return 1.0
-        if self.n_here + self.n_under_way < n_needed:
+        if self.n_here + self.n_under_way < HELD:
             return max(epsilon, FIRST_RATE)
         is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
         rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way)
@@ -149,11 +149,8 @@ class Life:
         chance = min((tail(n_wrong, n, promised_error) for n_wrong, n in self.runs()), default=1.0)
         return LEVEL / (max(1, self.n_agreed + self.n_disagreed) * max(chance, 1e-300))
 
-    def n_missing(self, n_needed: int, n_dropped: int, promised_error: float, share: float) -> int:
-        """Return the number of further tests that the rule needs, *n_needed* in all at least.
-
-        For *share* see :func:`tests_worth`.
-        """
+    def n_missing(self, n_dropped: int, promised_error: float, share: float) -> int:
+        """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
         # right verdicts after the last wrong one
         n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
         n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * promised_error))
@@ -162,7 +159,7 @@ class Life:
         n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
         if not self.n_wrong:
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
-        return max(0, n_needed - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
+        return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""

@@ -1,11 +1,10 @@
-"""Candidates: rules with too little evidence to be believed, which a live crawl tests before they drop anything.
+"""Candidates: rules about any value that were learnt from few values, and that a live crawl tests value by value.
 
 Their identifiers end with ``?``. So a candidate that was found wrong does not speak against the same rule when that is
-believed later, of more pages.
+believed later, of more values.
 
-Some candidates are about any value of a key, and were learnt from few. Each value that they remove is named beside
-them, as a rule of its own: ``RULE?=VALUE``, with a hash of the value. So drops are counted, tested, kept and sent after
-all by value, with the means that all rules have.
+Each value that a candidate removes is named beside it, as a rule of its own: ``RULE?=VALUE``, with a hash of the value.
+So drops are counted, tested, kept and sent after all by value, with the means that all rules have.
 """
 
 from __future__ import annotations

@@ -46,10 +46,6 @@ class Risk:
     """Largest expected number of lost pages in a thousand, for all rules together."""
 
 
-CANDIDATE = Risk(0.08, math.inf)
-"""What is asked of a candidate, which a live crawl tests before it drops anything for good,"""
-CANDIDATE_GROUPS = 3
-"""and the smallest weight of its merge groups. None of them may be wrong."""
 RISKS = {"safe": Risk(0.006, 1.0), "balanced": Risk(0.0125, 3.0), "eager": Risk(0.03, 10.0)}
 """Name -> profile."""
 
@@ -88,11 +84,8 @@ class Evidence:
 class Belief:
     """Judges hypotheses within a *risk*, counts them in *n_tried*, and keeps the refused ones."""
 
-    def __init__(self, risk: Risk, *, is_of_candidates: bool = False) -> None:
+    def __init__(self, risk: Risk) -> None:
         self.risk = risk
-        self.min_groups = CANDIDATE_GROUPS if is_of_candidates else MIN_GROUPS
-        """Smallest weight of the merge groups of a believed hypothesis."""
-        self._may_be_wrong = not is_of_candidates
         self.n_tried = 0
         self.refused: dict[Hashable, tuple[AnyRule | SiteRule, str]] = {}
         """Name of each refused hypothesis -> its rule, and the reason."""
@@ -110,9 +103,7 @@ class Belief:
 
     def may_hold(self, weight: float, wrong_weight: float) -> bool:
         """Return True if groups of this weight make the expected error small."""
-        if wrong_weight and not self._may_be_wrong:
-            return False
-        return weight >= self.min_groups and expected_error(weight, wrong_weight) <= self.risk.max_error
+        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
         """Count and judge a rule. It is refused for its evidence or for another *doubt*, and the reason is kept."""
@@ -132,10 +123,10 @@ class Belief:
         *stricter* divides the allowed error.
         """
         allowed = self.risk.max_error / stricter
-        if evidence.weight < self.min_groups:
-            return f"{evidence.n_groups} groups are too few: {self.min_groups} are needed, or fewer with many URLs each"
+        if evidence.weight < MIN_GROUPS:
+            return f"{evidence.n_groups} groups are too few: {MIN_GROUPS} are needed, or fewer with many URLs each"
         expected = expected_error(evidence.weight, evidence.wrong_weight)
-        if expected > allowed or (evidence.n_wrong and not self._may_be_wrong):
+        if expected > allowed:
             doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
             return f"{doubt}: expected error {expected:.2%}, allowed {allowed:.2%}".replace("%", " %")
         return ""

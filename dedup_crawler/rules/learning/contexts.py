@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
-from dedup_crawler.rules.learning.belief import Belief, Evidence
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, weighed
@@ -67,7 +67,6 @@ class ContextSearch:
         self._columns = columns
         touched = hypothesis.touched()
         self._belief = belief
-        self._min_groups = belief.min_groups
         self._has_values = hypothesis.key is not None
         self._is_exact = hypothesis.is_exact()
         self._copied = [columns.columns[key].numbers[trials.rows] for key in sorted(hypothesis.copied())]
@@ -93,7 +92,7 @@ class ContextSearch:
         trials = self._trials
         while len(self.found) < _MAX_FOUND:
             live = mask & self._live
-            if (live & trials.is_right).sum() < self._min_groups:
+            if (live & trials.is_right).sum() < MIN_GROUPS:
                 return
             evidence = trials.evidence(live)
             if self._believed(conditions, live, evidence):
@@ -147,7 +146,7 @@ class ContextSearch:
             evidence = trials.evidence(chosen)
             if not self._belief.holds(evidence):
                 return False
-        is_crowd = evidence.n_groups < self._min_groups
+        is_crowd = evidence.n_groups < MIN_GROUPS
         context = Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd)
         self._take(context)
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
@@ -176,14 +175,14 @@ class ContextSearch:
                     yield self._option(Condition(key, matcher), mask, chosen)
             for number, weight, wrong in self._counts(numbers, live & is_there):
                 mask = numbers == number
-                if weight - wrong >= self._min_groups and (live & mask).sum() < n_live:
+                if weight - wrong >= MIN_GROUPS and (live & mask).sum() < n_live:
                     yield _Option(Condition(key, Literal(self._values[key][number])), mask, weight, wrong)
             contradicted = numbers[live & is_there & ~self._trials.is_right]
             if len(contradicted):
                 n_wrong_of = np.bincount(contradicted)
                 worst = int(n_wrong_of.argmax())
                 mask = is_there & (numbers != worst)
-                if n_wrong_of[worst] >= self._min_groups and (live & mask).any():
+                if n_wrong_of[worst] >= MIN_GROUPS and (live & mask).any():
                     others = NoneOf(frozenset({self._values[key][worst]}))
                     yield self._option(Condition(key, others), mask, live & mask)
 
@@ -197,7 +196,7 @@ class ContextSearch:
         weights, wrong, values = weighed(self._trials.groups, self._trials.is_right, chosen, numbers)
         weight_of = np.bincount(values, weights=weights)
         wrong_of = np.bincount(values, weights=wrong)
-        for number in np.flatnonzero(weight_of >= self._min_groups).tolist():
+        for number in np.flatnonzero(weight_of >= MIN_GROUPS).tolist():
             yield number, float(weight_of[number]), float(wrong_of[number])
 
     def _promising(self, live: Mask, options: list[_Option]) -> list[_Option]:
@@ -208,7 +207,7 @@ class ContextSearch:
         for place, option in enumerate(options):
             chosen = live & option.mask
             n_right, n = int((chosen & is_right).sum()), int(chosen.sum())
-            if option.condition.key and self._min_groups <= n_right < n < n_live:
+            if option.condition.key and MIN_GROUPS <= n_right < n < n_live:
                 rated.append((-n_right / math.sqrt(n), place, option))
         return [option for _, _, option in sorted(rated, key=lambda entry: entry[:2])[:_BEAM]]
 

@@ -54,7 +54,6 @@ def learn_rules(
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
-    candidates = learner.learn_candidates()
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     budget = belief.risk.lost_per_thousand * n_pages / 1000
     kept = within_budget([rule.statistics for rule in found], budget)
@@ -67,7 +66,7 @@ def learn_rules(
                 f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
             )
             belief.refuse(("budget", rule.identity()), rule, reason)
-    return rules, candidates
+    return rules, learner.candidates()
 
 
 def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:

@@ -14,7 +14,7 @@ import numpy as np
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.learning.belief import CANDIDATE, Belief
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, Belief
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
@@ -50,7 +50,9 @@ class RuleLearner:
         for _ in range(MAX_ROUNDS):
             n_before = len(self.rules)
             for stage, depth in STEPS:
-                self._ask_stage(stage, depth)
+                if self._asked is None:
+                    self._asked = list(hypotheses(self.columns))
+                self._ask([hypothesis for hypothesis in self._asked if hypothesis.stage == stage], depth)
             if len(self.rules) == n_before:
                 break
         return self.rules
@@ -60,30 +62,17 @@ class RuleLearner:
         self._ask([Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host], 0)
         return self.rules
 
-    def learn_candidates(self) -> list[AnyRule]:
-        """Learn rules that a crawl has to test: those about too few values for any value, and those of too few groups.
-
-        The latter have no conditions, which fit few groups by chance.
-        """
-        n_learnt, known = len(self.rules), {rule.identity() for rule in self.rules}
-        self.belief = Belief(CANDIDATE, is_of_candidates=True)
-        for stage in range(STAGES):
-            self._ask_stage(stage, depth=0)
-        found = self._candidates | {rule.identity(): rule for rule in self.rules[n_learnt:]}
-        del self.rules[n_learnt:]
-        return [rule for identity, rule in found.items() if identity not in known]
-
-    def _ask_stage(self, stage: int, depth: int) -> None:
-        if self._asked is None:
-            self._asked = list(hypotheses(self.columns))
-        self._ask([hypothesis for hypothesis in self._asked if hypothesis.stage == stage], depth)
+    def candidates(self) -> list[AnyRule]:
+        """Learnt rules without the restriction to few values, which a crawl has to test value by value."""
+        known = {rule.identity() for rule in self.rules}
+        return [rule for identity, rule in self._candidates.items() if identity not in known]
 
     def _ask(self, asked: Iterable[Hypothesis], depth: int) -> None:
         """Test hypotheses, those with most right trials first."""
         rated = []
         for place, hypothesis in enumerate(asked):
             n_right = int(self._trials(hypothesis).is_right.sum())
-            if n_right >= self.belief.min_groups:
+            if n_right >= MIN_GROUPS:
                 rated.append((-n_right, place, hypothesis))
         for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
             self._test(hypothesis, self._trials(hypothesis), depth)
