@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration import rule_evidence
+from dedup_crawler.live.exploration import rule_evidence, rule_life
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 
@@ -257,11 +257,11 @@ def test_the_counts_of_earlier_crawls_count():
 
 def test_memory_is_bounded(monkeypatch):
     """The forms that have counted are forgotten one by one; the counts stay."""
-    monkeypatch.setattr(rule_evidence, "MAX_FORMS", 10)
+    monkeypatch.setattr(rule_life, "MAX_FORMS", 10)
     evidence = RuleEvidence(0.02)
     for i in range(100):
         evidence.record(("r",), form(i), is_same=True)
-    assert len(evidence._spoken) == 10
+    assert len(evidence._speakers._spoken) == 10
     assert evidence.counts()["r"].n_agreed == 100
 
 

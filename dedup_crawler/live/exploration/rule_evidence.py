@@ -11,27 +11,26 @@ every verdict raises a false alarm sooner or later, so its level falls with the 
 a run of verdicts that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
 tested, and the whole life: an old rule that breaks is switched off at the fourth wrong verdict.
 
-A candidate (:mod:`dedup_crawler.methods.verified.candidates`) is tested value by value, besides. Drops with a new value
-wait for a right test of that value, until so many values were right that training would believe the rule. The first
-wrong value is switched off, and from then on every value needs its test. The second one switches off the candidate.
+A candidate is tested value by value, besides (:mod:`dedup_crawler.live.exploration.value_tests`).
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import filterfalse
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import (
-    FIRST_RATE,
     HELD,
     WINDOW,
     Life,
     RuleState,
+    Speakers,
     Verdict,
     share_that_holds,
 )
+from dedup_crawler.live.exploration.value_tests import ValueTests
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.methods.verified.candidates import as_candidate, is_value, rule_of
 from dedup_crawler.rules.learning.belief import expected_error
@@ -42,19 +41,6 @@ MAX_ERROR = 0.1
 """Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
-
-ENOUGH_VALUES = 10
-"""Number of right values of a candidate after which its other values need no test of their own: as many as training
-asks of a rule about any value."""
-MAX_VALUES = 2 * ENOUGH_VALUES
-"""Maximum of values of a candidate that are tested at once; the drops of further values wait for the results."""
-MAX_WAITING = 4_000
-"""Maximum of drops of a candidate that wait for tests of its values: more would not surely be kept."""
-
-MAX_WRONG_OF_FORM = 4
-"""One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
-MAX_FORMS = 50_000
-"""Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
 
 
 class RuleEvidence:
@@ -69,9 +55,9 @@ class RuleEvidence:
         self._lives: dict[str, Life] = {}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
-        self._values_of: defaultdict[str, list[Life]] = defaultdict(list)  # candidate -> lives of its values
+        self._values = ValueTests()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
-        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
+        self._speakers = Speakers()
         self.drops = DropCounts()
         """The drops of this crawl, by their rules."""
         self.n_agreed = 0
@@ -187,7 +173,7 @@ class RuleEvidence:
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
         if is_value(rule):
-            return int(self._lacks_test(rule))
+            return int(self._values.lacks_test(rule))
         n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
         return max(int(self.is_doubted(rule)), n_missing)
 
@@ -248,7 +234,7 @@ class RuleEvidence:
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
             life.n_undecided = 0
-            if self._may_speak(rule, form_digest, is_same):
+            if self._speakers.may_speak(rule, form_digest, is_same):
                 life.recent.append(Verdict(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
@@ -270,15 +256,12 @@ class RuleEvidence:
     def _switched_off_value(self, value: str) -> str:
         """Switch off a value of a candidate, or the candidate if it is the second one; return its name."""
         candidate = rule_of(value)
-        is_first = not self._has_wrong_value(candidate)
+        is_first = not self._values.has_wrong(candidate)
         self._life_of(value).is_switched_off = True
         if is_first:
             return value
         self.switch_off(candidate)
         return candidate
-
-    def _has_wrong_value(self, candidate: str) -> bool:
-        return any(life.is_switched_off for life in self._values_of[candidate])
 
     def suspicion(self, rule: str) -> float:
         """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
@@ -318,29 +301,12 @@ class RuleEvidence:
         if life is None:
             life = self._lives[rule] = Life.of(RuleCounts())
             if is_value(rule):
-                self._values_of[rule_of(rule)].append(life)
+                self._values.add(rule, life)
         return life
-
-    def _lacks_test(self, value: str) -> bool:
-        """Return True if a value of a candidate needs a right test, because too few values have one."""
-        if self._life_of(value).n_agreed:
-            return False
-        candidate = rule_of(value)
-        n_right = sum(life.n_agreed > 0 for life in self._values_of[candidate])
-        return n_right < ENOUGH_VALUES or self._has_wrong_value(candidate)
-
-    def _rate_of_value(self, value: str) -> float:
-        if not self._lacks_test(value):
-            return self._epsilon
-        if self.drops.of(rule_of(value)) >= MAX_WAITING:
-            return 1.0
-        n_tested = sum(life.n_agreed + life.n_under_way > 0 for life in self._values_of[rule_of(value)])
-        is_next = not self._life_of(value).n_under_way and n_tested < MAX_VALUES
-        return max(self._epsilon, FIRST_RATE) if is_next else self._epsilon
 
     def _rate(self, rule: str) -> float:
         if is_value(rule):
-            return self._rate_of_value(rule)
+            return self._values.rate(rule, self.drops.of(rule_of(rule)), self._epsilon)
         return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
 
     def _share(self, rule: str) -> float:
@@ -353,14 +319,3 @@ class RuleEvidence:
             counts = self._held_and_failed[site] = n_held, n_failed
         life = self._life_of(rule)
         return share_that_holds(counts[0] - life.has_held(), counts[1] - life.has_failed())
-
-    def _may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
-        key = rule, form_digest
-        n_wrong = self._spoken.get(key)
-        if n_wrong is not None and (is_same or n_wrong >= MAX_WRONG_OF_FORM):
-            return False
-        self._spoken[key] = (n_wrong or 0) + (not is_same)
-        self._spoken.move_to_end(key)
-        if len(self._spoken) > MAX_FORMS:
-            self._spoken.popitem(last=False)
-        return True

@@ -10,7 +10,7 @@ less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, ch
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -42,6 +42,10 @@ MORE_WRONG = 2
 """Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
 COST_OF_LOSS = 20.0
 """Number of fetches that one lost page costs; the project demands more than ten."""
+MAX_WRONG_OF_FORM = 4
+"""One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
+MAX_FORMS = 50_000
+"""Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
 MAX_TESTS = 50
 """Maximum of further tests of a rule, besides those that every rule needs."""
 
@@ -168,6 +172,25 @@ class Life:
     def has_failed(self) -> bool:
         """Return True if this process has tested the rule, and it was wrong now or earlier."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
+
+
+class Speakers:
+    """Decides whether the verdict about a form counts: a form speaks once for a rule, and a few times against it."""
+
+    def __init__(self) -> None:
+        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
+
+    def may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
+        """Return True if the verdict counts; note that it has."""
+        key = rule, form_digest
+        n_wrong = self._spoken.get(key)
+        if n_wrong is not None and (is_same or n_wrong >= MAX_WRONG_OF_FORM):
+            return False
+        self._spoken[key] = (n_wrong or 0) + (not is_same)
+        self._spoken.move_to_end(key)
+        if len(self._spoken) > MAX_FORMS:
+            self._spoken.popitem(last=False)
+        return True
 
 
 def share_that_holds(n_held: int, n_failed: int) -> float:
