@@ -17,6 +17,7 @@ import click
 from dedup_crawler.cli import main as dedup_crawler
 from dedup_crawler.live.options import known_settings
 from dedup_crawler.live.telling.names import META_KEYS, STATS
+from dedup_crawler.methods import METHODS
 
 DOCS = Path(__file__).resolve().parent
 PROJECT = DOCS.parent / "dedup_crawler" / "settings.py"
@@ -71,18 +72,24 @@ def commands() -> str:
     for name, command in sorted(dedup_crawler.commands.items()):
         parts.append(section(f"dedup-crawler {name}", command))
         if isinstance(command, click.Group):
-            shared = shared_options(command)
+            learners = learners_of(command)
+            shared = shared_options(list(learners.values()))
             parts.append(f"Every method has\n\n{options(shared)}\n")
-            for method, learner in command.commands.items():
+            for method, learner in learners.items():
                 own = [each for each in learner.params if each.name not in {option.name for option in shared}]
                 summary = prose(learner)
                 parts.append(f"#### dedup-crawler {name} {method}\n\n{summary}\n\n{options(own) if own else ''}\n")
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 
 
-def shared_options(group: click.Group) -> list[click.Parameter]:
-    """The options that all commands of a group have."""
-    learners = list(group.commands.values())
+def learners_of(group: click.Group) -> dict[str, click.Command]:
+    """The commands of ``train``, in the order of the tables."""
+    found = ((method, group.get_command(click.Context(group), method)) for method in METHODS)
+    return {method: command for method, command in found if command is not None}
+
+
+def shared_options(learners: Sequence[click.Command]) -> list[click.Parameter]:
+    """The options that all of these commands have."""
     names = set.intersection(*({each.name for each in learner.params} for learner in learners))
     return [each for each in learners[0].params if each.name in names and each.name != "seed"]
 

@@ -43,7 +43,7 @@ _OURS = (
     *("live.comparing.same_page", "live.seen.sqlite", "live.seen.redis_link"),
     *("labels.html", "evidence.comparing", "evidence.growing_text"),
     *("cli", "pages.store", "methods.baselines", "methods.verified.method", "labels.labelling", "labels.published"),
-    *("rules.learning.host_crawl", "evaluation.comparison"),
+    *("rules.learning.host_crawl", "evaluation.comparison", "pages.serving"),
 )
 
 
@@ -218,6 +218,9 @@ def load() -> None:
                     load_object(each)
     for name in _OURS:
         import_module(f"dedup_crawler.{name}")
+    from dedup_crawler.methods import METHODS
+
+    list(METHODS.values())  # imports them
     import_module("sqlalchemy.dialects.sqlite")
     import_module("sklearn.feature_extraction.text")
     assert "twisted.internet.reactor" not in sys.modules

@@ -75,8 +75,8 @@ def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     stops = Stop(48, is_kill=False), Stop(39, is_kill=True), Stop(18, is_kill=False)
     wall = {"wall_from": 32, "wall_for": 40}
     spec = Spec(0, families, stops=stops, kept="job", exploration=0.5, concurrency=4, is_lifo=True, **wall)
-    for _ in range(3):
-        outcome = outcome_of(crawls, spec)
+    for run in crawls.repeat(spec, 3):
+        outcome = judge(*run)
         assert outcome.is_lawful, told(outcome)
 
 

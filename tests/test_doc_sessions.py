@@ -21,18 +21,22 @@ OWN_PROJECT = ROOT / "examples" / "own_project" / "README.md"
 FORUM = ROOT / "examples" / "forum.warc.zst"
 LIVE_SITE = "https://forum.example"
 SESSIONS = [block for page in (*PAGES, OWN_PROJECT) for block in blocks(page) if block.is_alone]
+N_SERVED = 1_000
+"""Number of recorded answers of the live site; no command here asks for more than the first of them."""
 N_LEARNT_FROM = 150
 """Number of pages for training a translator for a few steps."""
 PIP = "pip install --no-index --no-deps"
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[str]:
-    """The recorded forum, on a free port."""
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The beginning of the recorded forum, on a free port."""
+    recording = tmp_path_factory.mktemp("site") / "forum.warc"
+    recording.write_bytes(short_recording(FORUM, N_SERVED))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
-    serve = [*fork_server.command("dedup_crawler"), "--quiet", "serve", FORUM, "--port", str(port)]
+    serve = [*fork_server.command("dedup_crawler"), "--quiet", "serve", recording, "--port", str(port)]
     with subprocess.Popen(serve, stdout=subprocess.DEVNULL) as server:
         deadline = time.monotonic() + 600
         while time.monotonic() < deadline:

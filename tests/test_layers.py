@@ -89,9 +89,9 @@ def translator(tmp_path_factory):
     ],
 )
 def test_a_crawl_imports_no_training_library(code, translator):
-    """The live parts load neither torch, scikit-learn, scipy, jusText nor Spark."""
+    """The live parts and the start of a command load neither torch, scikit-learn, scipy, numpy, jusText nor Spark."""
     code = f"MODEL = {str(translator)!r}; {code}\nimport sys\n" + (
-        "heavy = ('torch', 'sklearn', 'scipy', 'justext', 'pyspark', 'pyarrow')\n"
+        "heavy = ('torch', 'sklearn', 'scipy', 'numpy', 'justext', 'pyspark', 'pyarrow')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
 

@@ -196,6 +196,27 @@ def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
     assert result.stdout == "worker processes cannot be started\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal masks")
+def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
+    """
+    The first worker of a process inherits a mask that holds back Ctrl-C: one that was still loading its modules would
+    print a traceback.
+    """
+    script = tmp_path / "mask.py"
+    script.write_text(
+        "import signal\n"
+        "from dedup_crawler.pages.workers import Workers\n"
+        "if __name__ == '__main__':\n"
+        "    with Workers(1, 60) as workers:\n"
+        "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
+        "    print(signal.SIGINT in mask)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, env=environment)
+
+    assert done.stdout == "True\n", done.stderr
+
+
 def pages(n: int) -> Iterator[Page]:
     for number in range(n):
         yield Page(f"http://site.example/{number}", content_type="text/html", content=f"<p>page {number}".encode())

@@ -69,7 +69,7 @@ def test_four_crawlers_collect_at_once_and_the_model_is_that_of_sqlite(postgres,
     """
     database = postgres.new_database()
     with Site() as site:
-        served = planted(site, 60)
+        served = planted(site, 40)
         for crawl, own in start_crawlers(site, tmp_path, database):
             assert crawl.wait(600) == 0, (own / "log").read_text()
         logs = [(own / "log").read_text() for own in sorted(tmp_path.glob("crawler*"))]
@@ -98,7 +98,7 @@ def test_a_killed_crawler_loses_a_batch_and_hinders_nobody(postgres, tmp_path):
     database = postgres.new_database()
     with Site() as site:
         site.delay_s = 0.01
-        served = planted(site, 120)
+        served = planted(site, 90)
         (killed, own), *others = start_crawlers(site, tmp_path, database, 3)
         got = own / "got"
         while not got.exists() or len(got.read_text().splitlines()) < 2.5 * BATCH_PAGES:

@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from command_line import run as command_line
+from command_line import told
 from dedup_crawler.cli import main
 from dedup_crawler.labels.labelling import label_store
 from dedup_crawler.methods import make_method
@@ -30,10 +32,11 @@ from dedup_crawler.urls.normal import normal_form
 from planted_pages import pages
 from planted_site import Crawl, session_ids, slugs
 from recordings import response
+from short_forum import short_recording
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDING = ROOT / "examples" / "forum.warc.zst"
-N_RECORDED = 800
+N_RECORDED = 400
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that pyspark leaves to the collector
@@ -162,11 +165,9 @@ def test_models_are_those_of_one_machine(first_job, tmp_path):
 
 def test_a_recorded_site_gives_the_same_model(learn, tmp_path):
     """Real pages, with redirects and referrers; the benchmark compares eight whole sites."""
-    with PageStore(tmp_path / "all.db") as store:
-        import_files([RECORDING], store)
-        first = [page for page, _ in zip(store.pages(), range(N_RECORDED), strict=False)]
+    (tmp_path / "forum.warc").write_bytes(short_recording(RECORDING, N_RECORDED))
     with PageStore(tmp_path / "forum.db") as store:
-        store.add_many(first)
+        import_files([tmp_path / "forum.warc"], store)
 
     _, report = learn(tmp_path / "models", tmp_path / "forum.db")
 
@@ -396,32 +397,24 @@ def test_the_stages_of_wsdm10_learn_the_rules_of_one_machine(spark, tmp_path):
     assert all(rules for rules, _ in expected.values())
 
 
-def run(*arguments, code="import runpy; runpy.run_module('dedup_crawler', run_name='__main__')"):
+def run(*arguments, code):
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
     )
 
 
 def test_mistakes_are_one_line(tmp_path):
-    """A missing file, nothing but unreadable files, and a machine without the extra."""
+    """A missing file, nothing but unreadable files, and a machine without the extra, which only a new process is."""
     pytest.importorskip("pyspark")
     (tmp_path / "x.txt").write_text("no pages")
+    line = ["spark-train", tmp_path / "x.txt", "--models", tmp_path / "models"]
+    assert "there is no file or folder missing.warc" in told(command_line(line[0], "missing.warc", *line[2:]))
+    assert "which is no known format" in told(command_line(*line))
     blocked = "import sys; sys.modules['pyspark'] = None; "
-    for arguments, code, reason in (
-        (["missing.warc"], "", "there is no file or folder missing.warc"),
-        ([tmp_path / "x.txt"], "", "which is no known format"),
-        ([tmp_path / "x.txt"], blocked, "pip install 'dedup-crawler[spark]'"),
-    ):
-        done = run(
-            "spark-train",
-            *arguments,
-            "--models",
-            tmp_path / "models",
-            code=f"{code}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')",
-        )
-        assert done.returncode == 1
-        assert reason in done.stderr
-        assert len(done.stderr.splitlines()) == 1, done.stderr
+    done = run(*line, code=f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')")
+    assert done.returncode == 1
+    assert "pip install 'dedup-crawler[spark]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def test_the_command_tells_what_it_did(spark, tmp_path):

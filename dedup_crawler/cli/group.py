@@ -52,7 +52,7 @@ _NO_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENAMETOOLONG, errno.
 """Errors of a full disk, or of a too long name, of a result or a temporary file."""
 
 
-class _Commands(click.Group):
+class Commands(click.Group):
     """Turns errors that a user can fix into one line, and suggests similar names."""
 
     def resolve_command(
@@ -60,7 +60,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; suggest a similar one for an unknown name, which click does only since 8.4."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], self.commands)}")
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -93,14 +93,14 @@ class _Commands(click.Group):
             raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
 
 
-_Commands.group_class = _Commands
+Commands.group_class = Commands
 
 
 def _names_of_options(command: click.Command) -> set[str]:
     return {name for parameter in command.params if isinstance(parameter, click.Option) for name in parameter.opts}
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dedup-crawler")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no warnings; results and errors only.")
 @click.option("--verbose", "-v", count=True, help="Steps and times; -vv also tracebacks and the log of libraries.")

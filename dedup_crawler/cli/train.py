@@ -16,6 +16,7 @@ from dedup_crawler.cli.group import (
     MAX_LINES,
     NEW_MODEL,
     PATH,
+    Commands,
     main,
     print_first,
     print_json,
@@ -36,7 +37,21 @@ if TYPE_CHECKING:
     from dedup_crawler.spark.catalogue import HostRow
 
 
-@main.group()
+class _Learners(Commands):
+    """Imports a method, and makes its command, only when it is asked for: most need numpy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the methods, in alphabetical order as click lists commands."""
+        return sorted(METHODS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a method; None if there is no such method."""
+        if cmd_name in METHODS and cmd_name not in self.commands:
+            self.add_command(_learner(METHODS[cmd_name]))
+        return super().get_command(ctx, cmd_name)
+
+
+@main.group(cls=_Learners)
 def train() -> None:
     """Fit one method on a labelled crawl and write its model folder.
 
@@ -44,7 +59,7 @@ def train() -> None:
     """
 
 
-def _add_train_command(method: type[Canonicalizer]) -> None:
+def _learner(method: type[Canonicalizer]) -> click.Command:
     known = options_of(method)
 
     def command(db: str, model: Path | None, as_json: bool, pairs: Path | None = None, **values: Any) -> None:
@@ -87,7 +102,7 @@ def _add_train_command(method: type[Canonicalizer]) -> None:
         )
     summary = (method.__doc__ or "").partition("\n")[0]
     command.__doc__ = f"{summary}\n\nExample: dedup-crawler train {method.name} --db crawl.db"
-    train.command(method.name)(DATABASE(command))
+    return click.command(method.name)(DATABASE(command))
 
 
 def _as_flag(option: Option) -> Callable[[Any], Any]:
@@ -96,10 +111,6 @@ def _as_flag(option: Option) -> Callable[[Any], Any]:
     return click.option(
         names, option.name, type=option.kind, default=option.default, show_default=True, help=option.help
     )
-
-
-for _method in METHODS.values():
-    _add_train_command(_method)
 
 
 @main.command("spark-train")

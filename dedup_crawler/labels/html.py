@@ -47,6 +47,14 @@ _clean = Cleaner(
     kill_tags=("head",),
 )
 
+# one class for all elements: lxml's own choice by tag is a call of Python for each of them, a tenth of the reading time
+_CLASSES = lxml.etree.ElementDefaultClassLookup(
+    element=lxml.html.HtmlElement,
+    comment=lxml.html.HtmlComment,
+    pi=lxml.html.HtmlProcessingInstruction,
+    entity=lxml.html.HtmlEntity,
+)
+
 LANGUAGES = {
     "af": "Afrikaans", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "ca": "Catalan",
     "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish",
@@ -89,6 +97,7 @@ def read_html(html: str, url: str, language: str | None) -> HtmlText:
     faster.
     """
     parser = lxml.html.HTMLParser()
+    parser.set_element_class_lookup(_CLASSES)
     try:
         # lxml refuses a str with an XML declaration, which has no meaning in decoded text
         document = lxml.html.fromstring(_XML_DECLARATION.sub("", html), parser=parser)

@@ -67,13 +67,18 @@ class TextReader:
     def read(self, pages: Iterable[Page]) -> Iterator[Outcome]:
         """Text of each page, in order; reads further pages only as texts are taken."""
         upcoming = iter(pages)
-        waiting: deque[tuple[Page, Future[Outcome]]] = deque()
+        waiting: deque[tuple[Page, Future[Outcome] | None]] = deque()
         while True:
             for page in itertools.islice(upcoming, self._n_workers * _PAGES_PER_WORKER - len(waiting)):
-                waiting.append((page, self._workers.call(clean_page, page, self._language)))
+                # nothing is read of a redirect: on the way to a worker it would cost more than many a page
+                text = None if _is_redirect(page) else self._workers.call(clean_page, page, self._language)
+                waiting.append((page, text))
             if not waiting:
                 return
             page, text = waiting.popleft()
+            if text is None:
+                yield _no_text(page), None
+                continue
             try:
                 yield self._workers.result_of(text)
             except WorkerDiedError:
@@ -103,7 +108,7 @@ def clean_pages(
 
 def clean_page(page: Page, language: str = "English", *, with_fingerprint: bool = True) -> Outcome:
     """Read the text of one page; raises nothing."""
-    if page.content and len(page.content) > MAX_BYTES and not 300 <= page.status < 400:
+    if page.content and len(page.content) > MAX_BYTES and not _is_redirect(page):
         return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
     try:
         return _read(page, language, with_fingerprint)
@@ -111,9 +116,14 @@ def clean_page(page: Page, language: str = "English", *, with_fingerprint: bool 
         return _no_text(page), f"{type(error).__name__}: {error}"
 
 
+def _is_redirect(page: Page) -> bool:
+    """Return True if the status of a page is a redirect."""
+    return 300 <= page.status < 400
+
+
 def _read(page: Page, language: str, with_fingerprint: bool) -> Outcome:
     fingerprint_of = fingerprint if with_fingerprint else _none
-    kind = "" if 300 <= page.status < 400 else content_kind(page.content, page.content_type)
+    kind = "" if _is_redirect(page) else content_kind(page.content, page.content_type)
     if not kind:
         return _no_text(page), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")

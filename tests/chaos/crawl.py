@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,18 @@ class Crawls:
 
     def run(self, spec: Spec) -> tuple[Site, Crawled, Crawled]:
         """Run a spec: the site, the crawl without the filter, and the crawl with it."""
+        [crawls] = self.repeat(spec, 1)
+        return crawls
+
+    def repeat(self, spec: Spec, n: int) -> Iterator[tuple[Site, Crawled, Crawled]]:
+        """Run a spec, and *n* crawls with the filter: stops hit each at other moments."""
         site = Site(spec)
         with tempfile.TemporaryDirectory(prefix="chaos-") as name, Server(site) as server:
             folder = Path(name)
             plain = self._without(server, folder / "plain")
-            server.begin()
-            filtered = self._with(server, folder / "filtered")
-        return site, plain, filtered
+            for number in range(n):
+                server.begin()
+                yield site, plain, self._with(server, folder / f"filtered{number}")
 
     def _without(self, server: Server, folder: Path) -> Crawled:
         folder.mkdir()

@@ -26,10 +26,6 @@ GROWTH = 1.15
 """Factor by which the number of pages grows from one fit to the next."""
 GROWTH_OF_TEXTS = 1.08
 """Factor by which the number of pages grows from one reading of texts to the next."""
-_NEEDED = {
-    "simhash": ("simhash", "Fingerprinting the text of pages"),
-    "sklearn": ("scikit-learn", "Scoring pages by cosine"),
-}
 _WAIT_S = 3.0  # time for a job to clean up at the end of the crawl
 _SAID, _COMPLAINED = "stdout", "stderr"
 _SHOWN_LINES = 5  # most log lines about refused models
@@ -38,10 +34,9 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def check_learning() -> None:
-    """Raise MissingExtraError if a package for learning is missing; import none of them."""
-    for module, (package, purpose) in _NEEDED.items():
-        if importlib.util.find_spec(module) is None:
-            raise MissingExtraError(purpose, package, "learn")
+    """Raise MissingExtraError if the package that reading pages needs is missing, without importing it."""
+    if importlib.util.find_spec("simhash") is None:
+        raise MissingExtraError("Fingerprinting the text of pages", "simhash", "learn")
 
 
 @dataclass(slots=True)

@@ -34,6 +34,7 @@ from dedup_crawler.rules.dust.url_list import UrlList
 from dedup_crawler.rules.language.substring_rule import END, START, split_tokens
 
 _MAX_ENVELOPES = 1_000_000
+_MAX_TRIED = 100_000  # places times lengths in one step: one length of a large host, all lengths of a rare position
 _MAX_PAIRS = 100_000  # pairs in one step
 _MAX_CANDIDATES = 3_000_000
 _MAX_LIKELY = 50_000
@@ -124,24 +125,27 @@ class TokenTable:
         for starts in np.split(order, np.cumsum(np.bincount(n_before)))[:-1]:
             left = self._end_of[starts] - starts
             n_classes = -(-int(np.minimum(left, max_tokens + 1).sum()) // n_most)
+            lengths = np.arange(min(max_tokens, int(left.max())) + 1)
+            step = max(_MAX_TRIED // len(starts), 1)
             for number in range(n_classes):
-                lengths = range(min(max_tokens, int(left.max())) + 1)
-                parts = [self._with_inside(starts, length, number, n_classes) for length in lengths]
+                parts = [
+                    self._with_inside(starts, lengths[first : first + step], number, n_classes)
+                    for first in range(0, len(lengths), step)
+                ]
                 yield Envelopes(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def _with_inside(self, starts: Places, length: int, number: int, n_classes: int) -> Envelopes:
-        """Envelopes with *length* tokens inside whose number of tokens behind is *number* modulo *n_classes*."""
-        start_of, end_of = self._start_of[starts], self._end_of[starts]
-        n_behind = end_of - starts - length
+    def _with_inside(self, starts: Places, lengths: Places, number: int, n_classes: int) -> Envelopes:
+        """Envelopes with one of *lengths* inside, whose number of tokens behind is *number* modulo *n_classes*."""
+        start_of, end_of, length = self._start_of[starts], self._end_of[starts], lengths[:, None]
+        n_behind = end_of - starts - length  # (lengths, starts)
         # not an empty inside before the start mark, and not the whole URL
         fits = (n_behind >= 0) & ((starts > start_of) | ((length > 0) & (length < end_of - start_of)))
         fits &= n_behind % n_classes == number
-        inside = starts[fits]
-        before = self._sums[inside] - self._sums[start_of[fits]]
-        behind = (self._sums[end_of[fits]] - self._sums[inside + length]) * self._inverses[
-            inside + length - start_of[fits]
-        ]
-        return Envelopes(mixed(before, behind), inside.astype(np.uint32), np.full(len(inside), length, np.uint8))
+        row, column = np.nonzero(fits)  # (n,)
+        inside, first, end, n_inside = starts[column], start_of[column], end_of[column], lengths[row]
+        before = self._sums[inside] - self._sums[first]
+        behind = (self._sums[end] - self._sums[inside + n_inside]) * self._inverses[inside + n_inside - first]
+        return Envelopes(mixed(before, behind), inside.astype(np.uint32), n_inside.astype(np.uint8))
 
 
 def mixed(left: Hashes, right: Hashes) -> Hashes:
