@@ -11,6 +11,7 @@ from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.verified.candidates import is_value, rule_of
+from dedup_crawler.report.making import ReportInput, make_report
 from live_site import Crawl, Site, walk
 from test_faults_exploration import show, text
 
@@ -168,12 +169,17 @@ def missing(site: Site, different: set[str]) -> list[str]:
 
 
 def test_new_values_are_dropped_after_a_test_each(tmp_path: Path):
-    """Two dozen new values of fifteen items each make no difference: most of these URLs are never fetched."""
+    """
+    Two dozen new values of fifteen items each make no difference: most of these URLs are never fetched. The report
+    names the candidate that dropped them.
+    """
     with Site() as site:
-        crawl = crawled(site, tmp_path, set())
+        crawl = crawled(site, tmp_path, set(), DEDUP_DROPPED=tmp_path / "drops.jsonl")
         asked = [path for path in site.asked if "view=" in path]
     assert len(asked) < 0.2 * len(NEW) * N_ITEMS
     assert "dedup/values/switched_off" not in crawl.stats
+    make_report(ReportInput(models=[tmp_path / "model"], dropped=tmp_path / "drops.jsonl"), tmp_path / "report.html")
+    assert "drop `view` anywhere" in (tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("different", [{"look0"}, {"look7"}, {"look4", "look20"}, set(NEW)], ids=len)

@@ -72,7 +72,8 @@ def make_report(
     models = [(folder, load_model(folder)) for folder in given.models]
     truth = read_truth(given.truth) if given.truth is not None else {}
     comparison = _comparison(given.comparison) if given.comparison is not None else []
-    sentences = {rule: said for _, model in models for rule, said in model.rule_sentences().items()}
+    wholes = [model.with_candidates() for _, model in models]
+    sentences = {rule: said for model in wholes for rule, said in model.rule_sentences().items()}
     hosts = sorted(str(host) for _, model in models for host in model.hosts)
     report: dict[str, Any] = {
         "site": hosts[0] if hosts else "a site",
