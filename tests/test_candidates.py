@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.verified.candidates import is_value, rule_of
 from dedup_crawler.report.making import ReportInput, make_report
+from killing import stop_after
 from live_site import Crawl, Site, walk
 from test_faults_exploration import show, text
 
@@ -134,6 +136,16 @@ def test_a_candidate_that_is_believed_at_last_keeps_its_tests_if_none_was_wrong(
     assert evidence.switched_off == {"wrong?"}
 
 
+def test_crawlers_share_the_tests_of_values():
+    """What one crawler found right or wrong needs no test in another one."""
+    ours, theirs = evidence_of(), evidence_of()
+    record(theirs, 1, 1, is_same=True)
+    record(theirs, 2, 2, is_same=False)
+    assert ours.take_in(theirs.own_counts()) == ["c=02"]
+    assert ours.is_verified(["c=01"])
+    assert ours.switched_off == {"c=02"}
+
+
 def test_values_are_named_in_no_list_of_rules():
     """Neither among the rules with drops nor among their states."""
     evidence = evidence_of()
@@ -143,10 +155,10 @@ def test_values_are_named_in_no_list_of_rules():
     assert set(evidence.drops.by_rule()) == {"c"}
 
 
-def crawled(site: Site, folder: Path, different: set[str], **settings: object) -> Crawl:
+def built(site: Site, folder: Path, different: set[str]) -> dict[str, object]:
     """
-    Crawl a chain of hubs, each with the items of one new value of ``view`` beside the plain ones. An item shown with a
-    *different* value is another page.
+    Build a chain of hubs, each with the items of one new value of ``view`` beside the plain ones. An item shown with a
+    *different* value is another page. Return the settings of its crawl.
     """
     site.robots()
     plain = [f"/item?n={n}" for n in range(N_ITEMS)]
@@ -159,7 +171,11 @@ def crawled(site: Site, folder: Path, different: set[str], **settings: object) -
         for n, path in enumerate(plain):
             show(site, f"{path}&view={value}", f"{value} {n}" if value in different else n)
     model = fitted(site.host).save(folder / "model")
-    return walk(site, folder, **{"DEDUP_MODEL": model, "CONCURRENT_REQUESTS": 4, "DEDUP_EXPLORATION": 0.02, **settings})
+    return {"DEDUP_MODEL": model, "CONCURRENT_REQUESTS": 4, "DEDUP_EXPLORATION": 0.02}
+
+
+def crawled(site: Site, folder: Path, different: set[str], **settings: object) -> Crawl:
+    return walk(site, folder, **{**built(site, folder, different), **settings})
 
 
 def missing(site: Site, different: set[str]) -> list[str]:
@@ -199,3 +215,16 @@ def test_without_tests_a_candidate_is_not_applied(tmp_path: Path, settings: dict
         asked = {path for path in site.asked if "view=" in path}
     assert len(asked) == len(NEW) * N_ITEMS
     assert "dedup/request/would_drop" not in crawl.stats
+
+
+@pytest.mark.parametrize("n_before", [25, 60])
+def test_a_kill_loses_no_page_of_a_value_that_matters(tmp_path: Path, n_before: int):
+    """The drops of values that no test has confirmed survive the kill, and the next process tests them."""
+    different = {"look0", "look3"}
+    with Site() as site:
+        settings = {**built(site, tmp_path, different), "JOBDIR": tmp_path / "job"}
+        site.delay_s = 0.01
+        stop_after(site, tmp_path, n_before, signal.SIGKILL, **settings)
+        assert missing(site, different) != []
+        walk(site, tmp_path, **settings)
+        assert missing(site, different) == []
