@@ -154,9 +154,10 @@ class LiveModels:
         self._sentences |= sentences
         self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts))
         if (folder := self.shelf.folder_of(host)) is not None:
-            self._folders[folder] = base.digest, frozenset(sentences)
+            of_folder = digest if whole is base else base.digest  # which takes long for a large model
+            self._folders[folder] = of_folder, frozenset(sentences)
             try:
-                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), base.digest, sentences))
+                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), of_folder, sentences))
             except EvidenceError as error:
                 self._on_trouble(str(error))
         off = {rule for rule in self.evidence.switched_off if rule_of(rule) in sentences}
