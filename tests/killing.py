@@ -65,7 +65,7 @@ def crawl_with_kills(
     while not is_done:
         n_before = len(site.asked)
         target = n_before + draw.randint(1, per_run) if killed < n_kills else None
-        jitter_s = draw.random() * 0.1
+        jitter_s = draw.random() * 0.03  # a dozen pages; more would end the crawl before its last kill
         with (folder / "log").open("w+") as log:
             crawl = start(line, folder, log)
             deadline = time.monotonic() + TIME_LIMIT_S
