@@ -22,7 +22,7 @@ from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
-from dedup_crawler.methods.verified.candidates import is_value
+from dedup_crawler.rules.language.candidates import is_value
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Tests of candidates value by value.
 
-Drops with a new value wait for a right test of that value, until so many values were right that training would believe
-the rule. The first wrong value is switched off, and from then on every value needs its test. The second one switches
-off the candidate (:mod:`dedup_crawler.methods.verified.candidates`).
+Drops with a new value wait for a right test of that value, until as many values were right as training asks of a rule
+about any value. The first wrong value is switched off, and from then on every value needs its test. The second one
+switches off the candidate (:mod:`dedup_crawler.rules.language.candidates`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE, Life
-from dedup_crawler.methods.verified.candidates import rule_of
+from dedup_crawler.rules.language.candidates import rule_of
+from dedup_crawler.rules.learning.belief import FEW_VALUES
 
-ENOUGH_VALUES = 10
-"""Number of right values of a candidate after which its other values need no test of their own: as many as training
-asks of a rule about any value."""
 MAX_VALUES = 20
 """Maximum of values of a candidate that are tested at once; the drops of further values wait for the results."""
 MAX_WAITING = 4_000
@@ -41,7 +39,7 @@ class ValueTests:
         values = self._of[candidate]
         if value in values and values[value].n_agreed:
             return False
-        return sum(life.n_agreed > 0 for life in values.values()) < ENOUGH_VALUES or self.has_wrong(candidate)
+        return sum(life.n_agreed > 0 for life in values.values()) < FEW_VALUES or self.has_wrong(candidate)
 
     def rate(self, value: str, n_dropped: int, epsilon: float) -> float:
         """Return the share (0-1) of drops to explore; the candidate has *n_dropped* in all."""

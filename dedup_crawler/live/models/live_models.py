@@ -20,8 +20,8 @@ from dedup_crawler.methods.model.evidence_file import (
     read_evidence,
     write_evidence,
 )
-from dedup_crawler.methods.verified.candidates import is_value, rule_of
 from dedup_crawler.methods.wrapped import without
+from dedup_crawler.rules.language.candidates import is_value, rule_of
 from dedup_crawler.rules.language.rule_files import order_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -154,7 +154,7 @@ class LiveModels:
         self._sentences |= sentences
         self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts))
         if (folder := self.shelf.folder_of(host)) is not None:
-            of_folder = digest if whole is base else base.digest  # which takes long for a large model
+            of_folder = digest if whole is base else base.digest  # making one takes long
             self._folders[folder] = of_folder, frozenset(sentences)
             try:
                 self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), of_folder, sentences))

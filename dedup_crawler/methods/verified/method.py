@@ -14,12 +14,12 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.verified.candidates import as_candidate, removed_values, rule_of
 from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
+from dedup_crawler.rules.language.candidates import as_candidate, removed_values, rule_of
 from dedup_crawler.rules.language.rule_files import rule_identifier, rules_from_json, rules_to_json, site_identifier
 from dedup_crawler.rules.language.sentences import (
     Refusal,
@@ -159,7 +159,7 @@ class Verified(Canonicalizer):
         return engine
 
     def with_candidates(self) -> Canonicalizer:
-        """A copy that also applies the candidates (:mod:`~dedup_crawler.methods.verified.candidates`)."""
+        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.candidates`)."""
         if not self.candidates_:
             return self
         whole = copy.copy(self)

@@ -34,6 +34,8 @@ SHARE = 0.5
 
 MIN_GROUPS = 8
 """Smallest weight of the merge groups of a believed hypothesis."""
+FEW_VALUES = 10
+"""Smallest number of compared values of a key, for a rule to be about any value."""
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
-from dedup_crawler.rules.learning.belief import MIN_GROUPS, Belief, Evidence
+from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, weighed
 
 MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
-FEW_VALUES = 10
-"""Smallest number of compared values of a key, for a rule to be about any value."""
 EXPLAINED = 0.5
 """Smallest share (0-1) of wrong merge groups outside of a condition."""
 _BEAM = 8  # conditions that are refined further

@@ -14,9 +14,9 @@ import numpy as np
 from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
-from dedup_crawler.rules.learning.belief import MIN_GROUPS, Belief
+from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
-from dedup_crawler.rules.learning.contexts import FEW_VALUES, MAX_DEPTH, Context, ContextSearch
+from dedup_crawler.rules.learning.contexts import MAX_DEPTH, Context, ContextSearch
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS, STAGES, Hypothesis, hypotheses
 from dedup_crawler.rules.learning.trials import Trials, trials_of
 
