@@ -12,7 +12,8 @@ from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.report.making import ReportInput, make_report
-from dedup_crawler.rules.language.candidates import is_value, rule_of
+from dedup_crawler.rules.language.candidates import is_value, removed_values, rule_of
+from dedup_crawler.rules.language.rule import Drop, Rule, Set
 from killing import stop_after
 from live_site import Crawl, Site, walk
 from test_faults_exploration import show, text
@@ -58,6 +59,15 @@ def test_a_value_that_made_a_difference_leaves_no_candidate():
 
     assert model.canonicalize("http://shop.example/item?n=7&view=list") == "http://shop.example/item?n=7"
     assert model.with_candidates() is model
+
+
+def test_a_candidate_that_changes_several_keys_is_tested_by_their_values_together():
+    """No value may go unnamed: it would be dropped without a test of its own."""
+    rule = Rule("shop.example", {}, {"query[view]": Drop(), "slash": Drop(), "query[lang]": Set("en")})
+    urls = [f"http://shop.example/item/?lang={lang}&view={view}" for lang in ("de", "fr") for view in ("map", "plan")]
+    names = [list(removed_values({"c?": rule}, ["c?"], url)) for url in urls]
+    assert [len(each) for each in names] == [1, 1, 1, 1]
+    assert len({each[0] for each in names}) == 4
 
 
 def form(number: int) -> bytes:

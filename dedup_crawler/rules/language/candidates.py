@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star
+from dedup_crawler.rules.language.rule import Cut, Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.keyvalue import values_of
 
@@ -41,18 +41,17 @@ def is_value(identifier: str) -> bool:
 
 
 def removed_values(candidates: Mapping[str, AnyRule], fired: Iterable[str], url: str) -> Iterator[str]:
-    """Names of the values that the *fired* candidates remove from *url*."""
+    """Names of the values that the *fired* candidates remove from *url*, or change; several keys count as one value."""
     for identifier in fired:
         rule = candidates.get(identifier)
-        if isinstance(rule, Rule) and (removed := _removed(rule, url)) is not None:
-            yield f"{identifier}{_MARK}{crc32(removed.encode('utf-8', 'surrogatepass')) % N_VALUES:02x}"
+        if isinstance(rule, Rule):
+            removed = repr(_removed(rule, url)).encode("utf-8", "surrogatepass")
+            yield f"{identifier}{_MARK}{crc32(removed) % N_VALUES:02x}"
 
 
-def _removed(rule: Rule, url: str) -> str | None:
-    """The value that a rule about any value of one key removes from *url*."""
-    changes = [(key, each) for key, each in rule.transformation.items() if isinstance(each, (Drop, Star, Cut))]
-    if len(changes) != 1 or rule.context.get(changes[0][0], ANY) != ANY:
-        return None
-    key, operation = changes[0]
-    value = values_of(url).get(key)
-    return operation.parts(value)[1] if isinstance(operation, Cut) else value
+def _removed(rule: Rule, url: str) -> list[str | None]:
+    values = values_of(url)
+    return [
+        operation.parts(values.get(key))[1] if isinstance(operation, Cut) else values.get(key)
+        for key, operation in rule.transformation.items()
+    ]
