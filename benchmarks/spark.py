@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
-SIZES = (30, 100, 300, 1000, 3000)
+SIZES = (30, 100, 300, 1000, 3000, 10_000)
 """Numbers of hosts."""
 URLS = 1000
 """URLs of a host."""
@@ -62,15 +64,22 @@ def made_hosts(folder: Path, n_hosts: int, n_urls: int = URLS) -> Path:
     draft = folder.with_suffix(".new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    for number in range(n_hosts):
+    with ProcessPoolExecutor() as pool:
+        files = [range(n, min(n + _HOSTS_A_FILE, n_hosts)) for n in range(0, n_hosts, _HOSTS_A_FILE)]
+        list(pool.map(partial(write_hosts, draft, n_urls), files, chunksize=10))
+    return draft.rename(folder)
+
+
+def write_hosts(folder: Path, n_urls: int, numbers: range) -> None:
+    """The files of hosts that share them."""
+    for number in numbers:
         crawl = made_crawl(n_urls, seed=number)
         rows = zip(crawl.urls, crawl.referrers, crawl.labels, strict=True)
         for part in range(math.ceil(n_urls / _URLS_A_FILE)):
-            with (draft / f"{number // _HOSTS_A_FILE:04}-{part:03}.jsonl").open("a", encoding="utf-8") as file:
+            with (folder / f"{number // _HOSTS_A_FILE:04}-{part:03}.jsonl").open("a", encoding="utf-8") as file:
                 for url, referrer, label in itertools.islice(rows, _URLS_A_FILE):
                     row = {"url": url, "referrer": referrer, "html": page_text(number, label)}
                     file.write(json.dumps(row).replace("forum.example", f"host{number}.example") + "\n")
-    return draft.rename(folder)
 
 
 def page_text(host: int, label: int) -> str:
