@@ -65,7 +65,7 @@ class Answers:
             return None
         self._crawl.n_fetched += 1
         is_formed = marks.UNFORMED not in request.meta
-        if response.status in _NOTHING_THERE and explores is not None and explores[1] != marks.OWNER:
+        if response.status in _NOTHING_THERE and explores is not None and explores[1] not in marks.NO_TESTS:
             del request.meta[marks.EXPLORES]  # dropping it loses nothing, so it does not contradict its rule
         is_page = response.status < 300 and is_formed
         if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
@@ -79,6 +79,8 @@ class Answers:
         if explores is not None:
             self._explorer.judge(explores, request, response)
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
+        for url in self._explorer.walls.take_urls_to_check():
+            self._crawl.fetch_again(url, request, [b"", marks.WALL])
         if self._explorer.alike.take_news() and self._seen.is_local:  # before the page is noted as processed
             at_once(self._seen.note(_ROWS_FACT, self._explorer.alike.left()))
         if is_formed and len(forms) > 1:

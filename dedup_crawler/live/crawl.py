@@ -9,6 +9,7 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
@@ -22,7 +23,9 @@ from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options
+from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
+from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
 from dedup_crawler.live.telling.drop_report import DropReport
@@ -65,6 +68,8 @@ class FilteredCrawl:
         )
         self.n_fetched = 0
         """Number of answers to requests that own a form or test a rule."""
+        self.name = marks.new_crawl()
+        """Name that marks decisions of this crawl with its present models."""
         self._writer = RequestWriter()
         self._noted: dict[str, str] = {}
 
@@ -75,6 +80,16 @@ class FilteredCrawl:
     def request_of(self, text: str) -> Request | None:
         """Read a request from its text; None if that is impossible."""
         return request_of(text, self.crawler.spider)
+
+    def fetch_again(self, url: str, like: Request, explores: list[Any]) -> None:
+        """Fetch a URL past the queue for a comparison, with the headers and cookies of another request."""
+        request = like.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
+        marks.unmark(request)
+        for key in ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times"):
+            request.meta.pop(key, None)
+        request.meta[marks.DECIDED] = marks.decided(self.name, request.url, is_redirected=False)
+        request.meta[marks.EXPLORES] = explores
+        download(self.crawler, request)
 
     def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine; continue it in the background if it suspends."""

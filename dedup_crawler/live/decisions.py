@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import compress
 
 from scrapy import Request
-from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
@@ -15,7 +14,6 @@ from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.notes import Notes
 from dedup_crawler.live.requests.question import Question, Questions
-from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, Standing, form_digest, owner_tag
 from dedup_crawler.urls.normal import normal_form
 
@@ -66,7 +64,7 @@ class Decisions:
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
             return False
-        meta[marks.DECIDED] = marks.decided(self.questions.crawl, request.url, is_redirected=False)
+        meta[marks.DECIDED] = marks.decided(self._crawl.name, request.url, is_redirected=False)
         meta["dedup_canonical"] = form
         return True
 
@@ -245,16 +243,11 @@ class Decisions:
         if url is None or url == question.request.url:
             comparisons.has_no_owner(question.digest)
             return False
-        # with the same headers and cookies as the duplicate
-        owner = question.request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
-        if (stored := self._crawl.earlier.page(owner.url)) is not None:
+        if (stored := self._crawl.earlier.page(url)) is not None:
             comparisons.owner_came(question.digest, stored)
             return False
-        marks.unmark(owner)
-        owner.meta[marks.DECIDED] = marks.decided(self.questions.crawl, owner.url, is_redirected=False)
-        owner.meta[marks.EXPLORES] = [question.digest, marks.OWNER]
         self._count("explored/owners")
-        download(self._crawl.crawler, owner)
+        self._crawl.fetch_again(url, question.request, [question.digest, marks.OWNER])
         return True
 
     async def _owner_of(self, question: Question) -> str | None:

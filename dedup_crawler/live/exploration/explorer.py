@@ -97,7 +97,7 @@ class Explorer:
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
-        if expected == marks.OWNER:
+        if expected in marks.NO_TESTS:
             return
         self.sent.discard(request.url)
         if self._explores:  # a dry run does not count tests
@@ -118,9 +118,11 @@ class Explorer:
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
         form, expected, *rules = explores
-        if expected != marks.OWNER and len(self._tested) < _MAX_TESTED:
+        if expected not in marks.NO_TESTS and len(self._tested) < _MAX_TESTED:
             self._tested.add(response.url)
-        if self.walls.is_frozen(request.url):
+        if expected == marks.WALL:
+            self.walls.checked(_page(request, response))
+        elif self.walls.is_frozen(request.url):
             self.not_answered(explores)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
@@ -139,7 +141,7 @@ class Explorer:
         form, expected, *rules = explores
         if expected == marks.OWNER:
             self.comparisons.has_no_owner(form)
-        else:
+        elif expected != marks.WALL:
             self._judged(form, rules, None)
 
     def swallowed(self, request: Request) -> None:
@@ -168,7 +170,7 @@ class Explorer:
         The redirect confirms the rules if the target is the owner, or has its form without any of the tested rules.
         """
         form, expected, *rules = explores
-        if target is None or expected == marks.OWNER:
+        if target is None or expected in marks.NO_TESTS:
             self.not_answered(explores)
             return
         target_form, its_rules = self._models.form_of(target)

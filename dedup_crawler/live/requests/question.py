@@ -58,8 +58,6 @@ class Questions:
         self._referrer: Referrer | None = None
         self._site = "\0"
         self._site_model: Canonicalizer | None = None
-        self.crawl = marks.new_crawl()
-        """Name that marks decisions of this crawl with these models."""
 
     def forget_forms(self) -> None:
         """Forget cached forms, because they have changed."""
@@ -69,11 +67,11 @@ class Questions:
     def begin_anew(self) -> None:
         """Note that the models were replaced: queued requests are decided again when their turn comes."""
         self.forget_forms()
-        self.crawl = marks.new_crawl()
+        self._crawl.name = marks.new_crawl()
 
     def is_decided(self, request: Request) -> bool:
         """Return True if this crawl has already decided about *request* with these models."""
-        return marks.is_decided(request, self.crawl)
+        return marks.is_decided(request, self._crawl.name)
 
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
         """Make the question about *request*; None if the filter ignores it."""
@@ -87,7 +85,7 @@ class Questions:
                 if was_decided and not self.is_decided(request):
                     self._crawl.explorer.not_sent(request)
                 marks.unmark(request)
-        meta[marks.DECIDED] = marks.decided(self.crawl, asked, is_redirected=is_redirected)
+        meta[marks.DECIDED] = marks.decided(self._crawl.name, asked, is_redirected=is_redirected)
         if marks.is_exempt(request):
             self._crawl.report.count("request/skipped")
             return None

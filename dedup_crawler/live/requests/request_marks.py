@@ -40,6 +40,9 @@ REACHED_ALONE = "reached alone"
 OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
 OWNER = "owner"
 """The request is no test: it fetches an owner's page again for a comparison."""
+WALL = "wall"
+"""Nor is this one: it fetches a page again to see whether a wall stands."""
+NO_TESTS = frozenset({OWNER, WALL})
 
 BEHIND = "dedup_behind"
 """The URL of the request, if only a test of a coverage rule has led to it; stored with it for the next process."""
@@ -103,7 +106,7 @@ def decided(crawl: str, url: str, *, is_redirected: bool) -> str:
 
 
 def send_again(request: Request, why: str) -> Request:
-    """*Return *request* marked as sent by the filter, past the dupefilter."""
+    """Return *request* marked as sent by the filter, past the dupefilter."""
     again = request.replace(dont_filter=True)
     unmark(again)
     again.meta[AGAIN] = [why, request.dont_filter]
@@ -149,7 +152,7 @@ def answers_for(request: Request, forms: Iterable[bytes]) -> None:
 
 
 def unmarked(meta: dict[str, Any]) -> dict[str, Any]:
-    """*Return *meta* without the filter's marks."""
+    """Return *meta* without the filter's marks."""
     return {key: value for key, value in meta.items() if key not in _OWN}
 
 

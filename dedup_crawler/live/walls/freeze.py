@@ -14,6 +14,7 @@ import xxhash
 
 from dedup_crawler.labels.layout import BoundedCounter
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, compress, decompress
+from dedup_crawler.live.walls.wall_check import WallCheck, kind_of
 
 MAX_BYTES = 2**16
 """Bytes of a body from which its signature is made."""
@@ -76,9 +77,11 @@ def without_scripts(body: bytes) -> bytes:
 class WatchedPage:
     """The page of a form; its signature is made when it is needed."""
 
-    __slots__ = ("_packed", "_signature")
+    __slots__ = ("_packed", "_signature", "url")
 
     def __init__(self, page: FetchedPage) -> None:
+        self.url = page.url
+        """As requested."""
         # cut to MAX_BYTES, because 200 pages of every host are kept
         self._packed = page.packed if page.n_bytes <= MAX_BYTES else compress(page.body[:MAX_BYTES])
         self._signature: int | None = None
@@ -108,6 +111,7 @@ class SiteFreeze:
         self._n_seen = 0
         self._walls: OrderedDict[int, None] = OrderedDict()
         self._wall: int | None = None
+        self._no_walls: dict[int, set[str]] = {}  # signature -> kinds of URLs that really show this page
 
     @property
     def is_frozen(self) -> bool:
@@ -119,6 +123,26 @@ class SiteFreeze:
         if self._wall is None:
             return []
         return [form for form, page in self._window.items() if page.signature == self._wall]
+
+    def check(self) -> WallCheck | None:
+        """Return a check of the present wall; None if the window has no other pages of these kinds."""
+        if self._wall is None:
+            return None
+        pages = self._window.values()
+        others = [page.url for page in pages if page.signature != self._wall]
+        walled = [page.url for page in pages if page.signature == self._wall and not self._really_shows(page)]
+        return WallCheck.of(self._wall, walled, others)
+
+    def is_refuted(self, check: WallCheck) -> bool:
+        """Take in a check that found no wall; return True if this ends the freeze."""
+        if check.wall != self._wall:
+            return False
+        self._walls.pop(check.wall, None)
+        while len(self._no_walls) >= MAX_WALLS:
+            self._no_walls.pop(next(iter(self._no_walls)))
+        self._no_walls.setdefault(check.wall, set()).update(check.kinds)
+        self._end()
+        return True
 
     def is_wall(self, page: WatchedPage) -> bool:
         """Return True if a page is the present wall."""
@@ -163,9 +187,10 @@ class SiteFreeze:
         n_wanted = WALL_SHARE * (LAST if known else WINDOW)
         if self._n_in_window[signature] <= n_wanted / SAMPLE or not (known or self._is_sudden(signature)):
             return False
+        n_walled = 0
         for each in self._window.values():
-            self._read(each)
-        if self._n_in_window[signature] <= n_wanted:
+            n_walled += self._read(each) == signature and not self._really_shows(each)
+        if n_walled <= n_wanted:
             return False
         self._wall = signature
         self._walls[signature] = None
@@ -173,6 +198,10 @@ class SiteFreeze:
         if len(self._walls) > MAX_WALLS:
             self._walls.popitem(last=False)
         return True
+
+    def _really_shows(self, page: WatchedPage) -> bool:
+        """Return True if the page is known to be no wall for such URLs."""
+        return page.signature in self._no_walls and kind_of(page.url) in self._no_walls[page.signature]
 
     def _is_sudden(self, signature: int) -> bool:
         """Return True if enough other pages came before the first page of the window with *signature*; read those."""
@@ -185,7 +214,10 @@ class SiteFreeze:
         latest = [page.signature for page in islice(reversed(self._window.values()), LAST)]
         if len(latest) < LAST or latest.count(self._wall or 0) >= GONE_SHARE * LAST:
             return False
+        self._end()
+        return True
+
+    def _end(self) -> None:
         for form in self.wall_forms():  # they are fetched again; in the window they would count as the next wall
             self._leave(form)
         self._wall = None
-        return True

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.telling.drop_report import DropReport
-from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, without_scripts
-from dedup_crawler.urls.normal import host_of
+from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, page_signature, without_scripts
+from dedup_crawler.live.walls.wall_check import WallCheck
+from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_HOSTS = 100
 _MAX_WALLED = 20_000
@@ -35,6 +36,8 @@ class Walls:
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
         self._forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall instead of a page
+        self._checks: dict[str, WallCheck] = {}
+        self._to_check: list[str] = []
 
     def is_frozen(self, url: str) -> bool:
         """Return True if the site of *url* is frozen: nothing of it is dropped, and its pages are no evidence."""
@@ -51,6 +54,25 @@ class Walls:
         forms = list(self._forms)
         self._forms.clear()
         return forms
+
+    def take_urls_to_check(self) -> list[str]:
+        """Remove and return the URLs to fetch once more, because a wall seems to stand since the last answer."""
+        urls, self._to_check = self._to_check, []
+        return urls
+
+    def checked(self, page: FetchedPage) -> None:
+        """Take in a page that was fetched once more; if there is no wall, the site is filtered again."""
+        host = host_of(normal_form(page.url))
+        check = self._checks.get(host)
+        if check is None or not check.answered(page.url, page_signature(page.body)):
+            return
+        del self._checks[host]
+        if host in self._freezes and self._freezes[host].is_refuted(check):
+            self._frozen.discard(host)
+            self._report.say(
+                f"{host} is no wall: fetched once more, these URLs show that page again, and others of their kind show "
+                "their own. Duplicates are filtered as before."
+            )
 
     def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take in the page that answered for *forms*; return the forms for which it is a wall."""
@@ -77,6 +99,9 @@ class Walls:
                 return set()
             self._frozen.add(host)
             self._report.count("site/frozen")
+            if (check := freeze.check()) is not None:
+                self._checks[host] = check
+                self._to_check += check.urls
             self._report.warn(
                 f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), now {page.url}: "
                 "nothing of it is dropped or counted as seen until that changes."
