@@ -1,5 +1,7 @@
 """Comparison of pages to which a rule gives one form, on a planted blog."""
 
+from dataclasses import replace
+
 import pytest
 
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
@@ -24,6 +26,16 @@ def replies(n=60):
 def test_what_is_systematic_for_a_rule_is_no_difference():
     """Every reply form names its author with unique words: that belongs to the form, not to the page."""
     assert set(judged(blog()[0], replies())) == {SAME}
+
+
+@pytest.mark.parametrize("n_titles", [1, 3])
+def test_titles_that_do_not_name_pages_do_not_matter(n_titles):
+    """The site has one title for all pages, or three: reply forms are the same, other articles are not."""
+    pages, _ = blog()
+    pages = [replace(each, title=f"The blog {n // 2 % n_titles}") for n, each in enumerate(pages)]
+
+    assert set(judged(pages, replies())) == {SAME}
+    assert set(judged(pages, [(f"/{n}/", f"/{n + n_titles}/") for n in range(20)])) == {DIFFERENT}
 
 
 def test_a_single_pair_excuses_nothing():

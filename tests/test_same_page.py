@@ -215,6 +215,17 @@ def test_a_page_of_many_addresses_is_no_frame():
     assert not text.is_known
 
 
+def test_a_site_with_one_title_is_known_by_its_contents():
+    """All its pages have one title: the menu is the frame, and a topic is not; the same topic twice counts once."""
+    text = GrowingText()
+    for i in range(120):
+        seen(text, page(f"/?t={i}", html("The forum", prose(i % 60))))
+    assert 60 <= text.text().n_titles <= 61  # the first page may count twice
+    assert same_page(page("/?t=1", html("The forum", prose(1))), page("/t1", html("The forum", prose(1))), text.text())
+    other = page("/t2", html("The forum", prose(2)))
+    assert same_page(page("/?t=1", html("The forum", prose(1))), other, text.text()) is False
+
+
 def test_not_every_offered_page_is_read():
     """The first fifty are read, then one in eight: reading takes milliseconds."""
     pages = PagesOfSite()

@@ -1,11 +1,13 @@
 """Pages as sets of hashed lines, the site-wide frequency of lines and words, and groups of similar pages.
 
 The hash of a line is the same in every crawl; a repeated line of a page gets another hash. Frequencies count different
-titles, not pages: otherwise a page with 300 URLs would make its own lines part of the site's frame.
+titles, not pages: otherwise a page with 300 URLs would make its own lines part of the site's frame. On a site that has
+one title for all pages, or one for each kind of page, they count different contents.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.habits import Words
+from dedup_crawler.evidence.site_text import FRAME_SHARE
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
 from dedup_crawler.pages.records import LabelledPage
@@ -21,6 +24,8 @@ from dedup_crawler.urls.normal import normal_form
 
 TITLE = "\1"
 """Prefix of the title, to tell it from an equal heading."""
+MIN_TITLES = 2 / FRAME_SHARE
+"""Least number of equally frequent titles that name pages. With fewer, one title alone may be part of the frame."""
 MAX_LINES = 4_000
 """A page with more lines is compared by its URL only."""
 VALUE = "\0"
@@ -64,7 +69,7 @@ class PageDigests:
         self._words: dict[int, Words] = {}
         self._n_written: dict[int, int] = {}
         self._timed: set[int] = set()
-        of_title: dict[str, list[int]] = defaultdict(list)
+        of_title: defaultdict[object, list[int]] = defaultdict(list)
         targets: list[str | None] = []
         for place, page in enumerate(pages):
             lines = lines_of(page)
@@ -75,16 +80,31 @@ class PageDigests:
             targets.append(page.redirect_to and normal_form(page.redirect_to))
             of_title[page.title or f"{TITLE}{place}"].append(place)
         self._content = _contents(self.urls, targets)
-        self.n_titles = len(of_title)
-        """Number of different titles; each page without a title counts as one."""
+        groups = [*of_title.values()]
+        if not titles_name_pages(len({self.pages[place].order for place in places}) for places in groups):
+            groups = self._alike()
+        self.n_titles = len(groups)
+        """Number of different titles, or contents; each page without a title counts as one."""
         self.n_of_line: Counter[int] = Counter()
-        """Line -> number of different titles with it on their pages."""
+        """Line -> number of different titles, or contents, with it on their pages."""
         self.n_of_word: Counter[str] = Counter()
-        """Word -> number of different titles with it on their pages."""
-        for places in of_title.values():
-            lines_of_title = frozenset().union(*(self.pages[place].lines for place in places))
-            self.n_of_line.update(lines_of_title)
-            self.n_of_word.update({word for line in lines_of_title for word in self._words[line]})
+        """Word -> number of different titles, or contents, with it on their pages."""
+        for places in groups:
+            lines_of_group = frozenset().union(*(self.pages[place].lines for place in places))
+            self.n_of_line.update(lines_of_group)
+            self.n_of_word.update({word for line in lines_of_group for word in self._words[line]})
+
+    def _alike(self) -> list[list[int]]:
+        """Group pages with nearly the same lines, not counting lines that very many contents have."""
+        contents = {page.order: page.lines for page in self.pages}
+        n_of_line = Counter(line for lines in contents.values() for line in lines)
+        frame = frozenset(line for line, n in n_of_line.items() if n >= max(FRAME_SHARE * len(contents), 2))
+        first: dict[object, int] = {}
+        clusters = [first.setdefault(page.order or place, place) for place, page in enumerate(self.pages)]
+        groups: defaultdict[int, list[int]] = defaultdict(list)
+        for place, group in enumerate(alike_pages(self, range(len(self.pages)), frame, clusters)):
+            groups[group].append(place)
+        return [*groups.values()]
 
     def content(self, place: int) -> int:
         """Return the place of the page that a URL shows, after redirects; negative if it was not crawled."""
@@ -127,6 +147,18 @@ class PageDigests:
                 if masked != line and masked_times(line) != line:
                     self._timed.add(found[-1])
         return tuple(found)
+
+
+def titles_name_pages(n_contents: Iterable[int]) -> bool:
+    """Return False if the pages have but a few titles, given the number of different contents of each title.
+
+    Rare titles beside frequent ones hardly count: what counts is the perplexity, the number of equally frequent titles
+    with the same entropy.
+    """
+    numbers = [*n_contents]
+    n = sum(numbers)
+    perplexity = math.exp(-sum(each / n * math.log(each / n) for each in numbers))
+    return perplexity >= min(MIN_TITLES, n / 2)
 
 
 def masked_values(words: Words, values: Sequence[Words]) -> Words:

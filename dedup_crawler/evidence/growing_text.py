@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from dedup_crawler.evidence.digests import TITLE, MaskedLine, PageDigests
+from dedup_crawler.evidence.digests import TITLE, MaskedLine, PageDigests, titles_name_pages
 from dedup_crawler.evidence.site_text import FRAME_SHARE, SiteText
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_PAGES = 20
 """With fewer pages the text is unknown."""
 MAX_PAGES = 200
-"""Number of latest pages that are counted; of pages with one title only the first."""
+"""Number of latest pages that are counted; of pages with one title only the first, if titles name pages."""
+MAX_CONTENTS = 1_000
+"""Number of different first pages whose titles are counted."""
 MASKED_PAGES = 4
 """A masked line on this many pages"""
 MASKED_SHARE = 0.02
@@ -24,8 +26,10 @@ class GrowingText:
     """Counts the lines of a site's latest pages, unmasked and masked."""
 
     def __init__(self) -> None:
-        self._pages: deque[tuple[str, frozenset[int], frozenset[MaskedLine]]] = deque()
-        self._titles: set[str] = set()
+        self._pages: deque[tuple[str | int, frozenset[int], frozenset[MaskedLine]]] = deque()
+        self._keys: set[str | int] = set()  # titles of these pages, or hashes of their contents
+        self._contents: set[int] = set()  # of the first pages, to know whether titles name pages
+        self._n_of_title: Counter[str] = Counter()  # title -> number of these contents
         self._n_of_line: Counter[int] = Counter()
         self._n_of_masked: Counter[MaskedLine] = Counter()
         self._text: SiteText | None = None
@@ -40,19 +44,25 @@ class GrowingText:
 
     def see(self, page: LabelledPage) -> None:
         """Count a page, and forget the oldest one."""
-        title = page.title.lstrip(TITLE) or page.url
-        if title in self._titles:
-            return
         digests = PageDigests([page])
+        content = hash(digests.pages[0].order)
+        title = page.title.lstrip(TITLE) or page.url
+        if len(self._contents) < MAX_CONTENTS and content not in self._contents:
+            self._contents.add(content)
+            self._n_of_title[title] += 1
+        is_name = title not in self._keys or titles_name_pages(self._n_of_title.values())
+        key = title if is_name else content
+        if key in self._keys:
+            return
         masked = frozenset(line._replace(is_stamp=False) for line in digests.masked_lines(0).values() if line.is_single)
-        self._pages.append((title, digests.pages[0].lines, masked))
-        self._titles.add(title)
+        self._pages.append((key, digests.pages[0].lines, masked))
+        self._keys.add(key)
         self._n_of_line.update(digests.pages[0].lines)
         self._n_of_masked.update(masked)
         self._text = None
         if len(self) > MAX_PAGES:
-            title, lines, masked = self._pages.popleft()
-            self._titles.remove(title)
+            key, lines, masked = self._pages.popleft()
+            self._keys.remove(key)
             self._n_of_line = +(self._n_of_line - Counter(lines))
             self._n_of_masked = +(self._n_of_masked - Counter(masked))
 
