@@ -1,23 +1,30 @@
 """The order of a query: when it matters."""
 
+from __future__ import annotations
+
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import UNKNOWN
-from dedup_crawler.rules.learning.host_crawl import evidence_of_order, order_matters
+from dedup_crawler.rules.learning.host_crawl import HostCrawl, evidence_of_order, order_matters
 
 FORMS = ["/?a=1&b=2"] * 2 + ["/?a=1&c=3"] * 3
 URLS = ["/?a=1&b=2", "/?b=2&a=1", "/?c=3&a=1", "/?c=3&a=1", "/?a=1&c=3"]
 
 
+def counted(forms: list[str], urls: list[str], pages: list[int]) -> MergeEvidence:
+    nothing = [None] * len(urls)
+    return evidence_of_order(forms, HostCrawl("", urls, pages, nothing, nothing))
+
+
 def test_urls_that_differ_in_order_alone_are_a_group():
     """A repeated URL is no evidence; a group that shows two pages is a contradiction."""
-    assert evidence_of_order(FORMS, URLS, [0, 0, 1, 1, 1]) == MergeEvidence(2, 0)
-    assert evidence_of_order(FORMS, URLS, [0, 0, 1, 1, 2]) == MergeEvidence(2, 1)
-    assert evidence_of_order(FORMS[2:4], URLS[2:4], [1, 1]) == MergeEvidence(0, 0)
+    assert counted(FORMS, URLS, [0, 0, 1, 1, 1]) == MergeEvidence(2, 0)
+    assert counted(FORMS, URLS, [0, 0, 1, 1, 2]) == MergeEvidence(2, 1)
+    assert counted(FORMS[2:4], URLS[2:4], [1, 1]) == MergeEvidence(0, 0)
 
 
 def test_what_nobody_knows_says_nothing():
     """A redirect to an uncrawled URL."""
-    assert evidence_of_order(FORMS, URLS, [0, UNKNOWN, 1, 1, UNKNOWN]) == MergeEvidence(0, 0)
+    assert counted(FORMS, URLS, [0, UNKNOWN, 1, 1, UNKNOWN]) == MergeEvidence(0, 0)
 
 
 def test_the_query_is_sorted_until_that_is_contradicted():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote_plus
@@ -19,6 +19,7 @@ from dedup_crawler.evidence.habits import Words
 from dedup_crawler.evidence.site_text import FRAME_SHARE
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
+from dedup_crawler.labels.meters import MeterCounts, meter_shapes
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -62,7 +63,7 @@ class MaskedLine(NamedTuple):
 class PageDigests:
     """The pages of a crawl, in crawl order."""
 
-    def __init__(self, pages: Iterable[LabelledPage]) -> None:
+    def __init__(self, pages: Iterable[LabelledPage], meters: Set[int] | None = None) -> None:
         self.urls: list[str] = []
         """URLs of the pages in normal form."""
         self.pages: list[PageDigest] = []
@@ -71,8 +72,19 @@ class PageDigests:
         self._timed: set[int] = set()
         of_title: defaultdict[object, list[int]] = defaultdict(list)
         targets: list[str | None] = []
+        if meters is None:
+            counts, pages = MeterCounts(), [*pages]
+            for page in pages:
+                if page.title and page.main_text:
+                    counts.see(page.url, lines_of(page))
+            meters = counts.meters()
+        self.meters = meters
+        """Shapes of the meter lines, which are left out."""
         for place, page in enumerate(pages):
             lines = lines_of(page)
+            if meters and page.title:
+                shapes = meter_shapes(lines)
+                lines = [line for line in lines if shapes.get(line) not in meters]
             lines = [TITLE + page.title, *lines] if lines and len(lines) <= MAX_LINES else []
             self.urls.append(normal_form(page.url))
             order = self._hashed(lines)

@@ -6,6 +6,8 @@ from collections import Counter, deque
 
 from dedup_crawler.evidence.digests import TITLE, MaskedLine, PageDigests, titles_name_pages
 from dedup_crawler.evidence.site_text import FRAME_SHARE, SiteText
+from dedup_crawler.labels.lines import lines_of
+from dedup_crawler.labels.meters import MeterCounts
 from dedup_crawler.pages.records import LabelledPage
 
 MIN_PAGES = 20
@@ -30,6 +32,7 @@ class GrowingText:
         self._keys: set[str | int] = set()  # titles of these pages, or hashes of their contents
         self._contents: set[int] = set()  # of the first pages, to know whether titles name pages
         self._n_of_title: Counter[str] = Counter()  # title -> number of these contents
+        self._meters = MeterCounts()
         self._n_of_line: Counter[int] = Counter()
         self._n_of_masked: Counter[MaskedLine] = Counter()
         self._text: SiteText | None = None
@@ -44,7 +47,8 @@ class GrowingText:
 
     def see(self, page: LabelledPage) -> None:
         """Count a page, and forget the oldest one."""
-        digests = PageDigests([page])
+        digests = PageDigests([page], frozenset())
+        self._meters.see(page.url, lines_of(page))
         content = hash(digests.pages[0].order)
         title = page.title.lstrip(TITLE) or page.url
         if len(self._contents) < MAX_CONTENTS and content not in self._contents:
@@ -79,5 +83,6 @@ class GrowingText:
                     line.digest for line, n_on in counts if n_on >= (NAME_PAGES if line.has_name else least)
                 ),
                 masked_frame=frozenset(line.digest for line, n_on in counts if n_on >= max(FRAME_SHARE * n, 2)),
+                meters=self._meters.meters(),
             )
         return self._text

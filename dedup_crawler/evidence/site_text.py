@@ -6,7 +6,7 @@ A model stores it with the habits of its rules, so that a crawl compares pages a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,25 +48,35 @@ class SiteText:
     """Hashes of lines that many pages have when the page's own name is masked."""
     masked_frame: frozenset[int] = frozenset()
     """Those that belong to the frame."""
+    meters: Set[int] = frozenset()
+    """Shapes of meter lines (:mod:`dedup_crawler.labels.meters`)."""
 
     @classmethod
     def of(cls, digests: PageDigests) -> SiteText:
         """Learn the text from the pages of a crawl."""
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
-        return cls(digests.n_titles, digests.n_of_line, *_frequent(digests.n_of_line, digests.n_titles), known)
+        frequent = _frequent(digests.n_of_line, digests.n_titles)
+        return cls(digests.n_titles, digests.n_of_line, *frequent, known, meters=digests.meters)
 
     @classmethod
     def of_lines(
-        cls, n_pages: int, n_of_line: Counter[int], masked_shared: frozenset[int], masked_frame: frozenset[int]
+        cls,
+        n_pages: int,
+        n_of_line: Counter[int],
+        *,
+        masked_shared: frozenset[int],
+        masked_frame: frozenset[int],
+        meters: Set[int],
     ) -> SiteText:
         """Return the text of *n_pages* pages with the given line counts, without known words and habits."""
         frame, shared = _frequent(n_of_line, n_pages)
-        return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, masked_shared, masked_frame)
+        return cls(n_pages, n_of_line, frame, shared, frozenset(), {}, False, masked_shared, masked_frame, meters)
 
     def with_masked_lines_of(self, other: SiteText) -> SiteText:
-        """Return this text with the masked lines of another text of the site."""
-        return replace(self, masked_shared=other.masked_shared, masked_frame=other.masked_frame)
+        """Return this text with the masked lines of another text of the site, and its meter lines too."""
+        meters = self.meters | other.meters
+        return replace(self, masked_shared=other.masked_shared, masked_frame=other.masked_frame, meters=meters)
 
     def with_frame(self, lines: Iterable[int]) -> SiteText:
         """Return this text with more *lines* in the frame."""
@@ -83,6 +93,7 @@ class SiteText:
             "titles": self.n_titles,
             "lines": {f"{line:016x}": self.n_of_line[line] for line in kept},
             "words": sorted(self.known)[:MAX_KEPT],
+            "meters": [f"{shape:016x}" for shape in sorted(self.meters)],
             "habits": {rule: habits.to_json() for rule, habits in sorted(self.habits.items()) if any(habits)},
         }
 
@@ -94,7 +105,9 @@ class SiteText:
         for line, n in value["lines"].table().items():
             n_of_line[_hash(line, value["lines"])] = n.count()
         habits = {rule: Habits.from_json(each) for rule, each in value["habits"].table().items()}
-        return cls(n_titles, n_of_line, *_frequent(n_of_line, n_titles), frozenset(value["words"].texts()), habits)
+        meters = {_hash(shape, value["meters"]) for shape in value["meters"].texts()} if "meters" in value else set()
+        known = frozenset(value["words"].texts())
+        return cls(n_titles, n_of_line, *_frequent(n_of_line, n_titles), known, habits, meters=meters)
 
 
 def _frequent(n_of_line: Counter[int], n_titles: int) -> tuple[frozenset[int], frozenset[int]]:

@@ -9,7 +9,8 @@ times are masked.
 folder only on pages about folders, but the page on all pages. So only values of *naming* keys are masked, which at
 least half of all pages show as a line of its own. Most sites have no such keys.
 
-Numbers are not masked, because they may be ids.
+Numbers are not masked, because they may be ids; but a line that nearly all pages have with other numbers is decoration
+too (:mod:`dedup_crawler.labels.meters`).
 
 ``do=edit`` and ``tab=files`` choose a kind of page; ``id=...`` names the thing that it is about. The names do not tell
 which is which, but the values do: a key with few values that repeat is a *choice*, a key with many values is *open*. In
@@ -27,6 +28,7 @@ from typing import Generic, TypeVar
 from urllib.parse import unquote, unquote_plus
 
 from dedup_crawler.labels.lines import digest, lines_of, masked_times
+from dedup_crawler.labels.meters import MeterCounts, meter_shapes
 from dedup_crawler.pages.records import LabelledPage
 
 Argument = tuple[str, str]
@@ -67,6 +69,8 @@ class SiteLayout:
         self._kinds = ArgumentKinds()
         self._n_named: Counter[str] = Counter()
         self._shapes: frozenset[int] = frozenset()
+        self._meter_counts = MeterCounts()
+        self._meters: frozenset[int] = frozenset()
 
     def see(self, page: LabelledPage) -> None:
         """Learn from a page."""
@@ -74,11 +78,13 @@ class SiteLayout:
         self._kinds.add(found)
         if page.title and page.main_text:
             self._n_pages += 1
-            lines = set(lines_of(page)) if found else set()
+            lines = set(lines_of(page))
+            self._meter_counts.see(page.url, lines)
             self._n_named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
 
     def settle(self, pages: Pages) -> None:
         """Decide which keys are naming keys, and which lines are decoration; reads the pages again if needed."""
+        self._meters = self._meter_counts.meters()
         if self._n_pages >= MIN_PAGES:
             least = NAMING_SHARE * self._n_pages
             self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)
@@ -98,7 +104,11 @@ class SiteLayout:
 
         Only the first of equal lines is decoration: the others may be entries of a list.
         """
-        return {index for index, shape in self.names(url).shapes_of(lines).items() if shape in self._shapes}
+        found = {index for index, shape in self.names(url).shapes_of(lines).items() if shape in self._shapes}
+        if self._meters:
+            shapes = meter_shapes(lines)
+            found.update(index for index, line in enumerate(lines) if shapes.get(line) in self._meters)
+        return found
 
     def kind_of(self, url: str) -> tuple[int, tuple[Argument, ...]]:
         """Hash of the kind of page of a URL, and the URL's open arguments, except for naming keys."""

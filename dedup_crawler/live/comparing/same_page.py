@@ -97,7 +97,7 @@ def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[
     titles = {page.title for page in (read(owner), read(duplicate)) if page is not None}
     frame: set[int] = set()
     for pages in beside:
-        digests = (PageDigests([page]).pages[0] for page in map(read, pages) if page is not None)
+        digests = (PageDigests([page], frozenset()).pages[0] for page in map(read, pages) if page is not None)
         frame |= frame_of_time(digests, titles)
     return frame
 
@@ -108,7 +108,7 @@ def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rul
 
     if site is None or (one := read(left)) is None or (other := read(right)) is None:
         return None
-    verdict = PageEvidence(PageDigests([one, other]), site).judge_by(site.habits_of(rules), 0, 1)
+    verdict = PageEvidence(PageDigests([one, other], site.meters), site).judge_by(site.habits_of(rules), 0, 1)
     return None if verdict < 0 else bool(verdict)
 
 

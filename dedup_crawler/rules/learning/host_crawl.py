@@ -85,7 +85,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
     )
     sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
-    order = evidence_of_order(sorted_urls, crawl.urls, crawl.pages)
+    order = evidence_of_order(sorted_urls, crawl)
     return HostLinks(
         query_keys=_common_query_keys(crawl.urls),
         is_ordered=order_matters(order),
@@ -119,17 +119,24 @@ def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
 
 
-def evidence_of_order(forms: Sequence[str], urls: Sequence[str], pages: Sequence[int]) -> MergeEvidence:
+def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
     """Count groups of URLs that differ only in the order of their query; a wrong group shows several pages.
 
     *forms* are the URLs with their queries sorted.
     """
     orders: dict[str, dict[str, int]] = defaultdict(dict)
-    for form, url, page in zip(forms, urls, pages, strict=True):
-        if page != UNKNOWN:
-            orders[form].setdefault(url, page)
-    groups = [set(shown.values()) for shown in orders.values() if len(shown) > 1]
-    return MergeEvidence(len(groups), sum(len(shown) > 1 for shown in groups))
+    for place, (form, url) in enumerate(zip(forms, crawl.urls, strict=True)):
+        if crawl.pages[place] != UNKNOWN:
+            orders[form].setdefault(url, place)
+    groups = [[*places.values()] for places in orders.values() if len(places) > 1]
+    trials = [(group, places[0], place) for group, places in enumerate(groups) for place in places[1:]]
+    asked = [each for each in trials if crawl.pages[each[1]] != crawl.pages[each[2]]]
+    wrong = {group for group, *_ in asked}
+    if crawl.evidence is not None and asked:
+        pairs = [(one, other) for _, one, other in asked]
+        verdicts = crawl.evidence.judge(pairs, [group for group, *_ in asked], len(groups) - len(wrong))
+        wrong = {group for (group, *_), verdict in zip(asked, verdicts, strict=True) if verdict == 0}
+    return MergeEvidence(len(groups), len(wrong))
 
 
 def order_matters(evidence: MergeEvidence) -> bool:
