@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -44,10 +45,25 @@ def footer(page: LabelledPage) -> LabelledPage:
     return replace(page, main_text=f"{page.main_text}\n\t{line}")
 
 
-CHANGES: dict[str, Change] = {
-    "as recorded": as_recorded,
-    "one title for all pages": one_title,
-    "a footer with the time and number of each fetch": footer,
+def counter() -> Change:
+    """Return a change that counts the views of half of all titles, in crawl order."""
+    n_views: dict[str, int] = {}
+    draw = random.Random(1)
+
+    def change(page: LabelledPage) -> LabelledPage:
+        if not page.title or not page.main_text or zlib.crc32(page.title.encode()) % 2:
+            return page
+        n_views[page.title] = n_views.get(page.title, draw.randrange(500)) + draw.randrange(1, 4)
+        return replace(page, main_text=f"{page.main_text}\n\tThis page has been viewed {n_views[page.title]} times.")
+
+    return change
+
+
+CHANGES: dict[str, Callable[[], Change]] = {
+    "as recorded": lambda: as_recorded,
+    "one title for all pages": lambda: one_title,
+    "a footer with the time and number of each fetch": lambda: footer,
+    "a counter of views on half of the pages": counter,
 }
 
 
@@ -62,7 +78,7 @@ def main() -> None:
     print("| | " + " | ".join(recorded) + " | mean | lost |")
     print("|---|" + "---:|" * (len(recorded) + 2))
     for told, change in CHANGES.items():
-        crawls = (site(name, [*map(change, pages)], truth) for name, (pages, truth) in recorded.items())
+        crawls = (site(name, [*map(change(), pages)], truth) for name, (pages, truth) in recorded.items())
         row(told, [fitted(crawl, "balanced") for crawl in crawls])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,11 +37,11 @@ def metered(pages: Sequence[LabelledPage]) -> list[LabelledPage]:
     return [replace(each, main_text=f"{each.main_text}\n{footer(n)}") for n, each in enumerate(pages)]
 
 
-def meters_of(pages: Sequence[LabelledPage]) -> set[str]:
-    """The meter lines of the first page."""
+def meters_of(pages: Sequence[LabelledPage], site: Sequence[LabelledPage] = ()) -> set[str]:
+    """The meter lines of the first page, as the *site* shows them (by default, all *pages*)."""
     counts = MeterCounts()
-    for each in pages:
-        counts.see(each.url, lines_of(each))
+    for each in site or pages:
+        counts.see(each.url, each.title, lines_of(each))
     shapes = meter_shapes(lines_of(pages[0]))
     return {line for line, shape in shapes.items() if shape in counts.meters()}
 
@@ -61,12 +62,44 @@ def test_a_number_on_some_pages_is_no_meter_line():
     assert meters_of(pages[1:]) == set()
 
 
+@pytest.mark.parametrize(("n_topics", "expected"), [(20, {"Read 0 times", "0 replies, 1,990 views"}), (7, set())])
+def test_counters_grow_from_fetch_to_fetch(n_topics: int, expected: set[str]):
+    """Each topic counts its readers, in one line or in the rows of a list; a stock goes up and down."""
+    pages = [page(f"/about/{n}", *_titled(n)) for n in range(60)]
+    for fetch, n in itertools.product(range(3), range(n_topics)):
+        lines = f"Read {n * 37 + fetch} times", f"{n} replies, {1990 + 7 * fetch:,} views", f"{n * fetch * 7 % 13} left"
+        pages.append(page(f"/{words(1, n)}?{'abc'[fetch]}", f"Topic {n}", *lines))
+    assert meters_of(pages[60:], pages) == expected
+
+
+def test_numbers_of_one_text_are_no_counters():
+    """The pages of a log show rising numbers, in the order in which they are crawled: they are different pages."""
+    pages = [
+        page(f"/log?{words(1, n)}", "Log", f"Build no. {n}", "It took a while, but in the end it worked")
+        for n in range(60)
+    ]
+    pages += [page(f"/about/{n}", *_titled(n)) for n in range(60)]
+    assert meters_of(pages) == set()
+    assert len(set(cluster_labelled(pages))) == 120
+
+
+def test_pages_that_show_nothing_but_numbers_have_no_meter_lines():
+    """A page that says the price of a thing, and nothing else, is a page: a hundred prices are a hundred pages."""
+    pages = [
+        page(f"/price/{words(1, n)}", "Prices", f"The price is {n * 7}.99 today, taxes included, in any shop of ours")
+        for n in range(100)
+    ]
+    pages += [page(f"/about/{n}", *_titled(n)) for n in range(5)]
+    assert meters_of(pages) == set()
+    assert len(set(cluster_labelled(pages))) == 105
+
+
 @given(st.lists(st.lists(st.text(max_size=30), max_size=5), max_size=40))
 def test_any_lines_can_be_counted(pages: list[list[str]]):
     """Law: every meter line is the shape of a line with a digit."""
     counts = MeterCounts()
     for n, lines in enumerate(pages):
-        counts.see(f"http://a.example/{n}", lines)
+        counts.see(f"http://a.example/{n}", "", lines)
     shapes = {shape for lines in pages for shape in meter_shapes(lines).values()}
     assert counts.meters() <= shapes
 

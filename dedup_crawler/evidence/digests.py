@@ -76,7 +76,7 @@ class PageDigests:
             counts, pages = MeterCounts(), [*pages]
             for page in pages:
                 if page.title and page.main_text:
-                    counts.see(page.url, lines_of(page))
+                    counts.see(page.url, page.title, lines_of(page))
             meters = counts.meters()
         self.meters = meters
         """Shapes of the meter lines, which are left out."""

@@ -48,7 +48,7 @@ class GrowingText:
     def see(self, page: LabelledPage) -> None:
         """Count a page, and forget the oldest one."""
         digests = PageDigests([page], frozenset())
-        self._meters.see(page.url, lines_of(page))
+        self._meters.see(page.url, page.title, lines_of(page))
         content = hash(digests.pages[0].order)
         title = page.title.lstrip(TITLE) or page.url
         if len(self._contents) < MAX_CONTENTS and content not in self._contents:

@@ -9,8 +9,8 @@ times are masked.
 folder only on pages about folders, but the page on all pages. So only values of *naming* keys are masked, which at
 least half of all pages show as a line of its own. Most sites have no such keys.
 
-Numbers are not masked, because they may be ids; but a line that nearly all pages have with other numbers is decoration
-too (:mod:`dedup_crawler.labels.meters`).
+Numbers are not masked, because they may be ids; but lines whose numbers change with every fetch are decoration too
+(:mod:`dedup_crawler.labels.meters`).
 
 ``do=edit`` and ``tab=files`` choose a kind of page; ``id=...`` names the thing that it is about. The names do not tell
 which is which, but the values do: a key with few values that repeat is a *choice*, a key with many values is *open*. In
@@ -78,9 +78,9 @@ class SiteLayout:
         self._kinds.add(found)
         if page.title and page.main_text:
             self._n_pages += 1
-            lines = set(lines_of(page))
-            self._meter_counts.see(page.url, lines)
-            self._n_named.update({key for key, value in found if not lines.isdisjoint(spellings(value))})
+            lines = lines_of(page)
+            self._meter_counts.see(page.url, page.title, lines)
+            self._n_named.update({key for key, value in found if not spellings(value).isdisjoint(lines)})
 
     def settle(self, pages: Pages) -> None:
         """Decide which keys are naming keys, and which lines are decoration; reads the pages again if needed."""

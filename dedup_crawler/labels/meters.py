@@ -1,44 +1,58 @@
-"""Meter lines, which nearly every page of a site has with other numbers: "Page generated in 0.12 seconds".
+"""Meter lines, whose numbers change from fetch to fetch of one page.
 
-They make each fetch of one page another text, so they are no evidence. A line whose number most of its pages have in
-their URLs ("Topic 17") names the page, and is no meter line. Nor is a line that is the same on most pages.
+They make each fetch another text, so they are no evidence. There are two kinds:
+
+- lines that nearly all pages have, with other numbers: "Page generated in 0.12 seconds". A line whose number most of
+  its pages have in their URLs ("Topic 17") names the page, and is no meter line; nor is a line that is the same on most
+  pages. A site whose pages are mostly equal but for numbers has none: the numbers are what it shows;
+- counters ("Read 34 times"): of pages with one text but for numbers, those that were fetched later show higher ones.
+  This has to hold for several texts.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.labels.lines import WHEN, digest, numbers_of
 
 METER_SHARE = 0.9
-"""Least share (0-1) of the pages that have a meter line."""
+"""Least share (0-1) of the pages that have a meter line of the first kind."""
 MIN_PAGES = 20
-"""Least number of pages that have a meter line."""
+"""Least number of pages that have it."""
 MAX_SHARE = 0.5
 """Largest share (0-1) of its pages on which the line is the same, or has a number of the URL."""
+MOSTLY = 0.2
+"""Share (0-1) of the pages by which pages of one text, without numbers, may outnumber all others."""
+MIN_TEXTS = 8
+"""Least number of texts with a counter that has grown."""
+GROWING_SHARE = 0.95
+"""Least share (0-1) of the changes of a counter that are growth."""
 MAX_LINE = 400
 """Characters of a line that are compared."""
 _MAX_SHAPES = 20_000
+_MAX_VALUES = 200_000
+_LETTER = re.compile(r"[^\W\d_]")
 _NUMBERED = re.compile(r"\w*\d\w*")
+_NUMBER = re.compile(r"\d{1,3}(?:[,.]\d{3})+(?!\d)|\d{1,18}")
+
+Values = tuple[int, ...]
 
 
 def meter_shapes(lines: Iterable[str]) -> dict[str, int]:
-    """Return line -> digest of the line with its numbers masked; only for shapes that one line of the page has."""
+    """Return line -> digest of the line with its numbers masked, for the lines with numbers and words."""
     shapes = {}
     for line in lines:
         masked, n_masked = _NUMBERED.subn(WHEN, line[:MAX_LINE])
-        if n_masked:
+        if n_masked and _LETTER.search(masked):
             shapes[line] = digest(masked)
-    n_of_shape = Counter(shapes.values())
-    return {line: shape for line, shape in shapes.items() if n_of_shape[shape] == 1}
+    return shapes
 
 
 @dataclass(slots=True)
 class _Counts:
-    """Pages that have a line of one shape."""
+    """Pages that have one line of a shape."""
 
     first: str
     n: int = 0
@@ -48,33 +62,84 @@ class _Counts:
     """Number of those with a number in the URL."""
     n_named: int = 0
     """Number of those with a number in the URL and in the line."""
+    n_grown: int = 0
+    """Number of times that the line had higher numbers than on the page of the same text before."""
+    n_changed: int = 0
+    n_texts: int = 0
+    """Number of texts for which it has grown."""
 
-    def is_meter(self, n_pages: int) -> bool:
+    def is_usual(self, n_pages: int) -> bool:
         is_usual = self.n >= max(METER_SHARE * n_pages, MIN_PAGES)
-        return is_usual and self.n_equal <= MAX_SHARE * self.n and self.n_named <= MAX_SHARE * self.n_numbered
+        return is_usual and self.n_equal <= MAX_SHARE * self.n and not self.is_name()
+
+    def is_counter(self) -> bool:
+        is_growing = self.n_texts >= MIN_TEXTS and self.n_grown >= GROWING_SHARE * self.n_changed
+        return is_growing and not self.is_name()
+
+    def is_name(self) -> bool:
+        return self.n_named > MAX_SHARE * self.n_numbered
 
 
 class MeterCounts:
-    """Counts the shapes of lines on the pages of a site."""
+    """Counts the lines with numbers on the pages of a site, in crawl order."""
 
     def __init__(self) -> None:
         self._n_pages = 0
         self._counts: dict[int, _Counts] = {}
+        # text and shape -> its latest values, and whether they have ever grown
+        self._values: dict[tuple[int, int], tuple[Values, bool]] = {}
+        # the most frequent text and its lead (R. Boyer, J. Moore, "MJRTY: a fast majority vote algorithm", 1991)
+        self._leading, self._lead = 0, 0
 
-    def see(self, url: str, lines: Iterable[str]) -> None:
+    def see(self, url: str, title: str, lines: Sequence[str]) -> None:
         """Count the lines of a page that has a title."""
         ids = numbers_of(url)
+        shapes = meter_shapes(lines)
+        text = digest("\n".join([title, *(str(shapes.get(line, line)) for line in lines)]))
         self._n_pages += 1
-        for line, shape in meter_shapes(lines).items():
-            counts = self._counts.setdefault(shape, _Counts(line))
-            counts.n += 1
-            counts.n_equal += line == counts.first
+        self._vote(text)
+        lines_of_shape: dict[int, list[str]] = {}
+        for line in lines:
+            if (shape := shapes.get(line)) is not None:
+                lines_of_shape.setdefault(shape, []).append(line)
+        for shape, its_lines in lines_of_shape.items():
+            counts = self._counts.setdefault(shape, _Counts(its_lines[0]))
+            is_single = len(its_lines) == 1
+            counts.n += is_single
+            counts.n_equal += is_single and its_lines[0] == counts.first
             counts.n_numbered += bool(ids)
-            counts.n_named += not ids.isdisjoint(numbers_of(line))
+            counts.n_named += not ids.isdisjoint(number for line in its_lines for number in numbers_of(line))
+            self._compare(counts, (text, shape), its_lines)
         if len(self._counts) > _MAX_SHAPES:
             usual = METER_SHARE * self._n_pages / 2
-            self._counts = {shape: counts for shape, counts in self._counts.items() if counts.n >= usual}
+            self._counts = {
+                shape: counts for shape, counts in self._counts.items() if counts.n >= usual or counts.n_texts
+            }
+
+    def _compare(self, counts: _Counts, key: tuple[int, int], lines: Sequence[str]) -> None:
+        """Compare the values of a text with those at its last fetch."""
+        numbers = (number for line in lines for number in _NUMBER.findall(line[:MAX_LINE]))
+        values = tuple(int(number.replace(",", "").replace(".", "")) for number in numbers)
+        before, has_grown = self._values.get(key, (values, False))
+        if before != values:
+            is_growth = len(before) == len(values) and all(map(int.__le__, before, values))
+            counts.n_changed += 1
+            counts.n_grown += is_growth
+            counts.n_texts += is_growth and not has_grown
+            has_grown |= is_growth
+        if key in self._values or len(self._values) < _MAX_VALUES:
+            self._values[key] = values, has_grown
+
+    def _vote(self, text: int) -> None:
+        if self._lead == 0:
+            self._leading = text
+        self._lead += 1 if text == self._leading else -1
 
     def meters(self) -> frozenset[int]:
         """Return the shapes of meter lines."""
-        return frozenset(shape for shape, counts in self._counts.items() if counts.is_meter(self._n_pages))
+        are_usual = self._lead <= MOSTLY * self._n_pages
+        return frozenset(
+            shape
+            for shape, counts in self._counts.items()
+            if counts.is_counter() or (are_usual and counts.is_usual(self._n_pages))
+        )
