@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dedup_crawler.labels.clusters import MIN_CONTENTS, cluster_pages
 from dedup_crawler.labels.layout import address_free
+from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import SITE, page
 
@@ -93,9 +94,13 @@ def test_other_hosts_are_other_sites() -> None:
     assert n_clusters(pages[:MIN_CONTENTS] + elsewhere) == 2 * MIN_CONTENTS
 
 
+def free(each: LabelledPage) -> int | None:
+    return address_free(each, lines_of(each))
+
+
 def test_the_address_is_masked_as_a_whole_word() -> None:
     """Escapes are decoded, longer words do not match, and a page without its address has none."""
-    assert address_free(page("a%20b/", "Index of /a b")) == address_free(page("c", "Index of /c"))
-    assert address_free(page("mirror", "/mirrors are folders")) is None
-    assert address_free(page("", "Index of /")) is None
-    assert address_free(page("x?y=/x", "in /x/1")) == address_free(page("z", "in /z/1"))
+    assert free(page("a%20b/", "Index of /a b")) == free(page("c", "Index of /c"))
+    assert free(page("mirror", "/mirrors are folders")) is None
+    assert free(page("", "Index of /")) is None
+    assert free(page("x?y=/x", "in /x/1")) == free(page("z", "in /z/1"))

@@ -226,12 +226,12 @@ def mask_value(line: str, value: str, mark: str) -> str:
     return masked
 
 
-def address_free(page: LabelledPage) -> int | None:
-    """Digest of a page's title and lines without its own address (``Index of /pub/x``); None if it is not printed."""
+def address_free(page: LabelledPage, lines: Sequence[str]) -> int | None:
+    """Digest of a page's title and *lines* without its own address (``Index of /pub/x``); None if it is not printed."""
     path = unquote(page.url.partition("://")[2].partition("/")[2].partition("?")[0]).strip("/")
     if not path or (f"/{path}" not in page.title and f"/{path}" not in page.main_text):
         return None
-    text = "\n".join((page.title, *lines_of(page)))
+    text = "\n".join((page.title, *lines))
     masked = mask_value(text, f"/{path}", _ADDRESS)
     return digest(masked) if masked != text else None
 

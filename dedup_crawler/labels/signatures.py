@@ -108,10 +108,11 @@ class SitePages:
 
 def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = line_facts) -> Signature:
     """Make the signature of a page with text; without a title (mostly text files) only the whole text is hashed."""
+    lines = lines_of(page)
     if not page.title:
         text, n = digest(page.main_text), n_words(page.main_text)
-        return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), address_free(page))
-    lines = lines_of(page)
+        free = address_free(page, lines)
+        return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
     facts = list(map(facts_of, lines))
     decoration = layout.decoration(page.url, lines)
     content = [line for index, line in enumerate(facts) if index not in decoration]
@@ -135,7 +136,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = lin
         plain_title=None if plain_title is None else digest(plain_title),
         template=template,
         open_arguments=open_arguments,
-        address_free=address_free(page),
+        address_free=address_free(page, [line for index, line in enumerate(lines) if index not in decoration]),
     )
 
 
