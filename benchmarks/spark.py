@@ -348,13 +348,7 @@ def growth(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def estimate(parts: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """10 million URLs on two cores, and a billion on many machines, both on paper."""
-    if two := [(n, parts[f"size-{n}"]) for n in SIZES if f"size-{n}" in parts]:
-        n, found = two[-1]
-        minutes = found["s"] * 10_000 / n / 60
-        yield "\n## 10 million made URLs on two cores, on paper\n"
-        yield f"Nobody has run this. If 10,000 hosts cost {10_000 / n:.1f} times what {n:,} cost, they take"
-        yield f"{minutes:.0f} minutes and {found['cpu'] * 10_000 / n:.0f} CPU seconds."
+    """A billion URLs on many machines, on paper."""
     measured = [found for name in SITES if (found := parts.get(f"site-{name}"))]
     if not measured:
         return

@@ -34,7 +34,8 @@ MAX_LINE = 400
 _MAX_SHAPES = 20_000
 _MAX_VALUES = 200_000
 _LETTER = re.compile(r"[^\W\d_]")
-_NUMBERED = re.compile(r"\w*\d\w*")
+_NUMBERED = re.compile(r"(?<!\w)[^\W\d]*\d\w*")  # a word with a digit
+_has_digit = re.compile(r"\d").search
 _NUMBER = re.compile(r"\d{1,3}(?:[,.]\d{3})+(?!\d)|\d{1,18}")
 
 Values = tuple[int, ...]
@@ -43,9 +44,9 @@ Values = tuple[int, ...]
 def meter_shapes(lines: Iterable[str]) -> dict[str, int]:
     """Return line -> digest of the line with its numbers masked, for the lines with numbers and words."""
     shapes = {}
-    for line in lines:
-        masked, n_masked = _NUMBERED.subn(WHEN, line[:MAX_LINE])
-        if n_masked and _LETTER.search(masked):
+    for line in filter(_has_digit, lines):
+        masked = _NUMBERED.sub(WHEN, line[:MAX_LINE])
+        if _LETTER.search(masked) and WHEN in masked:
             shapes[line] = digest(masked)
     return shapes
 
