@@ -42,8 +42,9 @@ class RuleIndex:
 
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
-        self.need_query = all(any(key[:6] == "query[" for key in rule.required()) for _, rule in ordered)
-        """True if no rule matches a URL without a query."""
+        required = [[key for key in rule.required() if key[:6] == "query["] for _, rule in ordered]
+        self._names = frozenset(key[6:].rpartition("]")[0] for keys in required for key in keys)
+        self._need_query = all(required)
         self._at_key: dict[str, list[_Ranked]] = defaultdict(list)
         self._at_value: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
         literals = [
@@ -60,6 +61,10 @@ class RuleIndex:
                 key = max(rule.required(), key=lambda key: (key[:6] == "query[", key), default="scheme")
                 self._at_key[key].append((rank, number, rule))
         self._keys = [*self._at_key.keys() | self._at_value.keys()]
+
+    def may_fire(self, names: Iterable[str]) -> bool:
+        """Return False if no rule matches a URL whose query has these *names*."""
+        return not self._need_query or not self._names.isdisjoint(names)
 
     def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
         """Number of the most specific rule that changes the map of a URL, and the changed map; None without one."""
@@ -205,7 +210,8 @@ class RuleEngine:
         index, substrings = self._indexes.get(host), self._substrings.get(host)
         start = _start_of_path(url)
         is_sorted = start < 0 or names == sorted(names)
-        if start < 0 or (substrings is None and (index is None or (index.need_query and "?" not in url))):
+        may_fire = index is not None and (host in self.maps or index.may_fire(names))
+        if start < 0 or (substrings is None and not may_fire):
             return [url if is_sorted else _sorted(url, names)], [], True
         url_map = self.maps.get(host, KEY_VALUES)
         scheme = url[: url.index("://")]
