@@ -43,7 +43,7 @@ SIZES = (30, 100, 300, 1000, 3000, 10_000)
 """Numbers of hosts."""
 URLS = 1000
 """URLs of a host."""
-COMPARED = 100
+COMPARED = 300
 """Hosts of the comparison with a plain loop and with one core."""
 KILLED = 30
 """Hosts of the job whose workers are killed."""

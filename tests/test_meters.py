@@ -83,6 +83,22 @@ def test_numbers_of_one_text_are_no_counters():
     assert len(set(cluster_labelled(pages))) == 120
 
 
+def test_rows_that_are_all_higher_are_other_rows():
+    """The second page of each list has the next numbers, and nothing else: it is another page."""
+    pages = [
+        page(
+            f"/{words(1, n)}?from={'ab'[part]}",
+            f"Tickets of {words(2, n)}",
+            *[f"Ticket {900 + part * 9 + row}" for row in range(9)],
+        )
+        for n in range(30)
+        for part in range(2)
+    ]
+    pages += [page(f"/about/{n}", *_titled(n)) for n in range(60)]
+    assert meters_of(pages) == set()
+    assert len(set(cluster_labelled(pages))) == 120
+
+
 def test_pages_that_show_nothing_but_numbers_have_no_meter_lines():
     """A page that says the price of a thing, and nothing else, is a page: a hundred prices are a hundred pages."""
     pages = [

@@ -6,7 +6,7 @@ They make each fetch another text, so they are no evidence. There are two kinds:
   its pages have in their URLs ("Topic 17") names the page, and is no meter line; nor is a line that is the same on most
   pages. A site whose pages are mostly equal but for numbers has none: the numbers are what it shows;
 - counters ("Read 34 times"): of pages with one text but for numbers, those that were fetched later show higher ones.
-  This has to hold for several texts.
+  This has to hold for several texts. If all rows of a list are higher, they are other rows ("Ticket 26", "Ticket 1").
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ MIN_TEXTS = 8
 """Least number of texts with a counter that has grown."""
 GROWING_SHARE = 0.95
 """Least share (0-1) of the changes of a counter that are growth."""
+MIN_ROWS = 3
+"""Least number of values that do not all grow between two fetches."""
 MAX_LINE = 400
 """Characters of a line that are compared."""
 _MAX_SHAPES = 20_000
@@ -124,6 +126,8 @@ class MeterCounts:
         before, has_grown = self._values.get(key, (values, False))
         if before != values:
             is_growth = len(before) == len(values) and all(map(int.__le__, before, values))
+            if len(values) >= MIN_ROWS and all(map(int.__lt__, before, values)):
+                is_growth = False
             counts.n_changed += 1
             counts.n_grown += is_growth
             counts.n_texts += is_growth and not has_grown
