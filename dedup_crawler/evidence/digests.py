@@ -47,6 +47,11 @@ class PageDigest:
     lines: frozenset[int]
     """The same hashes as a set."""
 
+    def without(self, gone: Set[int]) -> PageDigest:
+        """Return the digest without some lines."""
+        order = tuple(line for line in self.order if line not in gone)
+        return PageDigest(self.status, self.title, order, frozenset(order))
+
 
 class MaskedLine(NamedTuple):
     """A line with the values of its page's URL masked."""
@@ -72,25 +77,25 @@ class PageDigests:
         self._timed: set[int] = set()
         of_title: defaultdict[object, list[int]] = defaultdict(list)
         targets: list[str | None] = []
-        if meters is None:
-            counts, pages = MeterCounts(), [*pages]
-            for page in pages:
-                if page.title and page.main_text:
-                    counts.see(page.url, page.title, lines_of(page))
-            meters = counts.meters()
-        self.meters = meters
-        """Shapes of the meter lines, which are left out."""
+        counts = MeterCounts()
+        shapes_of: list[dict[int, int]] = []  # of each page: line -> its shape as a meter line
         for place, page in enumerate(pages):
-            lines = lines_of(page)
-            if meters and page.title:
-                shapes = meter_shapes(lines)
-                lines = [line for line in lines if shapes.get(line) not in meters]
-            lines = [TITLE + page.title, *lines] if lines and len(lines) <= MAX_LINES else []
+            texts = lines_of(page)
+            shapes: dict[str, int] = {}
+            if page.title and texts:
+                shapes = counts.see(page.url, page.title, texts) if meters is None else meter_shapes(texts)
+            lines = [TITLE + page.title, *texts] if texts and len(texts) <= MAX_LINES else []
             self.urls.append(normal_form(page.url))
             order = self._hashed(lines)
+            shapes_of.append({line: shapes[text] for text, line in zip(lines, order, strict=True) if text in shapes})
             self.pages.append(PageDigest(page.status, page.title, order, frozenset(order)))
             targets.append(page.redirect_to and normal_form(page.redirect_to))
             of_title[page.title or f"{TITLE}{place}"].append(place)
+        self.meters = counts.meters() if meters is None else meters
+        """Shapes of the meter lines, which are left out."""
+        for place, its in enumerate(shapes_of) if self.meters else ():
+            if gone := {line for line, shape in its.items() if shape in self.meters}:
+                self.pages[place] = self.pages[place].without(gone)
         self._content = _contents(self.urls, targets)
         groups = [*of_title.values()]
         if not titles_name_pages(len({self.pages[place].order for place in places}) for places in groups):

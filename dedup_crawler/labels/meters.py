@@ -94,8 +94,8 @@ class MeterCounts:
         # the most frequent text and its lead (R. Boyer, J. Moore, "MJRTY: a fast majority vote algorithm", 1991)
         self._leading, self._lead = 0, 0
 
-    def see(self, url: str, title: str, lines: Sequence[str]) -> None:
-        """Count the lines of a page that has a title."""
+    def see(self, url: str, title: str, lines: Sequence[str]) -> dict[str, int]:
+        """Count the lines of a page that has a title; return their shapes, see :func:`meter_shapes`."""
         ids = numbers_of(url)
         shapes = meter_shapes(lines)
         text = digest("\n".join([title, *(str(shapes.get(line, line)) for line in lines)]))
@@ -118,6 +118,7 @@ class MeterCounts:
             self._counts = {
                 shape: counts for shape, counts in self._counts.items() if counts.n >= usual or counts.n_texts
             }
+        return shapes
 
     def _compare(self, counts: _Counts, key: tuple[int, int], lines: Sequence[str]) -> None:
         """Compare the values of a text with those at its last fetch."""
