@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dedup_crawler.labels.lines import WHEN, digest, numbers_of
 
@@ -45,12 +46,13 @@ Values = tuple[int, ...]
 
 def meter_shapes(lines: Iterable[str]) -> dict[str, int]:
     """Return line -> digest of the line with its numbers masked, for the lines with numbers and words."""
-    shapes = {}
-    for line in filter(_has_digit, lines):
-        masked = _NUMBERED.sub(WHEN, line[:MAX_LINE])
-        if _LETTER.search(masked) and WHEN in masked:
-            shapes[line] = digest(masked)
-    return shapes
+    return {line: shape for line in filter(_has_digit, lines) if (shape := _shape(line[:MAX_LINE])) is not None}
+
+
+@lru_cache(2**14)  # many pages share a line
+def _shape(line: str) -> int | None:
+    masked = _NUMBERED.sub(WHEN, line)
+    return digest(masked) if _LETTER.search(masked) and WHEN in masked else None
 
 
 @dataclass(slots=True)
