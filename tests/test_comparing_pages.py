@@ -30,12 +30,17 @@ def test_what_is_systematic_for_a_rule_is_no_difference():
 
 @pytest.mark.parametrize("n_titles", [1, 3])
 def test_titles_that_do_not_name_pages_do_not_matter(n_titles):
-    """The site has one title for all pages, or three: reply forms are the same, other articles are not."""
+    """The site has one title for all pages, or three: reply forms are the same, other articles are not.
+
+    Redirects and images have no title, and say nothing about titles.
+    """
     pages, _ = blog()
     pages = [replace(each, title=f"The blog {n // 2 % n_titles}") for n, each in enumerate(pages)]
+    pages += [page(f"/old/{n}", "", status=301, redirect_to=HOST + "/elsewhere/") for n in range(400)]
 
     assert set(judged(pages, replies())) == {SAME}
     assert set(judged(pages, [(f"/{n}/", f"/{n + n_titles}/") for n in range(20)])) == {DIFFERENT}
+    assert max(PageDigests(pages).n_of_line.values()) == 60  # the menu is on sixty articles
 
 
 def test_a_single_pair_excuses_nothing():

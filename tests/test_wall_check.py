@@ -14,7 +14,7 @@ N_ITEMS = 240
 N_VIEWS = 3
 FROM = 80
 """The first item without a page of its own, or with a wall in front of it."""
-NO_WALL = "is no wall"
+NO_WALL = "There is no wall at"
 
 
 def views(n: int) -> list[str]:

@@ -98,7 +98,8 @@ class PageDigests:
                 self.pages[place] = self.pages[place].without(gone)
         self._content = _contents(self.urls, targets)
         groups = [*of_title.values()]
-        if not titles_name_pages(len({self.pages[place].order for place in places}) for places in groups):
+        titled = [places for places in groups if self.pages[places[0]].title]
+        if not titles_name_pages(len({self.pages[place].order for place in places} - {()}) for places in titled):
             groups = self._alike()
         self.n_titles = len(groups)
         """Number of different titles, or contents; each page without a title counts as one."""
@@ -172,7 +173,7 @@ def titles_name_pages(n_contents: Iterable[int]) -> bool:
     Rare titles beside frequent ones hardly count: what counts is the perplexity, the number of equally frequent titles
     with the same entropy.
     """
-    numbers = [*n_contents]
+    numbers = [each for each in n_contents if each]
     n = sum(numbers)
     perplexity = math.exp(-sum(each / n * math.log(each / n) for each in numbers))
     return perplexity >= min(MIN_TITLES, n / 2)

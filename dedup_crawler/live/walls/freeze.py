@@ -133,8 +133,8 @@ class SiteFreeze:
         walled = [page.url for page in pages if page.signature == self._wall and not self._really_shows(page)]
         return WallCheck.of(self._wall, walled, others)
 
-    def is_refuted(self, check: WallCheck) -> bool:
-        """Take in a check that found no wall; return True if this ends the freeze."""
+    def end_by(self, check: WallCheck) -> bool:
+        """End the freeze by a check that found no wall; return False if another wall stands by now, or none."""
         if check.wall != self._wall:
             return False
         self._walls.pop(check.wall, None)

@@ -67,11 +67,11 @@ class Walls:
         if check is None or not check.answered(page.url, page_signature(page.body)):
             return
         del self._checks[host]
-        if host in self._freezes and self._freezes[host].is_refuted(check):
+        if host in self._freezes and self._freezes[host].end_by(check):
             self._frozen.discard(host)
             self._report.say(
-                f"{host} is no wall: fetched once more, these URLs show that page again, and others of their kind show "
-                "their own. Duplicates are filtered as before."
+                f"There is no wall at {host}: fetched once more, these URLs show that page again, and others of their "
+                "kind show their own. Duplicates are filtered as before."
             )
 
     def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
@@ -88,7 +88,9 @@ class Walls:
         if freeze is None:
             freeze = self._freezes[host] = SiteFreeze()
             if len(self._freezes) > _MAX_HOSTS:
-                self._frozen.discard(self._freezes.popitem(last=False)[0])
+                forgotten, _ = self._freezes.popitem(last=False)
+                self._frozen.discard(forgotten)
+                self._checks.pop(forgotten, None)
         else:
             self._freezes.move_to_end(host)
         watched = WatchedPage(page)
