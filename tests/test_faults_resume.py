@@ -395,6 +395,15 @@ def test_a_redis_that_is_stopped_and_started_again_loses_no_page(tmp_path: Path,
     assert "Traceback" not in crawl.log
 
 
+def wait_until_unchanged(path: Path) -> None:
+    """Wait until a file has kept its size for a second and a half."""
+    size, since = -1, time.monotonic()
+    while time.monotonic() < since + 1.5:
+        if (now := path.stat().st_size) != size:
+            size, since = now, time.monotonic()
+        time.sleep(0.05)
+
+
 def test_what_dies_with_a_crawler_on_the_queue_of_scrapy_redis_is_fetched_by_the_other(
     tmp_path: Path, redis: RedisServer
 ):
@@ -421,8 +430,11 @@ def test_what_dies_with_a_crawler_on_the_queue_of_scrapy_redis_is_fetched_by_the
             wait_for(site, 20)  # a crawler of scrapy-redis that finds its queue empty ends at once
         killed, other = crawls
         wait_for(site, 80)
+        site.delay_s = 5.0  # no more answers: a busy computer processes those that it has
+        wait_until_unchanged(tmp_path / "a" / "got")
         killed.kill()
         assert killed.wait(timeout=600) == -signal.SIGKILL
+        site.delay_s = 0.1
         assert other.wait(timeout=600) == 0
         got = [(tmp_path / name / "got").read_text().split() for name in "ab"]
     pages = [{form_of(url.removeprefix(site.url)) for url in each} for each in got]
