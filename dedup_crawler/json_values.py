@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dedup_crawler.errors import BadInputError
@@ -120,6 +121,18 @@ def read_json(data: bytes, place: str) -> JsonValue:
     if not _is_shallow(value):
         raise BadInputError(f"{place} cannot be read: it is nested more than {MAX_DEPTH} deep.")
     return JsonValue(value, place)
+
+
+def read_json_file(path: Path, max_bytes: int) -> JsonValue:
+    """Read a file of at most *max_bytes* bytes with :func:`read_json`; BadInputError also if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}).") from None
+    if len(data) > max_bytes:
+        raise BadInputError(f"{path} has more than {max_bytes} bytes.")
+    return read_json(data, str(path))
 
 
 def _is_shallow(value: Any) -> bool:

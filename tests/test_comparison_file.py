@@ -76,7 +76,7 @@ def test_rates_are_computed_not_believed(tmp_path, rows, printed):
 )
 def test_other_files_are_one_clear_error(tmp_path, value):
     """The error names the file, and the command that makes one."""
-    with pytest.raises(BadInputError, match=r"comparison\.json is not what .*evaluate --json > FILE"):
+    with pytest.raises(BadInputError, match=r"comparison\.json.* Make one with .*evaluate --json > FILE"):
         read_comparison(written(tmp_path, value))
 
 
@@ -104,7 +104,7 @@ def test_counts_that_cannot_be_are_refused(tmp_path, printed, place, name, value
     row = printed["forum"][0]
     (row if place is None else row[place])[name] = value
 
-    with pytest.raises(BadInputError, match="is not what"):
+    with pytest.raises(BadInputError, match="evaluate --json > FILE"):
         read_comparison(written(tmp_path, printed))
 
 

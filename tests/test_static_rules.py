@@ -189,12 +189,12 @@ def test_a_folder_keeps_its_static_rules(tmp_path):
 
 
 WRONG = {
-    "no.json": (b"rubbish", "is no JSON"),
+    "no.json": (b"rubbish", "cannot be read as JSON .* Expected data.min.json of ClearURLs, or"),
     "other.json": (b'{"log": 5}', "is in no known format of rules: expected data.min.json of ClearURLs, or"),
     "new.json": (b'{"id": "core", "providers": []}', "expected the providers of ClearURLs by name"),
     "half.json": (b'{"providers": {"a": {"rules": ["b"]}}}', "provider a: expected a 'urlPattern'"),
     "list.json": (b"[1, 2]", "none of its rules is one of duplicate-url-discarder"),
-    "deep.json": (b"[" * 100_000, "is no JSON"),
+    "deep.json": (b"[" * 100_000, "nested too deeply. Expected data.min.json"),
 }
 
 

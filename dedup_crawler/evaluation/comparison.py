@@ -21,7 +21,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.json_values import JsonValue, read_json
+from dedup_crawler.json_values import JsonValue, read_json_file
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
@@ -242,19 +242,13 @@ def read_comparison(path: Path) -> dict[str, list[MethodResult]]:
     """
     way_out = "Make one with `dedup-crawler evaluate --json > FILE`."
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}). {way_out}") from None
-    if len(data) > MAX_BYTES:
-        raise BadInputError(f"{path} has more than {MAX_BYTES} bytes and is no comparison. {way_out}")
-    try:
-        sites = list(read_json(data, "it").table().items())[:MAX_SITES]
+        value = read_json_file(path, MAX_BYTES)
+        sites = list(value.table().items())[:MAX_SITES]
         if not sites:
-            raise BadInputError("no site")
+            value.refuse("at least one site")
         return {site: [_row(value) for value in rows.values(MAX_METHODS)] for site, rows in sites}
     except BadInputError as error:
-        raise BadInputError(f"{path} is not what `dedup-crawler evaluate --json` prints ({error}) {way_out}") from None
+        raise BadInputError(f"{error} {way_out}") from None
 
 
 def _row(value: JsonValue) -> MethodResult:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError, EvidenceError
-from dedup_crawler.json_values import JsonValue, read_json
+from dedup_crawler.json_values import JsonValue, read_json_file
 from dedup_crawler.whole_file import write_whole
 
 FORMAT = 1
@@ -56,16 +56,13 @@ def read_evidence(path: Path) -> EvidenceFile | None:
     changed.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        path.stat()
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise EvidenceError(f"{path} cannot be read ({error.strerror or type(error).__name__}). {_WAY_OUT}") from None
-    if len(data) > MAX_BYTES:
-        raise EvidenceError(f"{path} has more than {MAX_BYTES} bytes and is no evidence file. {_WAY_OUT}")
+    except OSError:
+        pass  # reading gives the reason
     try:
-        value = read_json(data, str(path))
+        value = read_json_file(path, MAX_BYTES)
         if value["application"].text() != _APPLICATION or value["format"].count() != FORMAT:
             value.refuse(f"evidence in format {FORMAT}, which this version reads")
         rules = value["rules"].table()

@@ -6,12 +6,12 @@ say), the URL keeps its own form.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.json_values import read_json_file
 from dedup_crawler.rules.static_rules.clearurls import ClearUrls
 from dedup_crawler.rules.static_rules.discarder_rules import DiscarderRules
 
@@ -106,13 +106,6 @@ def read_rule_files(paths: Sequence[Path]) -> StaticLayer:
 
 def _json_of(path: Path) -> Any:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror or type(error).__name__}") from None
-    if len(data) > _MAX_BYTES:
-        raise BadInputError(f"{path} has more than {_MAX_BYTES} bytes: expected {EXPECTED}.")
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
-        raise BadInputError(f"{path} is no JSON: expected {EXPECTED}.") from None
+        return read_json_file(path, _MAX_BYTES).raw
+    except BadInputError as error:
+        raise BadInputError(f"{error} Expected {EXPECTED}.") from None
