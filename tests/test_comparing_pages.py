@@ -116,6 +116,40 @@ def test_what_cannot_be_compared_is_different(other):
     assert judged(pages, [("/one", "/two")]) == [DIFFERENT]
 
 
+def test_empty_lists_that_differ_in_their_names_are_silent():
+    """
+    Nobody has tagged anything yet. The tags' pages differ only in the tag, but the next one may have an entry. The
+    log-in form of the same site has one title for all pages, and is one page.
+    """
+    tags = [words(2, f"tag {n}") for n in range(4)]
+    empty = "There is nothing here, or you may not see any of what is here"
+    pages = blog()[0]
+    pages += [page(f"/tag/{tag.replace(' ', '%20')}", f"Tag {tag}", f"Tag {tag}", empty) for tag in tags]
+    pages += [page(f"/login?to={n}", "Log in", "Please log in here with your name and password to go on") for n in "ab"]
+    urls = [each.url.removeprefix(HOST) for each in pages]
+
+    assert judged(pages, [(urls[120], urls[121]), ("/login?to=a", "/login?to=b")]) == [SILENT, SAME]
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_errors_teach_no_rule(status):
+    """
+    Each ticket answers with the same error, whatever its number: the server may recover. With status 200 the same
+    pages teach that the number does not matter.
+    """
+
+    def learnt(status):
+        pages = blog()[0] + [page(f"/ticket?id={n}", "Oops", words(30, "oops"), status=status) for n in range(60)]
+        method = make_method("verified")
+        urls = [each.url for each in pages]
+        labels = [*range(120), *[120] * 60]
+        method.fit(urls, labels, evidence=PageEvidence.of_pages(pages))
+        return method.canonicalize(f"{HOST}/ticket?id=7")
+
+    assert learnt(200) != f"{HOST}/ticket?id=7"
+    assert learnt(status) == f"{HOST}/ticket?id=7"
+
+
 def test_some_of_the_pages_are_asked_by_their_places():
     """The pages of one host of two are renumbered: its third page is the fifth of the crawl."""
     pages, place = blog(4)

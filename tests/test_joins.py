@@ -84,11 +84,12 @@ def test_one_body_for_a_whole_site_says_nothing():
     assert set(cluster_pages(lambda: few).numbers()) == {0}
 
 
-def test_a_page_with_text_is_judged_by_its_text():
-    """A digest is ignored if there is a text, which is better evidence."""
-    pages = [replace(page("a", TEXT), digest="md5:1"), replace(page("b", TEXT + " and more"), digest="md5:1")]
+@pytest.mark.parametrize("labeller", LABELLERS)
+def test_a_file_with_a_text_is_joined_by_its_bytes(labeller):
+    """A text is shown as ``text/plain``, and offered for download as a type without a text."""
+    pages = [replace(page("a", TEXT), digest="md5:1"), known("download/a", "md5:1"), known("download/b", "md5:2")]
 
-    assert cluster_pages(lambda: pages).numbers() == [0, 1]
+    assert LABELLERS[labeller](lambda: pages).numbers() == [0, 0, 1]
 
 
 @given(st.text(max_size=80))

@@ -62,6 +62,31 @@ def clusters(store: PageStore) -> list[int | None]:
     return [each.cluster for each in store.labelled_pages()]
 
 
+def test_files_are_joined_by_their_bytes(tmp_path: Path) -> None:
+    """
+    A file is the same at two URLs, as text and as a download, or in two folders; another one is not, nor are two pixels.
+    A second run, which reads no file again, says so too.
+    """
+    text, pdf, pixel = PROSE.encode(), b"%PDF-1.7 \0" + bytes(range(200)), b"GIF89a" + bytes(20)
+    files = [
+        ("notes.txt", "text/plain", text),
+        ("download?name=notes", "application/x-download", text),
+        ("a/manual.pdf", "application/pdf", pdf),
+        ("b/manual.pdf", "application/pdf", pdf),
+        ("other.pdf", "application/pdf", pdf + b"2"),
+        ("pixel?1", "image/gif", pixel),
+        ("pixel?2", "image/gif", pixel),
+    ]
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many([Page(SITE + path, content_type=kind, content=body) for path, kind, body in files])
+        for _ in range(2):
+            label_store(store)
+            assert clusters(store) == [0, 0, 1, 1, 2, 3, 4]
+        store.add(Page(SITE + "c/manual.pdf", content_type="application/pdf", content=pdf))
+        label_store(store)
+        assert clusters(store)[-1] == 1
+
+
 def test_labels_a_crawl(tmp_path: Path) -> None:
     """Equal pages and a redirect are joined, empty pages are not; the report counts what the store then holds."""
     with PageStore(tmp_path / "crawl.db") as store:

@@ -56,6 +56,14 @@ def test_what_nobody_knows_is_no_trial_and_no_reference():
     assert answers == {"/t?sid=c": (True, False, "c")}
 
 
+def test_a_dropped_value_moves_the_next_one_up():
+    """``/t?s=a&s=b`` without its first ``s`` is ``/t?s=b``, which shows another page."""
+    first = Hypothesis(Rule(HOST, {"query[s]": ANY, "query[s]#2": ANY}, {"query[s]": Drop()}), "query[s]")
+    answers, _ = asked(first, [(0, "/t?s=b"), (1, "/t?s=a&s=b"), (1, "/t?s=c&s=b")])
+
+    assert answers == {"/t?s=a&s=b": (False, True, "a"), "/t?s=c&s=b": (False, True, "c")}
+
+
 def test_the_unit_of_evidence_is_the_group():
     """One page of 300 URLs is one group; 300 wrong URLs of one group count by their share."""
     right = [(t, f"/t?n={t}{sid}") for t in range(40) for sid in ("", "&sid=a")]

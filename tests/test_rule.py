@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Cut, Rule, Unordered
+from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Unordered
 
 HOST = "h.example"
 delimited = st.text(alphabet="ab7-:_é", max_size=8)
@@ -108,6 +108,16 @@ def test_cuts_and_orders_settle(rules, path, told):
 
     assert engine.form(settled) == settled
     assert engine.circle(f"http://{HOST}/{path}?{query}") == []
+
+
+@given(told=repeated, dropped=st.sets(st.integers(0, 4), min_size=1))
+def test_values_behind_a_dropped_one_move_up(told, dropped):
+    """The map after a rule is the map of the URL that is written, so learning sees the groups that a crawl sees."""
+    keys = ["query[f]" if number == 0 else f"query[f]#{number + 1}" for number in dropped]
+    rule = Rule(HOST, {}, dict.fromkeys(keys, Drop()))
+    left = [value for number, value in enumerate(told) if number not in dropped]
+
+    assert rule.apply({"root": "", **as_map(told)}) == {"root": "", **as_map(left)}
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,14 @@ def test_bodies_that_are_no_html(site, one, other, content_type, expected):
     assert same_page(page("/a", one, content_type), page("/b", other, content_type), site) is expected
 
 
+@pytest.mark.parametrize(("changed", "expected"), [(b"", True), (b"\nmore", False)])
+def test_a_file_as_text_and_as_a_download(site, changed, expected):
+    """The type may differ; the bytes decide."""
+    text = prose(1).encode()
+    download = page("/download/a", text + changed, "application/x-download")
+    assert same_page(page("/a", text, "text/plain"), download, site) is expected
+
+
 def test_html_and_a_file_are_not_the_same(site):
     """For any texts."""
     assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), site) is False

@@ -3,7 +3,7 @@
 It removes lines that both pages have, the frame of the site, and lines that differ only as the two URLs do; digests of
 pages have no meter lines. A remaining line may still be *systematic* for the rule: the same kind of line remains in a
 large share of its merge groups ("Leave a reply to Anna"), and it has no new words. Pages with any other remaining line
-are different. Pages that have nothing in common but the frame are silent.
+are different. Pages that have nothing in common but the frame, or differ in nothing but their titles, are silent.
 """
 
 from __future__ import annotations
@@ -103,6 +103,11 @@ class PageEvidence:
         """Return a group number for each page, given its cluster; pages of a group may be alike, to propose rules."""
         return alike_pages(self.digests, self._places, self.site.frame, clusters)
 
+    def is_error(self, place: int) -> bool:
+        """Return True if a page is an error; two such pages are silent, because the server may recover."""
+        content = self.digests.content(self._places[place])
+        return content >= 0 and self.digests.pages[content].status >= 400
+
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
 
@@ -191,6 +196,8 @@ class PageEvidence:
         lines = self._lines(only, one, other)
         if _n_new(lines) > MAX_NEW:
             return Verdict.DIFFERENT
+        if not lines and page.title != beside.title:
+            return Verdict.SILENT  # two empty lists, say, that differ in their names alone
         own = common - self.site.frame
         return _Left(
             lines,

@@ -1,8 +1,8 @@
 """Clusters with the reason for every join, and the joins that need no text.
 
-Joins without text are redirects, and pages with the same digest of their body, if an export has no bodies. Equal bodies
-are the surest evidence, with one exception: a body at very many addresses, such as a log-in form, says nothing about
-the pages behind it. So a body that too many URLs share joins none of them. Bodies of redirects and errors do not count.
+Joins without text are redirects, and pages with the same digest of their body: files, and the pages of an export
+without bodies. Equal bodies are the surest evidence, with one exception: a body at very many addresses, such as a
+log-in form, says nothing about the pages behind it. So a body that too many URLs share joins none of them. Bodies of redirects and errors do not count.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class TextlessJoins:
         self.positions.setdefault(normal_form(page.url), position)
         if page.redirect_to is not None:
             self._targets.append((position, normal_form(page.redirect_to)))
-        if page.digest is not None and not page.main_text and 200 <= page.status < 300:
+        if page.digest is not None and 200 <= page.status < 300:
             self._body_of[position] = digest(f"{page.status} {page.digest}")
 
     def clustering(self) -> Clustering:

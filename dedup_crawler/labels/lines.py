@@ -7,6 +7,7 @@ times of day and durations are masked by functions of their own.
 from __future__ import annotations
 
 import codecs
+import hashlib
 import re
 from array import array
 from collections.abc import Hashable, Sequence
@@ -25,6 +26,8 @@ MAX_CHANGED_LINES = 2
 """Largest number of lines in which nearly equal pages differ."""
 MAX_CHANGED_SHARE = 0.02
 """Largest share (0-1) of a page's words in the lines that differ."""
+MIN_FILE_BYTES = 100
+"""Smallest file that is told from others by its bytes; a transparent pixel has fewer."""
 MAX_CLOCK = 200
 """Characters of the longest line in which dates, times of day and durations are masked."""
 WHEN = "\2"
@@ -62,6 +65,11 @@ def lines_of(page: LabelledPage) -> list[str]:
     if not page.main_text:
         return []
     return masked_ago(page.main_text.replace("\t", "")).split("\n")
+
+
+def file_digest(body: bytes) -> str | None:
+    """``algorithm:digest`` of a file; None for one that is too small to be told from others by its bytes."""
+    return f"blake2b:{hashlib.blake2b(body, digest_size=16).hexdigest()}" if len(body) >= MIN_FILE_BYTES else None
 
 
 def content_kind(body: bytes, content_type: str | None) -> str:

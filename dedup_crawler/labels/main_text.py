@@ -17,7 +17,7 @@ from concurrent.futures import Future
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import HtmlText, read_html, stop_words
-from dedup_crawler.labels.lines import content_kind, decode
+from dedup_crawler.labels.lines import content_kind, decode, file_digest
 from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
@@ -125,11 +125,11 @@ def _read(page: Page, language: str, with_fingerprint: bool) -> Outcome:
     fingerprint_of = fingerprint if with_fingerprint else _none
     kind = "" if _is_redirect(page) else content_kind(page.content, page.content_type)
     if not kind:
-        return _no_text(page), None
+        return _no_text(page, None if _is_redirect(page) else file_digest(page.content)), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
     if kind == "text":
         lines = _lines(decoded.splitlines())
-        return PageText(page.url, "", None, lines, fingerprint_of(lines)), None
+        return PageText(page.url, "", None, lines, fingerprint_of(lines), file_digest(page.content)), None
     html = read_html(decoded, page.url, language)
     if html.is_cut:
         reason = "nested too deep to be read whole"
@@ -142,8 +142,8 @@ def _none(text: str) -> None:
     """Return no fingerprint."""
 
 
-def _no_text(page: Page) -> PageText:
-    return PageText(page.url, title="", canonical_link=None, main_text="", simhash=None)
+def _no_text(page: Page, digest: str | None = None) -> PageText:
+    return PageText(page.url, title="", canonical_link=None, main_text="", simhash=None, digest=digest)
 
 
 def _marked(html: HtmlText) -> str:

@@ -42,6 +42,8 @@ class PageText:
     """Text of the page, one line for each paragraph, with a tab before boilerplate; may be empty."""
     simhash: int | None
     """64-bit fingerprint of the main text, 0 <= value < 2**64; None for too little text."""
+    digest: str | None = None
+    """``algorithm:digest`` of the body, if it is not HTML; equal digests mean equal files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class LabelledPage:
     cluster: int | None
     """Number of its duplicate cluster; None if the page is not labelled yet."""
     digest: str | None = None
-    """Digest of its body, if the body is not known."""
+    """Digest of its body, if that is not known, or is not HTML."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]], language: str
                 redirect_to=page.redirect_to,
                 title=storable(text.title),
                 main_text=storable(text.main_text),
-                digest=storable(page.digest) if not page.content else None,
+                digest=storable(text.digest if page.content else page.digest),
                 has_body=bool(page.content),
                 is_skipped=reason is not None,
             ),

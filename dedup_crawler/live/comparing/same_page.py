@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dedup_crawler.labels.lines import MIN_WORDS, content_kind, decode, n_words
+from dedup_crawler.labels.lines import MIN_FILE_BYTES, MIN_WORDS, content_kind, decode, n_words
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.pages.records import LabelledPage
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dedup_crawler.evidence.growing_text import GrowingText
     from dedup_crawler.evidence.site_text import SiteText
 
-MIN_BINARY = 100
-"""Equal bodies with fewer bytes (a transparent pixel) are no evidence."""
 MAX_BYTES = 2**19
 """Longer HTML is not parsed: it would delay the crawl."""
 UNTITLED = "\1"
@@ -54,13 +52,12 @@ def same_page(
     """
     if not left.n_bytes or not right.n_bytes:
         return None
-    if (kind := _kind(left)) != _kind(right):
-        return False
-    if kind == "html":
+    kinds = {_kind(left), _kind(right)}
+    if kinds == {"html"}:
         return _same_html(left, right, site, rules)
     is_equal = left.digest == right.digest and left.n_bytes == right.n_bytes
-    if not kind:
-        return (left.n_bytes >= MIN_BINARY or None) if is_equal else False
+    if kinds != {"text"}:  # one file may be shown as text, and offered for download as another type
+        return (left.n_bytes >= MIN_FILE_BYTES or None) if is_equal else False
     lines = _lines(left)
     if lines != _lines(right):
         return False

@@ -188,6 +188,9 @@ class PageStore:
         for chunk in _chunks(texts, BATCH_PAGES):
             with self._database.writing() as connection:
                 connection.execute(statement, [text_row(text) for text in chunk])
+                if digests := {storable(text.url): storable(text.digest) for text in chunk if text.digest is not None}:
+                    connection.execute(delete(DigestRow).where(DigestRow.url.in_(digests)))
+                    connection.execute(insert(DigestRow), [{"url": url, "digest": its} for url, its in digests.items()])
 
     def write_clusters(self, clusters: Mapping[str, int]) -> None:
         """Replace all clusters by *clusters* (URL -> number) in one transaction."""

@@ -74,7 +74,7 @@ class PageRow(Tables):
 
 
 class DigestRow(Tables):
-    """Digest of a body that is not stored; a table of its own, because older databases do not have it."""
+    """Digest of a body that is not stored, or is not HTML; a table of its own: older databases do not have it."""
 
     __tablename__ = "digests"
     __table_args__ = (_one_row_a_url(),)

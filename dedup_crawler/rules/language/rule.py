@@ -186,6 +186,14 @@ class Rule:
         """Keys whose values the rule copies to others."""
         return frozenset(each.key for each in self.transformation.values() if isinstance(each, Copy))
 
+    @cached_property
+    def behind_dropped(self) -> tuple[str, ...]:
+        """Key of the next value of each query key that is dropped: ``query[f]#2`` becomes ``query[f]`` then."""
+        dropped = [key.partition("#") for key, done in self.transformation.items() if isinstance(done, Drop)]
+        # not for pieces of values, query[f]@0
+        whole = [(name, number or "1") for name, _, number in dropped if name[:6] == "query[" and name[-1] == "]"]
+        return tuple(f"{name}#{int(number) + 1}" for name, number in whole if number.isdecimal())
+
     def required(self) -> frozenset[str]:
         """Keys that a URL must have for the rule to be applied."""
         return self.copied.union(self.context)
@@ -215,6 +223,9 @@ class Rule:
                 _sort_repeated(changed, key, operation.is_set)
             elif key in changed:
                 changed[key] = STAR if isinstance(operation, Star) else operation.parts(changed[key])[0]
+        for key in self.behind_dropped:
+            if key in changed:
+                _number_anew(changed, key.partition("#")[0])
         return changed
 
     def specificity(self) -> tuple[int, ...]:
@@ -261,6 +272,14 @@ def _sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
         keys.append(name)
     found = [values.pop(name) for name in keys]
     values.update(zip(keys, sorted_values(set(found) if is_set else found), strict=False))
+
+
+def _number_anew(values: KeyValues, key: str) -> None:
+    """Number the values of a repeated query key from 1, as they are read from the URL that is written."""
+    of_key = (name for name in values if name == key or (name[: len(key) + 1] == f"{key}#" and name[-1].isdecimal()))
+    names = sorted(of_key, key=lambda name: (len(name), name))
+    found = [values.pop(name) for name in names]
+    values.update((f"{key}#{number}" if number > 1 else key, each) for number, each in enumerate(found, start=1))
 
 
 def _check_operation(key: str, operation: Operation) -> None:

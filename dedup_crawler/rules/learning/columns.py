@@ -90,6 +90,9 @@ class UrlColumns:
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
         """Clusters joined with others whose pages are probably the same, (rows,). Only proposals use them."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
+        is_error = map(evidence.is_error, range(len(urls))) if evidence is not None else [False] * len(urls)
+        self.is_error: Mask = np.fromiter(is_error, bool, len(urls))
+        """True for a URL that answers with an error, (urls,)."""
         self.hashes: Hashes = self._hashed()  # (rows,)
         self._merge_equal_rows()
 
@@ -140,8 +143,14 @@ class UrlColumns:
         return found
 
     def freed(self, rule: Rule) -> Mask:
-        """Mask (rows,) of the rows that an applied rule may match only after *rule* has changed them."""
+        """Mask (rows,) of the rows that an applied rule may match only after *rule* has changed them.
+
+        Rows in which repeated keys get other numbers are among them.
+        """
         found = np.zeros(len(self), bool)
+        for key in rule.behind_dropped:
+            if key in self.columns:
+                found |= self.columns[key].numbers >= 0
         touched = rule.transformation.keys()
         for applied in self._applied:
             if not touched.isdisjoint(applied.absent | applied.context.keys()):

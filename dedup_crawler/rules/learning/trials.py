@@ -122,6 +122,7 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
         n_same = len(np.setdiff1d(groups, groups[asked]))
         pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
         verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
+    verdicts[(verdicts > 0) & columns.is_error[columns.first[rows]]] = -1
     return verdicts
 
 
