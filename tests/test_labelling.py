@@ -64,8 +64,8 @@ def clusters(store: PageStore) -> list[int | None]:
 
 def test_files_are_joined_by_their_bytes(tmp_path: Path) -> None:
     """
-    A file is the same at two URLs, as text and as a download, or in two folders; another one is not, nor are two pixels.
-    A second run, which reads no file again, says so too.
+    A file is the same at two URLs, as text and as a download, or in two folders; another one is not, nor are two
+    pixels. A second run, which reads no file again, says so too.
     """
     text, pdf, pixel = PROSE.encode(), b"%PDF-1.7 \0" + bytes(range(200)), b"GIF89a" + bytes(20)
     files = [

@@ -2,7 +2,8 @@
 
 Joins without text are redirects, and pages with the same digest of their body: files, and the pages of an export
 without bodies. Equal bodies are the surest evidence, with one exception: a body at very many addresses, such as a
-log-in form, says nothing about the pages behind it. So a body that too many URLs share joins none of them. Bodies of redirects and errors do not count.
+log-in form, says nothing about the pages behind it. So a body that too many URLs share joins none of them. Bodies of
+redirects and errors do not count.
 """
 
 from __future__ import annotations
