@@ -50,8 +50,8 @@ def body(number):
     return "".join(chr(ord("a") + int(digit)) for digit in str(number)).encode()
 
 
-def watched(content):
-    return WatchedPage(FetchedPage.of("https://a.example/", "https://a.example/", "text/html", content))
+def watched(content, path=""):
+    return WatchedPage(FetchedPage.of(f"https://a.example/{path}", "https://a.example/", "text/html", content))
 
 
 def crawl(freeze, bodies):
@@ -114,6 +114,22 @@ def test_a_page_that_always_was_frequent_is_no_wall():
     pages = [0 if draw.random() < 0.1 else i + 1 for i in range(1000)]
     pages += [0 if draw.random() < 0.33 else i + 1 for i in range(1000, 2000)]
     assert crawl(SiteFreeze(), map(body, pages)) == []
+
+
+def test_log_in_links_at_every_page_are_no_wall():
+    """
+    Each topic has a link to log in, and the crawl comes to all of them at once. They were one page from the first one
+    on, so this is no wall. When the same form answers for topics, it is one.
+    """
+    freeze = SiteFreeze()
+    topics = [(body(i + 1), f"topic/{i}") for i in range(500)]
+    login = [(wall(i), f"login?next=/topic/{i}") for i in range(300)]
+    walled = [(wall(i), f"topic/{i}") for i in range(500, 600)]
+    order = [*topics[:10], *login[:6], *topics[10:300], *itertools.chain(*zip(login[6:206], topics[300:], strict=True))]
+    changes = [i for i, each in enumerate([*order, *walled]) if freeze.see(form(i), watched(*each))]
+
+    assert len(changes) == 1
+    assert len(order) < changes[0] <= len(order) + 40 + SAMPLE
 
 
 def test_a_site_of_one_shell_never_freezes():

@@ -26,6 +26,28 @@ def test_a_wall_from_the_first_page_on_is_found():
     assert swallowing_cluster(crawl.urls, [7] * 240, 100) == (7, 140)
 
 
+def test_log_in_links_at_every_page_are_no_wall():
+    """
+    Few pages are known when the crawl comes to their links to log in, which are half of the next pages. If the same
+    form then answers for topics, too, it is a wall, however many log-in links there were before.
+    """
+    crawl = session_ids(120)
+    login = [f"{HOST}/login.php?back={i}" for i in range(200)]
+    urls = [
+        *crawl.urls[:220],
+        *login[:12],
+        *[url for both in zip(crawl.urls[220:320], login[12:], strict=False) for url in both],
+    ]
+    clusters = [-1 if "login" in url else crawl.clusters[crawl.urls.index(url)] for url in urls]
+
+    assert swallowing_cluster(urls, clusters, 232) is None
+    walled = [-1 if n >= 262 else cluster for n, cluster in enumerate(clusters)]
+    assert swallowing_cluster(urls, walled, 232) is not None
+    many = [*login[:60], *urls[:220], *crawl.urls[220:320]]
+    walled = [*[-1] * 60, *clusters[:220], *[crawl.clusters[220 + n] if n < 60 else -1 for n in range(100)]]
+    assert swallowing_cluster(many, walled, 280) == (-1, 40)
+
+
 def test_links_that_always_lead_to_one_page_are_no_wall():
     """A third of the later links shows a log-in form, as links of that template always did, or in a new template."""
     crawl = session_ids(120)

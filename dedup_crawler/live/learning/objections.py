@@ -10,7 +10,7 @@ its own kind of URLs is told from one that answers for kinds which showed other 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from dedup_crawler.urls.keyvalue import KeyValues, values_of
@@ -61,8 +61,8 @@ def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: i
     """Find a cluster that suddenly takes pages of many kinds, or most of the later pages.
 
     Suddenly means: among URLs of templates with at least 10 earlier URLs, it holds more than 20 % of the later URLs and
-    held less than 5 % of the earlier ones. A template that was one page from its beginning (such as late links to log
-    in) does not count, unless it is most of the crawl.
+    held less than 5 % of the earlier ones. A template that was one page from its beginning (such as links to log in)
+    does not count, unless it is most of the crawl.
 
     Parameters
     ----------
@@ -85,9 +85,14 @@ def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: i
     templates = templates_of([_read(normal_form(url)) for url in urls])
     n_of_template = Counter(templates[:n_before])
     rows = [i for i, template in enumerate(templates) if n_of_template[template] >= MIN_URLS]
-    earlier = Counter(clusters[i] for i in rows if i < n_before)
-    later = Counter(clusters[i] for i in rows if i >= n_before)
-    n_earlier, n_later = sum(earlier.values()), sum(later.values())
+    shown: defaultdict[Template, set[int]] = defaultdict(set)
+    for template, cluster in zip(templates[:n_before], clusters, strict=False):
+        shown[template].add(cluster)
+    n_earlier = sum(i < n_before for i in rows)
+    n_later = len(rows) - n_earlier
+    others = [i for i in rows if shown[templates[i]] != {clusters[i]}]
+    earlier = Counter(clusters[i] for i in others if i < n_before)
+    later = Counter(clusters[i] for i in others if i >= n_before)
     for cluster, n in later.most_common(1):
         if n_later >= _MIN_PAGES and n > SUDDENLY * n_later and earlier[cluster] < BEFORE * n_earlier:
             return cluster, in_doubt[cluster]

@@ -34,6 +34,9 @@ GONE_SHARE = 0.1
 """A wall is gone if less than this share (0-1) of them has its signature."""
 MAX_WALLS = 16
 """Maximum of remembered walls, which are recognized when they come again."""
+N_FIRST = 4
+"""If so many of the first pages of a kind of URLs are one page, this kind shows it in any case."""
+MAX_KINDS = 2_000
 MAX_SIGNATURES = 20_000
 
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
@@ -112,6 +115,7 @@ class SiteFreeze:
         self._walls: OrderedDict[int, None] = OrderedDict()
         self._wall: int | None = None
         self._no_walls: dict[int, set[str]] = {}  # signature -> kinds of URLs that really show this page
+        self._first: OrderedDict[str, list[int]] = OrderedDict()  # kind of URLs -> its first pages before the window
 
     @property
     def is_frozen(self) -> bool:
@@ -155,9 +159,13 @@ class SiteFreeze:
         if page.is_read:
             self._n_in_window[page.signature] += 1
         if len(self._window) > WINDOW:
-            gone = self._leave(next(iter(self._window)))
-            if gone is not None and gone not in self._walls:
-                self._before.update([gone])
+            first, old = next(iter(self._window.items()))
+            is_sampled = old.is_read
+            if not self.is_frozen:
+                self._note_kind(old)
+            self._leave(first)
+            if is_sampled and old.signature not in self._walls and not self._really_shows(old):
+                self._before.update([old.signature])
                 self._n_before += 1
         if self.is_frozen:
             self._read(page)
@@ -165,21 +173,30 @@ class SiteFreeze:
         self._n_seen += 1
         return self._n_seen % SAMPLE == 0 and self._freeze(page)
 
+    def _note_kind(self, page: WatchedPage) -> None:
+        """Note what the first pages of a kind show. The very first is not read: most kinds have no other."""
+        known = self._first.get(kind_of(page.url))
+        if known is None:
+            self._first[kind_of(page.url)] = []
+            if len(self._first) > MAX_KINDS:
+                self._first.popitem(last=False)
+        elif len(known) < N_FIRST:
+            known.append(self._read(page))
+
     def _read(self, page: WatchedPage) -> int:
         """Return the signature of a page of the window, and count it from now on."""
         if not page.is_read:
             self._n_in_window[page.signature] += 1
         return page.signature
 
-    def _leave(self, form_digest: bytes) -> int | None:
-        """Remove a form; return the signature of its page, if that was read."""
+    def _leave(self, form_digest: bytes) -> None:
+        """Remove a form from the window."""
         page = self._window.pop(form_digest, None)
         if page is None or not page.is_read:
-            return None
+            return
         self._n_in_window[page.signature] -= 1
         if not self._n_in_window[page.signature]:
             del self._n_in_window[page.signature]
-        return page.signature
 
     def _freeze(self, page: WatchedPage) -> bool:
         signature = self._read(page)
@@ -200,8 +217,10 @@ class SiteFreeze:
         return True
 
     def _really_shows(self, page: WatchedPage) -> bool:
-        """Return True if the page is known to be no wall for such URLs."""
-        return page.signature in self._no_walls and kind_of(page.url) in self._no_walls[page.signature]
+        """Return True if the page is known to be no wall for such URLs, or was their page from the beginning."""
+        kind = kind_of(page.url)
+        is_checked = page.signature in self._no_walls and kind in self._no_walls[page.signature]
+        return is_checked or self._first.get(kind) == [page.signature] * N_FIRST
 
     def _is_sudden(self, signature: int) -> bool:
         """Return True if enough other pages came before the first page of the window with *signature*; read those."""
