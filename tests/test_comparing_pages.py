@@ -131,19 +131,22 @@ def test_empty_lists_that_differ_in_their_names_are_silent():
     assert judged(pages, [(urls[120], urls[121]), ("/login?to=a", "/login?to=b")]) == [SILENT, SAME]
 
 
-@pytest.mark.parametrize("status", [404, 500])
-def test_errors_teach_no_rule(status):
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_errors_and_redirects_teach_no_rule(status):
     """
-    Each ticket answers with the same error, whatever its number: the server may recover. With status 200 the same
-    pages teach that the number does not matter.
+    Each ticket answers with the same error, or leads to the same form, whatever its number: the server may recover, or
+    let the crawler in. With status 200 the same pages teach that the number does not matter.
     """
 
     def learnt(status):
-        pages = blog()[0] + [page(f"/ticket?id={n}", "Oops", words(30, "oops"), status=status) for n in range(60)]
+        target = HOST + "/login" if status == 302 else None
+        pages = [*blog()[0], page("/login", "Log in", words(30, "oops"))]
+        lines = () if target else (words(30, "oops"),)
+        pages += [page(f"/ticket?id={n}", "Oops", *lines, status=status, redirect_to=target) for n in range(60)]
+        labels = [*range(121), *[120 if target else 121] * 60]
+        redirects = [each.redirect_to for each in pages]
         method = make_method("verified")
-        urls = [each.url for each in pages]
-        labels = [*range(120), *[120] * 60]
-        method.fit(urls, labels, evidence=PageEvidence.of_pages(pages))
+        method.fit([each.url for each in pages], labels, None, redirects, PageEvidence.of_pages(pages))
         return method.canonicalize(f"{HOST}/ticket?id=7")
 
     assert learnt(200) != f"{HOST}/ticket?id=7"

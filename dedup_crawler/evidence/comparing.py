@@ -103,10 +103,10 @@ class PageEvidence:
         """Return a group number for each page, given its cluster; pages of a group may be alike, to propose rules."""
         return alike_pages(self.digests, self._places, self.site.frame, clusters)
 
-    def is_error(self, place: int) -> bool:
-        """Return True if a page is an error; two such pages are silent, because the server may recover."""
-        content = self.digests.content(self._places[place])
-        return content >= 0 and self.digests.pages[content].status >= 400
+    def has_own_page(self, place: int) -> bool:
+        """Return False for errors and redirects."""
+        place = self._places[place]
+        return self.digests.content(place) == place and self.digests.pages[place].status < 400
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
         """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.

@@ -90,9 +90,9 @@ class UrlColumns:
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
         """Clusters joined with others whose pages are probably the same, (rows,). Only proposals use them."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
-        is_error = map(evidence.is_error, range(len(urls))) if evidence is not None else [False] * len(urls)
-        self.is_error: Mask = np.fromiter(is_error, bool, len(urls))
-        """True for a URL that answers with an error, (urls,)."""
+        has_own_page = map(evidence.has_own_page, range(len(urls))) if evidence is not None else [True] * len(urls)
+        self.has_own_page: Mask = np.fromiter(has_own_page, bool, len(urls))
+        """False for a URL that answers with an error or a redirect, (urls,)."""
         self.hashes: Hashes = self._hashed()  # (rows,)
         self._merge_equal_rows()
 
