@@ -116,6 +116,21 @@ def test_what_cannot_be_compared_is_different(other):
     assert judged(pages, [("/one", "/two")]) == [DIFFERENT]
 
 
+def test_a_habit_shows_in_lines_that_many_pages_have():
+    """
+    Twenty people wrote most comments, so that many pages have the line that offers a reply to each of them. The same line
+    for anybody else, with a name that the site hardly knows, is no difference either.
+    """
+    pages, often, seldom = [], [f"{name}xcancel" for name in words(20, "often").split()], words(30, "seldom").split()
+    for number in range(300):
+        title, lines = article(number)
+        pages.append(page(f"/{number}/", title, *lines))
+        name = f"{seldom[number // 10]}xcancel" if number % 10 == 0 else often[number % 20]
+        pages.append(page(f"/{number}/?reply={number}", title, *lines, f"Leave a reply to {name} reply"))
+
+    assert set(judged(pages, replies(300))) == {SAME}
+
+
 def test_empty_lists_that_differ_in_their_names_are_silent():
     """
     Nobody has tagged anything yet. The tags' pages differ only in the tag, but the next one may have an entry. The

@@ -158,7 +158,9 @@ def test_a_file_as_text_and_as_a_download(site, changed, expected):
 
 
 def test_html_and_a_file_are_not_the_same(site):
-    """For any texts."""
+    """For any texts, and for equal bytes: the source of a page has no links."""
+    source = html("Topic 1", prose(1))
+    assert same_page(page("/a", source), page("/a?raw", source, "text/plain"), site) is False
     assert same_page(topic("/a", 1), page("/b", prose(1), "text/plain"), site) is False
 
 

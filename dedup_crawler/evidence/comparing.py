@@ -54,6 +54,10 @@ _MAX_LINES = 10_000  # most lines with cached words that the site does not know
 _MAX_PAIRS = 50_000  # most pairs with cached lines; about four hypotheses ask for each pair
 
 
+Sides = list[tuple[int, int]]
+"""Side (0 or 1) and hash of lines that only one of two pages has."""
+
+
 class Verdict(enum.IntEnum):
     """Result of comparing two pages for a rule."""
 
@@ -67,9 +71,15 @@ class _Left:
     """Remaining lines of a pair."""
 
     lines: Sequence[Line]
+    shared: Sequence[Line]
+    """Further lines that many pages of the site have; they show what is systematic, and are no difference."""
     n_common: int
     """Number of common words outside the frame."""
     support: float
+
+    @property
+    def all(self) -> list[Line]:
+        return [*self.lines, *self.shared]
 
 
 class PageEvidence:
@@ -114,7 +124,7 @@ class PageEvidence:
         *n_same* further merge groups of the rule are known to show one page each.
         """
         left = self._all_left(pairs)
-        close = [(group, each.lines) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]
+        close = [(group, each.all) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]
         habits = HabitCounts(close, n_same)
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
@@ -131,7 +141,7 @@ class PageEvidence:
             return Verdict.SILENT
         common = page.lines & beside.lines
         masked = digests.masked_lines(places[0]), digests.masked_lines(places[1])
-        only = self._only(page.lines - common, beside.lines - common)
+        only, _ = self._only(page.lines - common, beside.lines - common)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
         is_named = any(masked[side][line].has_name for side, line in only)
@@ -163,7 +173,7 @@ class PageEvidence:
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """Learn the systematic lines of a rule from pairs of pages that it makes one; each pair is one group."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
-        close = [(number, each.lines) for number, each in enumerate(left) if isinstance(each, _Left)]
+        close = [(number, each.all) for number, each in enumerate(left) if isinstance(each, _Left)]
         return HabitCounts(close, len(left) - len(close)).habits()
 
     def _all_left(self, pairs: Iterable[tuple[int, int]]) -> list[_Left | Verdict]:
@@ -190,7 +200,7 @@ class PageEvidence:
             return Verdict.DIFFERENT
         common = page.lines & beside.lines
         frame = self._frame_of_time(here) | self._frame_of_time(there)
-        only = self._only(page.lines - common - frame, beside.lines - common - frame)
+        only, shared = self._only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
         lines = self._lines(only, one, other)
@@ -201,6 +211,7 @@ class PageEvidence:
         own = common - self.site.frame
         return _Left(
             lines,
+            self._lines(shared, one, other) if shared else (),
             digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
@@ -218,13 +229,13 @@ class PageEvidence:
             found = self._frames[place] = before | after
         return found
 
-    def _only(self, here: frozenset[int], there: frozenset[int]) -> list[tuple[int, int]]:
-        """Return side and hash of the lines of only one page, without the frame and a few lines of many pages."""
+    def _only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
+        """Return side and hash of the lines of only one page, without the frame; and of a few lines of many pages."""
         only = [(0, line) for line in here - self.site.frame] + [(1, line) for line in there - self.site.frame]
-        n_shared = sum(line in self.site.shared for _, line in only)
-        if len(only) > MAX_LEFT or n_shared > MAX_SHARED:
-            return only
-        return [(side, line) for side, line in only if line not in self.site.shared]
+        shared = [(side, line) for side, line in only if line in self.site.shared]
+        if not shared or len(only) > MAX_LEFT or len(shared) > MAX_SHARED:
+            return only, []
+        return [(side, line) for side, line in only if line not in self.site.shared], shared
 
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
         """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""

@@ -1,4 +1,4 @@
-"""Decodes bodies, splits texts into lines, counts words, and masks times.
+"""Decodes bodies, hashes files, splits texts into lines, counts words, and masks times.
 
 Two fetches of one page may print different times. Relative times ("5 minutes ago") are masked in every line. Dates,
 times of day and durations are masked by functions of their own.

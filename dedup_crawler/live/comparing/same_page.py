@@ -55,6 +55,8 @@ def same_page(
     kinds = {_kind(left), _kind(right)}
     if kinds == {"html"}:
         return _same_html(left, right, site, rules)
+    if "html" in kinds:  # the links of the one are no links in the other, even if the bytes are equal
+        return False
     is_equal = left.digest == right.digest and left.n_bytes == right.n_bytes
     if kinds != {"text"}:  # one file may be shown as text, and offered for download as another type
         return (left.n_bytes >= MIN_FILE_BYTES or None) if is_equal else False

@@ -35,8 +35,9 @@ GONE_SHARE = 0.1
 MAX_WALLS = 16
 """Maximum of remembered walls, which are recognized when they come again."""
 N_FIRST = 4
-"""If so many of the first pages of a kind of URLs are one page, this kind shows it in any case."""
+"""If the first pages of a kind of URLs, so many behind the very first, are one page, it is no wall for this kind."""
 MAX_KINDS = 2_000
+"""Maximum of kinds of URLs whose first pages are kept."""
 MAX_SIGNATURES = 20_000
 
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
@@ -115,7 +116,7 @@ class SiteFreeze:
         self._walls: OrderedDict[int, None] = OrderedDict()
         self._wall: int | None = None
         self._no_walls: dict[int, set[str]] = {}  # signature -> kinds of URLs that really show this page
-        self._first: OrderedDict[str, list[int]] = OrderedDict()  # kind of URLs -> its first pages before the window
+        self._first: OrderedDict[str, list[int]] = OrderedDict()  # kind of URLs -> signatures of its first pages
 
     @property
     def is_frozen(self) -> bool:
@@ -175,9 +176,10 @@ class SiteFreeze:
 
     def _note_kind(self, page: WatchedPage) -> None:
         """Note what the first pages of a kind show. The very first is not read: most kinds have no other."""
-        known = self._first.get(kind_of(page.url))
+        kind = kind_of(page.url)
+        known = self._first.get(kind)
         if known is None:
-            self._first[kind_of(page.url)] = []
+            self._first[kind] = []
             if len(self._first) > MAX_KINDS:
                 self._first.popitem(last=False)
         elif len(known) < N_FIRST:

@@ -59,7 +59,7 @@ class PairJudge(Protocol):
         """Join clusters whose pages probably show the same: a number for each URL. Only proposals use it."""
 
     def has_own_page(self, place: int) -> bool:
-        """Return False if a URL answers with an error or a redirect, like others that may have pages of their own."""
+        """Return False if a URL answers with an error or a redirect."""
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
         """Compare pairs of URLs (places in the crawl) of merge groups: 1 the same page, 0 different, -1 silent.

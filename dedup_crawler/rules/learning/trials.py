@@ -122,7 +122,8 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
         n_same = len(np.setdiff1d(groups, groups[asked]))
         pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
         verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
-    # two errors, or two redirects to one page: a server that recovers, or lets the crawler in, may show two pages
+    # two equal errors, or two redirects to one page, are no evidence: a server that works again, or lets the crawler
+    # in, may show two pages
     is_telling = columns.has_own_page[columns.first[rows]] | columns.has_own_page[columns.first[references]]
     verdicts[(verdicts > 0) & ~is_telling] = -1
     return verdicts
