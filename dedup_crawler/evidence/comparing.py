@@ -230,11 +230,14 @@ class PageEvidence:
         return found
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
-        """Return side and hash of the lines of only one page, without the frame; and of a few lines of many pages."""
-        only = [(0, line) for line in here - self.site.frame] + [(1, line) for line in there - self.site.frame]
+        """Return the lines of only one page: those that may be a difference, and a few that many pages have."""
+        sides = [(0, line) for line in here] + [(1, line) for line in there]
+        only = [(side, line) for side, line in sides if line not in self.site.frame]
         shared = [(side, line) for side, line in only if line in self.site.shared]
-        if not shared or len(only) > MAX_LEFT or len(shared) > MAX_SHARED:
+        if len(only) > MAX_LEFT or len(shared) > MAX_SHARED:
             return only, []
+        if len(sides) - len(only) + len(shared) <= MAX_SHARED:
+            shared += [(side, line) for side, line in sides if line in self.site.frame]
         return [(side, line) for side, line in only if line not in self.site.shared], shared
 
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
